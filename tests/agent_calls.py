@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from highbar.run.agents import opened
-from highbar.run.calls import AgentCall, Attempt
+from highbar.running.agents import opened
+from highbar.running.calls import AgentCall, Attempt
 from highbar.suite import Agent
 from tests.patience import PATIENCE
 
 
-def question(text: str = "When do you open?", *, timeout: float = PATIENCE, **keys: Any) -> AgentCall:
+def question(text: str = "When do you open?", *, seconds: float = PATIENCE, **keys: Any) -> AgentCall:
     """A call with one message."""
     says = {"role": "user", "content": text}
-    whole = {"id": "A", "trial": 1, "messages": (says,), "text": text, "scenario": {"id": "A"}, "timeout": timeout}
+    whole = {"id": "A", "trial": 1, "messages": (says,), "text": text, "scenario": {"id": "A"}, "timeout": seconds}
     return AgentCall(**{**whole, **keys})
 
 

@@ -70,7 +70,7 @@ def serving(plan: Plan) -> Iterator[FaultyServer]:
     started, stop = threading.Event(), asyncio.Event()
 
     async def run() -> None:
-        runner = web.ServerRunner(web.Server(server.respond, access_log=None), shutdown_timeout=0)
+        runner = web.ServerRunner(web.Server(server.respond, access_log=None))
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
         await site.start()

@@ -9,13 +9,13 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from highbar.run import folder
-from highbar.run.calls import Reply
-from highbar.run.describing import describe
-from highbar.run.functions import CheckFunctions
-from highbar.run.grading import Grader
-from highbar.run.records import Chosen, Ended, RunPlan, TurnEnd
-from highbar.run.rows import line
+from highbar.running import folder
+from highbar.running.calls import Reply
+from highbar.running.describing import describe
+from highbar.running.functions import CheckFunctions
+from highbar.running.grading import Grader
+from highbar.running.records import Chosen, Ended, RunPlan, TurnEnd
+from highbar.running.rows import line
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from highbar.run.calls import Caller
-from highbar.run.progress import ProgressState
-from highbar.run.records import Began, Ended
-from highbar.run.retries import Backoff
-from highbar.run.scheduling import Timing, run_trials
-from highbar.run.stopping import StopRequest
-from highbar.run.summary import Summary
+from highbar.running.calls import Caller
+from highbar.running.progress import ProgressState
+from highbar.running.records import Began, Ended
+from highbar.running.retries import Backoff
+from highbar.running.scheduling import Timing, run_trials
+from highbar.running.stopping import StopRequest
+from highbar.running.summary import Summary
 from highbar.suite import RunSettings, Scenario
 from tests.patience import PATIENCE
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from highbar.run.calls import AgentCall, Attempt, Reply
+from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.suite import Scenario, Suite, read_values
 
 ANSWERED = Attempt("answered", Reply("yes"), latency_ms=5.0)

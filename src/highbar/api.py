@@ -24,7 +24,7 @@ from highbar.model.job import Job, Wants
 if TYPE_CHECKING:  # see compare, and _mapping
     from highbar.model.comparison import Comparison
     from highbar.model.mapping import RowMap
-    from highbar.run.preparing import Prepared
+    from highbar.running.preparing import Prepared
     from highbar.suite import Agent
 
 
@@ -181,9 +181,9 @@ def run(  # noqa: PLR0913 - what the command line can say
         output: the run folder, which must not exist; else runs/NAME-DATE-TIME.
         agent_version: which version this is.
     """
-    from highbar.run.choices import RunOptions, read_settings  # only for a run
-    from highbar.run.preparing import prepare  # likewise
-    from highbar.run.records import Chosen  # likewise
+    from highbar.running.choices import RunOptions, read_settings  # only for a run
+    from highbar.running.preparing import prepare  # likewise
+    from highbar.running.records import Chosen  # likewise
 
     given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
     given |= {"retries": retries, "budget": budget, "max_time": max_time}
@@ -199,7 +199,7 @@ def run(  # noqa: PLR0913 - what the command line can say
     return Run(_in_a_loop_of_its_own(prepared), policy, subset=subset)
 
 
-def _agent(agent: AgentLike) -> Agent:
+def _agent(agent: object) -> Agent:
     from highbar.suite.agent_text import read_agent_text, read_agent_values  # only for a run
     from highbar.suite.parts import Agent  # likewise
 
@@ -225,8 +225,8 @@ def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
 
 def _in_a_loop_of_its_own(prepared: Prepared) -> Path:
     """Carry out a run in a thread: a notebook has an event loop that is running already."""
-    from highbar.run.running import carry_out  # only for a run
-    from highbar.run.stopping import StopRequest  # likewise
+    from highbar.running.execution import carry_out  # only for a run
+    from highbar.running.stopping import StopRequest  # likewise
 
     stop = StopRequest()
     with ThreadPoolExecutor(1, "highbar-run") as thread:

@@ -60,6 +60,7 @@ def test_the_exported_names_are_these() -> None:
         "Problem",
         "ReportError",
         "RuleResult",
+        "Run",
         "Slice",
         "UndecidedScenario",
         "Value",
@@ -68,6 +69,7 @@ def test_the_exported_names_are_these() -> None:
         "compare",
         "read_verdict",
         "render",
+        "run",
     ]
     for name in highbar.__all__:
         assert getattr(highbar, name).__doc__

@@ -32,7 +32,7 @@ FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```
 END = "end of output"
 BUSY = "note: this machine was busy; measured latencies may be too long\n"
 """What `highbar run` may say on any machine; no page shows it."""
-HOME = "/home/me/project"
+HOME = "/project"
 """What pages show in place of the folder in which their commands run."""
 
 

@@ -98,7 +98,7 @@ class Project:
     def asked(self) -> list[tuple[str, str]]:
         """The calls that the agent wrote down, in order: what it was asked, and the number of the call."""
         lines = self.log.read_text("utf-8").splitlines() if self.log.exists() else []
-        return [(said, number) for said, number in (line.split(" ") for line in lines)]
+        return [(said, number) for said, _, number in (line.rpartition(" ") for line in lines)]
 
     def counts(self) -> Counter[str]:
         """How often each question was asked."""

@@ -23,9 +23,9 @@ from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
 
 if TYPE_CHECKING:  # only for the folder of a run
-    from highbar.run.grading import Grader
-    from highbar.run.history import RunHistory
-    from highbar.run.records import Ended
+    from highbar.running.grading import Grader
+    from highbar.running.history import RunHistory
+    from highbar.running.records import Ended
     from highbar.suite import Suite
 
 _LARGEST_BESIDE = 2**20
@@ -74,7 +74,7 @@ def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path)
 
 
 def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regraded:
-    from highbar.run.folder import read_run  # only for the folder of a run
+    from highbar.running.folder import read_run  # only for the folder of a run
 
     folder = Path(path).parent
     history = read_run(folder)
@@ -141,8 +141,8 @@ def _read_suite(there: Revision, path: str) -> Suite:
 
 
 def _grader(suite: Suite, folder: Path, stack: ExitStack) -> Grader:
-    from highbar.run.functions import CheckFunctions  # only for the folder of a run
-    from highbar.run.grading import Grader  # likewise
+    from highbar.running.functions import CheckFunctions  # only for the folder of a run
+    from highbar.running.grading import Grader  # likewise
 
     return Grader(suite, stack.enter_context(CheckFunctions(folder)))
 
@@ -168,8 +168,8 @@ def _weakened(history: RunHistory, suite: Suite, before: Policy, path: str) -> I
 
 def _lines(path: str, history: RunHistory, grader: Grader) -> Iterator[bytes]:
     """The rows of a run, in their order: each of a scenario that the suite has is graded by it."""
-    from highbar.run.folder import recorded  # only for the folder of a run
-    from highbar.run.rows import line  # likewise
+    from highbar.running.folder import recorded  # only for the folder of a run
+    from highbar.running.rows import line  # likewise
 
     results = Path(path)
     with results.open("rb") as stream, recorded(results.parent) as answer_at:

@@ -27,14 +27,16 @@ def texts(kind: _Kind) -> Callable[[Mapping[str, Any], Place], Check | None]:
 
     def read_text_check(entries: Mapping[str, Any], place: Place) -> Check | None:
         exact, part = flag(entries, "exact", place), flag(entries, "part", place)
-        which = reply(entries, place)
+        any_case, which = flag(entries, "any_case", place), reply(entries, place)
+        if any_case and not exact:
+            place.at("any_case").refuse("case never counts without `exact: true`", "leave it out")
         found = [
             _wanted(item, inside, kind, exact=exact) for item, inside in _items(entries[kind], place.at(kind), "a text")
         ]
         sound = tuple(wanted for wanted in found if wanted is not None)
         if not found or len(sound) < len(found):
             return None
-        return Texts(kind, sound, exact=exact, part=part, reply=which)
+        return Texts(kind, sound, exact=exact, part=part, reply=which, any_case=any_case)
 
     return read_text_check
 

@@ -168,9 +168,9 @@ def _several(name: str, value: Any, place: Place, depth: int, inner: _Inner) -> 
 
 
 def _pointers(name: str, entries: _Entries, place: Place, depth: int) -> Check | None:
-    reply = read_texts.reply(entries, place)
+    reply, whole = read_texts.reply(entries, place), read_texts.flag(entries, "whole", place)
     values = _at_values(entries[name], place.at(name), depth)
-    return None if values is None else JsonAt(name, values, reply)  # type: ignore[arg-type]  # one of the three
+    return None if values is None else JsonAt(name, values, reply, whole)  # type: ignore[arg-type]  # one of the three
 
 
 def _at_values(value: Any, place: Place, depth: int) -> Any:
@@ -206,9 +206,9 @@ def _statement(value: Any, place: Place) -> Check | None:
 
 def _is_json(entries: _Entries, place: Place) -> Check | None:
     value, inside = entries["is_json"], place.at("is_json")
-    reply = read_texts.reply(entries, place)
+    reply, whole = read_texts.reply(entries, place), read_texts.flag(entries, "whole", place)
     if value is True:
-        return IsJson(None, reply)
+        return IsJson(None, reply, whole)
     if isinstance(value, str):
         if place.folder is None:
             inside.refuse("schema files must be below the suite's folder, and this check has none")
@@ -227,7 +227,7 @@ def _is_json(entries: _Entries, place: Place) -> Check | None:
     faults = list(schemas.faults(value))
     for path, text, hint in faults:
         inside.at(*path).refuse(text, hint)
-    return None if faults else IsJson(schemas.as_text(value), reply)
+    return None if faults else IsJson(schemas.as_text(value), reply, whole)
 
 
 def _function(entries: _Entries, place: Place) -> Check | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from highbar.checks import patterns, schemas, texts
 from highbar.checks.evidence import cut
 from highbar.checks.folding import simple
@@ -23,7 +25,7 @@ from highbar.checks.tree import (
     unclear,
     yes,
 )
-from highbar.checks.values import NotJson, Unreadable, read_reply
+from highbar.checks.values import NotJson, Unreadable, decode, read_reply
 from highbar.model.answer import Answer
 
 NOT_FOUND = no()
@@ -93,11 +95,23 @@ def _texts(check: Texts, text: str) -> Finding:
 def _one_text(check: Texts, wanted: str | Number, text: str) -> str | None:
     if not isinstance(wanted, str):
         return cut(text) if _is_number(text, wanted) else None
+    if check.any_case:
+        return _in_lower_case(check, wanted, text)
     if check.kind == "equals":
         return cut(text) if texts.is_equal(text, wanted, exact=check.exact) else None
     find_text = texts.find_start if check.kind == "starts_with" else texts.find
     found = find_text(text, wanted, exact=check.exact, part=check.part)
     return None if found is None else cut(found)
+
+
+def _in_lower_case(check: Texts, wanted: str, text: str) -> str | None:
+    """What an exact check finds if both texts are in lower case."""
+    lower = text.lower()
+    found = _one_text(replace(check, any_case=False), wanted.lower(), lower)
+    if found is None or len(lower) != len(text):  # few letters become two, and then the places differ
+        return found
+    at = 0 if check.kind == "equals" else lower.find(found)
+    return text[at : at + len(found)] if at >= 0 else found
 
 
 def _is_number(text: str, wanted: Number) -> bool:
@@ -130,7 +144,7 @@ def _number(check: NumberIs, text: str, *, inside_words: bool = False) -> Findin
 
 def _is_json(check: IsJson, text: str) -> Finding:
     try:
-        value = read_reply(text)
+        value = decode(text) if check.whole else read_reply(text)
         missed = None if check.schema is None else schemas.meets(value, check.schema)
     except NotJson as error:
         return no(cut(str(error)))

@@ -1,6 +1,7 @@
 """Checks as must-nots read them: whatever a reader could take for the wanted thing is it.
 
-Every reply and every argument of every call is read; `reply`, `exact`, `part` and `last` do not narrow it.
+Every reply and every argument of every call is read, in messages that the agent added itself too; `reply`, `exact`,
+`part` and `last` do not narrow it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from highbar.checks import call_checks, patterns, reply_checks, texts, value_checks
+from highbar.checks.added_messages import with_added
 from highbar.checks.evidence import cut
 from highbar.checks.folding import PLACEHOLDERS, simple, strict
 from highbar.checks.limits import MOST_TEXT
@@ -43,6 +45,7 @@ _AS_LAST = str.maketrans({placeholder: letters[-1] for placeholder, letters in P
 
 def find(check: Check, answer: Answer) -> Finding:
     """What the stricter reading of a check finds beyond the plain one."""
+    answer = with_added(answer)
     match check:
         case Texts(kind="contains_all"):
             return _everywhere(check, answer)
@@ -52,7 +55,7 @@ def find(check: Check, answer: Answer) -> Finding:
             return _first(check, _replies(answer))
         case JsonAt(source="json"):
             look = partial(value_checks.values_at, in_text=in_text, same_text=texts.is_equal_strictly)
-            return value_checks.in_replies(check, _replies(answer), look)
+            return value_checks.in_replies(replace(check, whole=False), _replies(answer), look)
         case JsonAt():
             value = answer.state if check.source == "state" else answer.context
             if value is None:
@@ -115,7 +118,9 @@ def in_text(check: ReplyCheck, text: str) -> Finding:
 def _widened(check: ReplyCheck) -> ReplyCheck:
     """The same check, inside of words too, and of all numbers."""
     if isinstance(check, Texts):
-        return replace(check, part=True, exact=False)
+        return replace(check, part=True, exact=False, any_case=False)
+    if isinstance(check, IsJson):
+        return replace(check, whole=False)
     return replace(check, last=False) if isinstance(check, NumberIs) else check
 
 

@@ -15,13 +15,17 @@ Pointer: TypeAlias = tuple[str, ...]
 
 
 class Texts(Struct, frozen=True):
-    """`equals`, `contains`, `contains_all` and `starts_with`: one of the wanted texts; `contains_all`: all of them."""
+    """`equals`, `contains`, `contains_all` and `starts_with`: one of the wanted texts; `contains_all`: all of them.
+
+    With `any_case` an exact check compares both texts in lower case.
+    """
 
     kind: Literal["equals", "contains", "contains_all", "starts_with"]
     wanted: tuple[str | Number, ...]  # numbers in `equals` only
     exact: bool = False
     part: bool = False
     reply: Which = "last"
+    any_case: bool = False
 
 
 class Matches(Struct, frozen=True):
@@ -51,10 +55,11 @@ class NumberIs(Struct, frozen=True):
 
 
 class IsJson(Struct, frozen=True):
-    """The reply is JSON, and meets the schema, if there is one: its JSON text."""
+    """The reply is JSON, and meets the schema, if there is one: its JSON text. `whole`: a fenced block is none."""
 
     schema: str | None = None
     reply: Which = "last"
+    whole: bool = False
 
 
 class Equal(Struct, frozen=True):
@@ -81,11 +86,15 @@ class At(Struct, frozen=True):
 
 
 class JsonAt(Struct, frozen=True):
-    """What stands at pointers: in the reply (`json`), or in what the agent reported (`state`, `context`)."""
+    """What stands at pointers: in the reply (`json`), or in what the agent reported (`state`, `context`).
+
+    `whole`: the reply itself is the JSON, and a fenced block in it is none.
+    """
 
     source: Literal["json", "state", "context"]
     values: tuple[At, ...]
     reply: Which = "last"
+    whole: bool = False
 
 
 class Called(Struct, frozen=True):

@@ -34,6 +34,7 @@ from highbar.checks.values import (
     NotJson,
     Unreadable,
     at,
+    decode,
     kind,
     number,
     read_reply,
@@ -63,7 +64,8 @@ def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, 
     missed = no("there is no reply")
     for text in replies:
         try:
-            found = look(check.values, read_reply(text)) if len(text) <= MOST_TEXT else reply_checks.TOO_LONG
+            read = decode if check.whole else read_reply
+            found = look(check.values, read(text)) if len(text) <= MOST_TEXT else reply_checks.TOO_LONG
         except NotJson as error:
             found = no(cut(str(error)))
         except Unreadable as error:

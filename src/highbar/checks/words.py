@@ -11,18 +11,20 @@ LIMITS = tuple(column.name for column in MEASURED if column.better == "lower")
 """Checks that are named as the measured column that they limit."""
 
 _TEXT = ("exact", "reply")
-_PART = ("exact", "part", "reply")
+_EQUAL = ("exact", "any_case", "reply")
+_PART = ("exact", "any_case", "part", "reply")
+_JSON = ("whole", "reply")
 CHECKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "equals": _TEXT,
+        "equals": _EQUAL,
         "contains": _PART,
         "contains_all": _PART,
         "starts_with": _PART,
         "matches": _TEXT,
         "words": ("reply",),
         "number": ("within", "last", "reply"),
-        "is_json": ("reply",),
-        "json": ("reply",),
+        "is_json": _JSON,
+        "json": _JSON,
         "calls": ("arguments", "exact", "where", "times", "every", "not_arguments"),
         "calls_in_order": (),
         "calls_only": (),

@@ -21,7 +21,7 @@ from highbar.report.layout import columns, paint, paragraph, title
 from highbar.report.visible import cut, visible
 
 if TYPE_CHECKING:  # see try_
-    from highbar.run.calls import AgentCall, Attempt, Reply
+    from highbar.running.calls import AgentCall, Attempt, Reply
     from highbar.suite import Agent, Scenario, Suite
 
 _SUITE = "suite.yaml"
@@ -134,8 +134,8 @@ def _scenario(suite: Suite | None, id_: str | None) -> Scenario | None:
 def _call(question: str | None, scenario: Scenario | None, seconds: float) -> AgentCall:
     from msgspec.structs import replace  # likewise
 
-    from highbar.run.calls import AgentCall  # likewise
-    from highbar.run.conversation import Conversation  # likewise
+    from highbar.running.calls import AgentCall  # likewise
+    from highbar.running.conversation import Conversation  # likewise
 
     if (question is None) == (scenario is None):
         hint = 'highbar agent try "a question", or --scenario ID'
@@ -165,7 +165,7 @@ async def _asked(agent: Agent, folder: Path, call: AgentCall) -> tuple[float, At
     """How long it took until the agent could be called, in milliseconds, and what the call came to."""
     from time import perf_counter  # likewise
 
-    from highbar.run.agents import opened  # likewise
+    from highbar.running.agents import opened  # likewise
 
     began = perf_counter()
     async with opened(agent, folder=folder, environment=os.environ) as caller:

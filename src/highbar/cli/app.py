@@ -82,7 +82,8 @@ class _Commands(SuggestingGroup):
 def root(context: click.Context) -> int:
     """Judge a version of an AI agent: did it pass, and why not.
 
-    Recorded results and a policy go in; metrics, and one verdict with a reason for every rule, come out.
+    An agent and scenarios, or recorded results, and a policy go in; metrics, and one verdict with a reason for every
+    rule, come out.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)

@@ -25,11 +25,13 @@ from highbar.errors import InputError, Problem
 from highbar.model.job import Job
 
 if TYPE_CHECKING:  # see command
-    from highbar.run.choices import RunOptions
-    from highbar.run.running import Done
+    from highbar.running.choices import RunOptions
+    from highbar.running.execution import Done
     from highbar.suite import Agent
 
 SUITE = "suite.yaml"
+_PACE = ("concurrency", "retries", "budget", "max_time")
+"""Settings on which no answer depends: a run may go on with others."""
 _UNDECIDED = 3
 _KILLED_BY = 128
 
@@ -60,14 +62,19 @@ class RunChoices(Struct, frozen=True, eq=False):
     category: tuple[str, ...]
     limit: int | None
 
+    def settings(self) -> dict[str, Any]:
+        """The settings of the suite's `run` block that options replace, read. Raises InputError."""
+        from highbar.running.choices import read_settings  # see command
+
+        return read_settings({key: getattr(self, key) for key in ("trials", "timeout", *_PACE)})
+
     def options(self, agent_version: str | None) -> RunOptions:
         """The same, read. Raises InputError with every problem."""
-        from highbar.run.choices import RunOptions, read_settings  # see command
-        from highbar.run.records import Chosen  # likewise
+        from highbar.running.choices import RunOptions  # see command
+        from highbar.running.records import Chosen  # likewise
 
-        keys = ("trials", "concurrency", "timeout", "retries", "budget", "max_time")
         return RunOptions(
-            read_settings({key: getattr(self, key) for key in keys}),
+            self.settings(),
             None if self.agent is None else _agent(self.agent),
             agent_version,
             None if self.output is None else Path(self.output),
@@ -168,11 +175,13 @@ def _carried_out(
 ) -> tuple[Done, int | None]:
     """What the run did, and the number of the signal that ended it."""
     from highbar.cli.running import run_in_terminal  # help and usage errors do without it
-    from highbar.run import preparing  # likewise
+    from highbar.running import preparing  # likewise
 
     if choices.resume is not None:
         _refuse_beside_resume(suite, choices)
-        prepared = preparing.prepare_resume(Path(choices.resume), os.environ, rerun_changed=choices.rerun_changed)
+        prepared = preparing.prepare_resume(
+            Path(choices.resume), os.environ, choices.settings(), rerun_changed=choices.rerun_changed
+        )
     else:
         if choices.rerun_changed:
             raise click.UsageError("--rerun-changed goes with --resume")
@@ -185,11 +194,11 @@ def _carried_out(
 
 
 def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:
-    """A run that goes on takes everything from its folder."""
+    """A run that goes on takes everything from its folder that an answer or its grade depends on."""
     given = {} if suite is None else {"SUITE": suite}
     for name in RunChoices.__struct_fields__:
         value = getattr(choices, name)
-        if name not in ("resume", "rerun_changed") and value not in (None, ()):
+        if name not in ("resume", "rerun_changed", *_PACE) and value not in (None, ()):
             given[f"--{name.replace('_', '-')}"] = value
     if given:
-        raise click.UsageError(f"{', '.join(given)}: --resume takes everything from the folder")
+        raise click.UsageError(f"{', '.join(given)}: --resume takes this from the folder")

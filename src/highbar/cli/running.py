@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 import signal
 import sys
@@ -10,19 +11,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 from highbar.cli import streams
 from highbar.language.phrases import count
 from highbar.report.visible import visible
-from highbar.run import running
-from highbar.run.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, line
-from highbar.run.stopping import StopRequest
+from highbar.running.execution import carry_out
+from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, line
+from highbar.running.stopping import NothingCalled, StopRequest
+from highbar.store.run_document import is_run_folder
 
 if TYPE_CHECKING:  # of what a run gives
-    from highbar.run.preparing import Prepared
-    from highbar.run.running import Done
+    from highbar.running.execution import Done
+    from highbar.running.preparing import Prepared
 
 _EVERY = 0.2
 _LONG = 60.0
@@ -33,8 +36,11 @@ _ERASE = "\r\x1b[K"
 def run_in_terminal(prepared: Prepared, *, quiet: bool) -> tuple[Done, int | None]:
     """Carry out a run, and say what it did. Returns the number of the signal that ended it, too. Raises InputError."""
     stop = StopRequest()
-    with _stopping(stop) as received, _shown(prepared.progress, quiet=quiet):
-        done = running.carry_out(prepared, stop, count_failures=not quiet)
+    with _stopping(stop) as received, _without_commands(), _shown(prepared.progress, quiet=quiet):
+        done = _carried_out(prepared, stop, quiet=quiet)
+    if done is None:
+        signal.raise_signal(received[0])  # it ends this process as any signal does outside of a run
+        raise NothingCalled
     by = received[0] if received and done.document.state == "interrupted" else None
     if by is not None or not quiet:
         for said in _said(done):
@@ -42,18 +48,33 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool) -> tuple[Done, int | Non
     return done, by
 
 
+def _carried_out(prepared: Prepared, stop: StopRequest, *, quiet: bool) -> Done | None:
+    """What the run did; None if it was stopped before it could call anything."""
+    try:
+        return carry_out(prepared, stop, count_failures=not quiet)
+    except NothingCalled:
+        return None
+    except BaseException:
+        if stop.stage and is_run_folder(prepared.path):
+            streams.say(_how_to_go_on(prepared.path))
+        raise
+
+
 @contextmanager
 def _stopping(stop: StopRequest) -> Iterator[list[int]]:
     """The first Ctrl-C begins nothing more and waits for what runs; the second, or SIGTERM, stops at once."""
     received: list[int] = []
 
-    def request(number: int, _frame: FrameType | None) -> None:
+    def request(number: int, frame: FrameType | None) -> None:
         received.append(number)
         stop.request()
         if number == signal.SIGTERM:
             stop.request()
         elif len(received) == 1:
             streams.say("highbar: finishing what runs; press Ctrl-C again to stop at once")
+        previous = before[signal.Signals(number)]
+        if stop.stage == 2 and not stop.is_watched and callable(previous):  # such as while answers are graded
+            previous(number, frame)
 
     try:
         before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -65,6 +86,20 @@ def _stopping(stop: StopRequest) -> Iterator[list[int]]:
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)
+
+
+@contextmanager
+def _without_commands() -> Iterator[None]:
+    """Keep GitHub from obeying what an agent prints: `::error::` in its output is text, and not an order."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    token = secrets.token_hex(16)  # which the agent cannot know, and so cannot end it
+    streams.command(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        streams.command(f"::{token}::\n")
 
 
 @contextmanager
@@ -126,6 +161,12 @@ def _said(done: Done) -> Iterator[str]:
         yield f"stopped: {summary.reason or document.state}"
     if summary.is_loop_slow:
         yield "note: this machine was busy; measured latencies may be too long"
+    for process in summary.escaped:
+        yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"
-    if document.state != "complete":
-        yield f"to go on: highbar run --resume {shlex.quote(str(done.folder))}"
+    if counts.undecided or document.state == "interrupted":
+        yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"to go on: highbar run --resume {shlex.quote(str(folder))}"

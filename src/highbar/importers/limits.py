@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from highbar.language import limits
+
 # Bytes at the start of a file that are searched to recognize its format: one read, and every sign is within it.
 HEAD = 64 * 1024
 # Bytes to unpack of the start of a gzip file: rows of ours have an id that early, and a bomb stops there.
@@ -39,12 +41,10 @@ LARGEST_STEP = 4 * 1024 * 1024
 
 # Characters of an input, an output or an error: enough to show, and no metric reads them.
 LONGEST_TEXT = 20_000
-# Characters of a value that becomes a tag or a label: longer ones are texts, which are useless as slices.
-LONGEST_TAG = 200
+# Characters of a value that becomes a tag or a label, as in suites.
+LONGEST_TAG = limits.LONGEST_TAG
 # Characters of an id that is made of a question; a longer one is cut and gets a digest.
 LONGEST_ID = 80
-# Characters of the name of a promptfoo test or assertion, for the same reason.
-LONGEST_NAME = 60
 # Characters of a number in a CSV cell: exact arithmetic on more digits takes long.
 LONGEST_NUMBER = 400
 # Trials of a scenario that a file may plan: every one that is missing becomes a row.

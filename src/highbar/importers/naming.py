@@ -1,38 +1,26 @@
-"""Names and values of another tool → ids, columns, labels and tags: the same for every importer."""
+"""Questions and labels of another tool → ids and labels; what its suites need as well is in `language.tool_names`."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping
-from functools import lru_cache
 
-from highbar.columns import COLUMN_NAMES
 from highbar.importers.limits import LONGEST_ID, LONGEST_TAG
-from highbar.language.spelling import near_miss
+from highbar.language.tool_names import DESCRIBED, as_text, flat_tags, means_correct, scalar, scenario_id, score_column
 
-DESCRIBED = ("category", "capability", "cluster")
-"""The columns that describe a scenario, which tools keep in their metadata under the same names."""
-
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_NUMBERS = (int, float)
-_NOT_NAME = re.compile(r"[^a-z0-9]+")
-_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_CORRECT = frozenset(
-    {"correct", "is_correct", "correctness", "answer_correctness", "accuracy", "exact_match", "equals_expected"}
-)
-
-
-def scenario_id(text: str) -> str:
-    r"""Any text as an id: control characters, which ids must not have, become escapes.
-
-    >>> scenario_id("two\nlines")
-    'two\\nlines'
-    """
-    return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+__all__ = [
+    "DESCRIBED",
+    "Trials",
+    "as_text",
+    "flat_tags",
+    "means_correct",
+    "question_id",
+    "scalar",
+    "scenario_id",
+    "score_column",
+    "short_digest",
+    "short_label",
+]
 
 
 def question_id(question: str) -> str:
@@ -45,62 +33,6 @@ def question_id(question: str) -> str:
 def short_digest(text: str) -> str:
     """Eight characters that differ for different texts."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-
-
-@lru_cache(maxsize=4096)
-def score_column(name: str) -> str:
-    """The column of a tool's score: a name that a formula can use, made of the score's name alone.
-
-    `score_` precedes the name of a column of ours, or a near miss of one.
-
-    >>> score_column("Answer Relevancy"), score_column("EqualsExpected"), score_column("correct"), score_column("2nd")
-    ('answer_relevancy', 'equals_expected', 'score_correct', 'score_2nd')
-    """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    column = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
-    if not column:
-        # Formulas know no letters of other alphabets; code points are stable and unique.
-        return "score_" + "_".join(f"{ord(character):x}" for character in name[:16])
-    taken = column in COLUMN_NAMES or near_miss(column, COLUMN_NAMES) or column[0].isdigit()
-    return f"score_{column}" if taken else column
-
-
-@lru_cache(maxsize=4096)
-def means_correct(name: str) -> bool:
-    """If a verdict of this name says that the answer was right, so that it decides `correct`.
-
-    >>> means_correct("EqualsExpected"), means_correct("Correctness [GEval]"), means_correct("polite")
-    (True, True, False)
-    """
-    return score_column(re.sub(r"\s*\[\w+\]$", "", name)).removeprefix("score_") in _CORRECT
-
-
-def flat_tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
-    """The members that are scalars, as text; None if there are no such members.
-
-    >>> flat_tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
-    {'locale': 'de', 'turns': '3', 'rag': 'true'}
-    """
-    found = {name: text for name, value in values.items() if name not in skip and (text := scalar(value)) is not None}
-    return found or None
-
-
-def scalar(value: object) -> str | None:
-    """Text, a number or a truth value as text; None for anything else."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, _NUMBERS) else None
-
-
-def as_text(value: object) -> str | None:
-    """A question or an answer as text: anything but text as JSON.
-
-    >>> as_text("hello"), as_text({"city": "Köln"}), as_text(None)
-    ('hello', '{"city": "Köln"}', None)
-    """
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def short_label(value: object) -> str | None:

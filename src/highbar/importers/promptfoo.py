@@ -13,13 +13,14 @@ from typing import IO, Any
 
 from highbar.importers import Row, signs
 from highbar.importers.limits import HEAD, LARGEST_VALUE, MOST_NAMED
-from highbar.importers.naming import Trials, scenario_id
-from highbar.importers.promptfoo_checks import shorten
+from highbar.importers.naming import Trials
 from highbar.importers.promptfoo_rows import Result
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
+from highbar.language.promptfoo_names import id_of_test
+from highbar.language.tool_names import shorten
 
 NEWEST = 4
 """The newest version of the export that this importer knows."""
@@ -155,9 +156,7 @@ class _File:
 
     def name_of(self, test: tuple[str, str]) -> str:
         """The id: the name, and the digest if another test has the same name."""
-        name, digest = test
-        unique = name if len(self._tests[name]) == 1 and shorten(name) == name else f"{shorten(name)}#{digest}"
-        return scenario_id(unique)
+        return id_of_test(test, alone=len(self._tests[test[0]]) == 1)
 
     def has_variants(self) -> bool:
         """If there are several providers or prompts. Warns of that."""

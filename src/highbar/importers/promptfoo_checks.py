@@ -5,20 +5,15 @@ A component without an assertion gets the declared one at its position if the nu
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
-from highbar.importers.limits import LONGEST_NAME
 from highbar.importers.naming import as_text
 from highbar.importers.record import Record, is_number
+from highbar.language.promptfoo_names import UNKNOWN, assertion_kind, assertion_name
+from highbar.language.tool_names import value_digest
 
-RED_TEAM = "promptfoo:redteam:"
-_UNKNOWN = "assertion"
 _SET = "assert-set"
 _FILLED_IN = ("{{", "{%", "file://", "package:")
 
@@ -98,7 +93,7 @@ def _component_assertions(
         inner = component.get("componentResults")
         parts = [as_object(as_object(one).get("assertion")) for one in inner] if isinstance(inner, list) else []
         beside.update(_key(part) for part in parts)
-        if assertion_kind(own) != _UNKNOWN:
+        if assertion_kind(own) != UNKNOWN:
             yield own
         elif isinstance(inner, list) and has_set:
             yield {"type": _SET}
@@ -142,7 +137,7 @@ def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterato
     assertion = as_object(part.get("assertion"))
     inner = part.get("componentResults")
     metadata = part.get("metadata")
-    known = assertion_kind(assertion) != _UNKNOWN
+    known = assertion_kind(assertion) != UNKNOWN
     if not known and isinstance(inner, list):
         assertion = {**as_object(as_object(metadata).get("assertionSet")), "type": _SET}
         for one, nothing in _placed(part, [], place):
@@ -163,46 +158,11 @@ def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterato
     )
 
 
-def assertion_kind(assertion: _Assertion) -> str:
-    """The type of an assertion; `assertion` if it has none."""
-    kind = assertion.get("type")
-    return kind if isinstance(kind, str) and kind else _UNKNOWN
-
-
-def forbids(kind: str) -> bool:
-    """If assertions of this type are must-nots, or may be."""
-    return kind.startswith(("not-", RED_TEAM)) or kind == _UNKNOWN
-
-
 def assertion_label(assertion: _Assertion) -> str:
     """The metric of an assertion, else its type."""
     return as_text(assertion.get("metric")) or assertion_kind(assertion)
 
 
-def assertion_name(assertion: _Assertion) -> str:
-    """The metric of an assertion, else its type and value."""
-    metric = assertion.get("metric")
-    if metric:
-        return as_text(metric) or _UNKNOWN
-    plain = assertion_kind(assertion).removeprefix(RED_TEAM).removeprefix("not-")
-    value = as_text(assertion.get("value"))
-    return f"{plain}: {shorten(value)}" if value else plain
-
-
 def as_object(value: object) -> dict[str, Any]:
     """The object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
-
-
-def value_digest(value: object) -> str:
-    """A short digest of a value that does not depend on the order of its keys."""
-    try:
-        text = msgspec.json.encode(value, order="sorted")
-    except UnicodeEncodeError:  # half of a surrogate pair
-        text = json.dumps(value, sort_keys=True).encode()
-    return hashlib.sha256(text).hexdigest()[:8]
-
-
-def shorten(text: str) -> str:
-    """The text, cut to the length of a name."""
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"

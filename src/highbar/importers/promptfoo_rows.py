@@ -13,25 +13,20 @@ from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
 from highbar.importers.naming import DESCRIBED, as_text, flat_tags, means_correct, score_column
 from highbar.importers.promptfoo_checks import (
-    RED_TEAM,
     Checked,
     as_object,
-    assertion_kind,
     assertion_label,
-    assertion_name,
     declared_in,
     each_checked,
-    forbids,
-    shorten,
     unchecked,
-    value_digest,
 )
 from highbar.importers.record import Record
 from highbar.importers.report import Report
+from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, key_of_test, taggable
+from highbar.language.tool_names import shorten, value_digest
 from highbar.model.judging import ScorerDemand
 
 _NONE, _ASSERTION, _ERROR = 0, 1, 2
-_NUMBERS = (int, float, bool)
 
 
 class Result:
@@ -75,12 +70,7 @@ class Result:
     def test(self) -> tuple[str, str]:
         """The name of the test, and a digest that only its repetitions share."""
         variables = self._test.get("vars", self._top.value("vars"))
-        described = self._test.get("description")
-        test_digest = value_digest((described, variables, self._test.get("assert")))
-        if isinstance(described, str) and described:
-            return described, test_digest
-        only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables
-        return as_text(only) or "test", test_digest
+        return key_of_test(self._test.get("description"), variables, self._test.get("assert"))
 
     def _provider(self) -> str:
         provider = self._top.value("provider")
@@ -89,8 +79,11 @@ class Result:
 
     def row(self) -> Row:
         """The columns in their final order; id, trial and cluster may be filled in later."""
-        own = _flat(self._test.get("metadata"))
-        metadata = {**_flat(self._top.value("metadata")), **own}  # an agent's answer can add to the result's metadata
+        own = taggable(self._test.get("metadata"))
+        metadata = {
+            **taggable(self._top.value("metadata")),
+            **own,
+        }  # an agent's answer can add to the result's metadata
         described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
         if "category" not in own and self._is_red_team(metadata):
             described["category"] = "adversarial"
@@ -129,7 +122,7 @@ class Result:
 
     def _tags(self, metadata: Row) -> dict[str, str] | None:
         known = {key: text for key, text in self.column.items() if text}
-        return flat_tags({**_flat(self._top.value("vars")), **metadata, **known}, DESCRIBED)
+        return flat_tags({**taggable(self._top.value("vars")), **metadata, **known}, DESCRIBED)
 
     def _is_red_team(self, metadata: Row) -> bool:
         """If this is a red-team test: by its plugin, or by an assertion, checked or not."""
@@ -271,7 +264,7 @@ class Result:
         }
 
     def _named_scores(self) -> dict[str, float]:
-        named = _flat(self._top.value("namedScores"))
+        named = taggable(self._top.value("namedScores"))
         if not named:
             return {}
         scores = Record(named, f"{self._place}: namedScores")
@@ -288,14 +281,3 @@ def _passes(one: Checked, demand: ScorerDemand) -> bool:
 def _judges(kind: str, label: str, name: str, demands: Collection[str]) -> bool:
     """If the policy names an assertion, or it may be a must-not, which counts whoever judges."""
     return label in demands or name in demands or forbids(kind)
-
-
-def _flat(value: object) -> Row:
-    """The members of an object that can become tags: numbers and short texts, without promptfoo's own (`_…`)."""
-    if not value or type(value) is not dict:
-        return {}
-    return {
-        key: member
-        for key, member in value.items()
-        if (len(member) <= LONGEST_TAG if type(member) is str else type(member) in _NUMBERS) and key[:1] != "_"
-    }

@@ -22,3 +22,7 @@ LONGEST_WORD = 80
 """Letters up to which two words are compared edit by edit, which takes the product of their lengths."""
 SHORTEST_SLIP = 5
 """Letters from which on one edit is a slip: of shorter names every other one is a single edit away (`id` and `in`)."""
+LONGEST_NAME = 60
+"""Characters of the name of another tool's test or assertion: longer ones are texts, and get a digest."""
+LONGEST_TAG = 200
+"""Characters of a value that becomes a tag or a label: longer ones are texts, which are useless as slices."""

@@ -78,6 +78,10 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
                 regraded=job.regraded,
             )
             _tell(read, watch)
+            if policy.rules and policy.suite is not None and not job.regraded:  # a comparison has no rules
+                for file in read:
+                    if file.recorded is not None:
+                        run_folders.refuse_another_suite(file.path, policy.suite.file)
             yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
 
 

@@ -6,6 +6,7 @@ interrupted or filtered run look like a whole one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -80,6 +81,30 @@ def read_results(path: str, *, subset: bool) -> RunResults:
         hint = "run the whole suite; --subset judges the part alone, and does not make it the whole"
         raise InputError(Problem(message, folder, hint=hint))
     return RunResults(path, document.results.sha256, tuple(f"{folder}: {note}" for note in _notes(document)))
+
+
+def refuse_another_suite(path: str, suite: str) -> None:
+    """Raise InputError if the results of a run were graded by another version of a suite than its file has now.
+
+    The rows say what the checks came to that were in the suite then: to judge them by the suite of today would pass a
+    version that was never held to it. A file that only lists ids has no checks.
+    """
+    from highbar.documents.files import read_bytes  # only for the folder of a run
+    from highbar.documents.limits import MOST_SUITE_BYTES  # likewise
+    from highbar.store.run_document import read_document  # likewise
+
+    folder = os.path.dirname(path) or os.curdir
+    graded_by = read_document(Path(folder)).suite
+    data = read_bytes(Path(suite), MOST_SUITE_BYTES)
+    if hashlib.sha256(data).hexdigest() == graded_by.sha256:
+        return
+    from highbar.suite import read  # only if the file has changed: the checks take 40 ms to load
+
+    now = read(suite, data=data)
+    if not now.is_plan and now.digest != graded_by.digest:
+        message = f"this run was graded by another version of the suite than {suite} is now"
+        hint = f"run it again; highbar run --resume {folder} --rerun-changed runs what has changed"
+        raise InputError(Problem(message, folder, hint=hint))
 
 
 def only_run(folder: str, runs: Sequence[str], others: Sequence[str]) -> str:

@@ -73,7 +73,7 @@ def _checks(label: dict[str, Any]) -> dict[str, Any]:
 def _modifiers() -> dict[str, Any]:
     reply = {"anyOf": [{"enum": ["any", "last"]}, {"type": "integer", "minimum": 1}]}
     return {
-        **{name: {"type": "boolean"} for name in ("exact", "part", "last", "every")},
+        **{name: {"type": "boolean"} for name in ("exact", "any_case", "part", "whole", "last", "every")},
         "reply": {**reply, "description": "Which reply is read: its number from 1, any, or the last."},
         "within": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$"}]},
         "arguments": {"type": "object"},

@@ -12,8 +12,8 @@ from highbar import pipeline
 from highbar.bar import at_ref
 from highbar.errors import InputError
 from highbar.model.job import Job
-from highbar.run.calls import Reply
-from highbar.run.records import Ended
+from highbar.running.calls import Reply
+from highbar.running.records import Ended
 from tests.commandline import judged, run
 from tests.recorded_runs import record
 from tests.repository import commit, put

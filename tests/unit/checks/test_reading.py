@@ -245,3 +245,8 @@ def test_a_bare_value_under_answer_is_that_value():
 
 def test_a_statement_under_answer_is_written_as_one():
     assert checks.read_answer({"judge": "It is right."}).check == Statement("It is right.")
+
+
+def test_any_case_belongs_to_exact_checks():
+    (found,) = problems({"contains": "a", "any_case": True})
+    assert found[:2] == (("any_case",), "case never counts without `exact: true`")

@@ -39,6 +39,16 @@ BLOCK = "Here it is:\n```json\n{}\n```\nDone."
         ({"contains": "10", "part": True}, "at 10am", True),
         ({"contains": "blue book"}, "The BLUE\n  book", True),
         ({"contains": "blue", "exact": True}, "The BLUE", False),
+        ({"contains": "BLU", "exact": True, "any_case": True, "part": True}, "The blue", True),
+        ({"contains": "the  blue", "exact": True, "any_case": True}, "The blue", False),
+        ({"contains_all": ["A", "B"], "exact": True, "any_case": True}, "b a", True),
+        ({"starts_with": "THE", "exact": True, "any_case": True}, "the blue", True),
+        ({"equals": "İs", "exact": True, "any_case": True}, "i\u0307S", True),
+        ({"equals": "yes", "exact": True, "any_case": True}, "Yes.", False),
+        ({"is_json": True, "whole": True}, " {} ", True),
+        ({"is_json": True, "whole": True}, BLOCK, False),
+        ({"json": {"": {"equals": {}}}, "whole": True}, "{}", True),
+        ({"json": {"": {"equals": {}}}, "whole": True}, BLOCK, False),
         ({"contains": "it's"}, "It’s", True),
         ({"contains": "a - b"}, "a — b", True),
         ({"contains": "cat"}, "concatenate", False),
@@ -152,3 +162,9 @@ def test_of_a_reply_that_is_too_long_only_what_was_found_is_known():
         assert observed(check, long) is None
     assert observed({"contains": "EEDL"}, long, must_not=True) is True
     assert observed({"contains": "thread"}, long, must_not=True) is None
+
+
+def test_the_evidence_of_any_case_is_the_stretch_of_the_reply():
+    check = {"contains": "blue BOOK", "exact": True, "any_case": True}
+    assert applied(check, "The Blue Book.").found == "Blue Book"
+    assert applied(check, "İn the Blue Book.").found == "blue book"  # a letter has become two: no place is known

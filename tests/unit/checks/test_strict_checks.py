@@ -138,6 +138,12 @@ def test_under_not_the_plain_reading_holds():
     assert observed(beside, '{"a": "оk", "b": "TOPSECRET"}', must_not=True) is True
 
 
+def test_a_fenced_block_is_json_in_a_must_not_whatever_the_check_says():
+    block = "```\n{}\n```"
+    assert observed({"is_json": True, "whole": True}, block, must_not=True) is True
+    assert observed({"json": {"": {"equals": {}}}, "whole": True}, block, must_not=True) is True
+
+
 def test_values_at_pointers_are_read_strictly():
     assert observed({"json": {"/a": {"contains": "secret"}}}, '{"a": "TOPSECRET"}', must_not=True) is True
     assert observed({"json": {"/a": "secret"}}, '{"a": "ѕecret"}', must_not=True) is True
@@ -152,3 +158,29 @@ def test_a_violation_stays_one_although_another_check_could_not_be_carried_out()
     check = {"any": [{"tokens_used": 5}, {"contains": "x"}]}
     assert observed(check, "x", must_not=True) is True
     assert observed(check, "y", must_not=True) is None
+
+
+@pytest.mark.parametrize("arguments", ['{"b": 1.0, "a": [1, "x"]}', {"a": [1, "x"], "b": 1.0}])
+def test_a_call_that_is_also_in_a_message_of_the_agent_counts_once(arguments):
+    call = {"id": "1", "function": {"name": "pay", "arguments": arguments}}
+    messages = ({"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "content": "paid"})
+    reported = ToolCall("pay", {"a": [1, "x"], "b": 1.0})
+    twice = {"calls": "pay", "times": 2}
+    assert observed(twice, Answer(("Done.",), ((reported,),), messages), must_not=True) is False
+    assert observed(twice, Answer(("Done.",), ((reported,),), messages * 2), must_not=True) is True
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"role": None},
+        {"role": "assistant", "content": 5, "tool_calls": 5},
+        {"role": "assistant", "content": [5, None, {}, {"type": "tool_use"}], "tool_calls": [5, {}, {"function": 5}]},
+        {"role": "assistant", "tool_calls": [{"function": {"name": 5}}, {"function": {"name": "x", "arguments": "{"}}]},
+    ],
+)
+def test_messages_of_any_form_can_be_read(message):
+    answer = Answer(("Done.",), ((),), (message,))
+    assert observed({"contains": "secret"}, answer, must_not=True) is False
+    assert observed({"calls": "pay"}, answer, must_not=True) is False

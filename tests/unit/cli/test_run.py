@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import highbar
-from tests.commandline import run
 from tests.architecture.repository import ROOT
+from tests.commandline import run
 
 pytestmark = pytest.mark.process  # agents run in a process of their own
 
@@ -195,6 +195,19 @@ def test_resume_refuses_changed_scenarios_unless_they_are_run_again(folder):
     assert rows(folder)[0]["output"] == "hello Bob"
 
 
+@pytest.mark.hazard("H49")
+def test_a_run_is_not_judged_by_checks_that_were_never_applied(folder):
+    assert run(folder, "run", "suite.json", "--output", "out").exit == 0
+    stricter = {"greets": {"contains": "good morning"}}
+    changed = [SUITE["scenarios"][0], {**SUITE["scenarios"][1], "expected_behaviors": stricter}, SUITE["scenarios"][2]]
+    write_suite(folder, scenarios=changed)
+    done = run(folder, "check", "out")
+    assert done.exit == 2
+    assert "another version of the suite" in done.err
+    write_suite(folder, description="only a description was added")
+    assert run(folder, "check", "out").exit == 0
+
+
 def test_resume_refuses_a_suite_with_other_scenarios(folder):
     assert run(folder, "run", "suite.json", "--output", "out").exit == 0
     write_suite(folder, scenarios=SUITE["scenarios"][:2])
@@ -221,6 +234,21 @@ def test_a_statement_in_plain_words_is_refused_until_there_is_a_judge(folder):
         assert done.exit == 2
         assert "judge" in done.err
     assert not (folder / "out").exists()
+
+
+@pytest.mark.hazard("H107")
+def test_what_an_agent_prints_is_no_order_to_github(folder):
+    text = "import sys\ndef answer(said):\n    print('::error::forged')\n    return 'hello ' + said\n"
+    (folder / "greeter.py").write_text(text, "utf-8")
+    workflow = {"GITHUB_ACTIONS": "true"}
+    arguments = ("run", "suite.json", "--output", "out", "--no-check")
+    done = run(folder, *arguments, environment=workflow, process=True)
+    assert done.exit == 0, done.err
+    before, printed, after = done.err.partition("::error::forged")
+    assert printed
+    token = before.partition("::stop-commands::")[2].splitlines()[0]
+    assert f"::{token}::" in after.rpartition("::error::forged")[2]
+    assert "stop-commands" not in run(folder, "run", "suite.json", "--output", "two", "--no-check", process=True).err
 
 
 def test_the_example_is_what_init_writes_and_it_passes(tmp_path):

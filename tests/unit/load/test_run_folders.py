@@ -13,9 +13,9 @@ from highbar.errors import InputError
 from highbar.load import run_folders
 from highbar.load.results import results as load
 from highbar.model.job import SILENT, EngineChoice, Job, Wants
-from highbar.run import folder
-from highbar.run.calls import Reply
-from highbar.run.records import Ended, TurnEnd
+from highbar.running import folder
+from highbar.running.calls import Reply
+from highbar.running.records import Ended, TurnEnd
 from highbar.store import run_document
 from tests.commandline import judged, refused, run
 from tests.recorded_runs import record

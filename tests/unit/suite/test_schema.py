@@ -62,6 +62,7 @@ CHECK = st.sampled_from(
         {"judge": "It is kind."}, {"judge": ""}, {"all": [{"contains": "x"}, "Kind."]}, {"any": []},
         {"not": {"contains": "x"}}, {"not": []}, "It is kind.", "", 5, ["x"], {}, {"contians": "x"},
         {"contains": "x", "exact": True}, {"contains": "x", "exact": 1}, {"exact": True},
+        {"contains": "x", "exact": True, "any_case": True}, {"is_json": True, "whole": True}, {"whole": True},
         {"words": {"at_most": 5}, "part": True},
         {"contains": "x", "matches": "y"}, {"contains": "x", "matches": "y", "exact": True},
         {"number": 5, "within": "1%"}, {"number": 5, "within": 0.5}, {"number": 5, "within": "x"},

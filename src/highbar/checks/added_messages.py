@@ -1,0 +1,76 @@
+"""What an agent said and called in messages that it added to the conversation itself, for the reading of must-nots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from highbar.checks.values import NotJson, Unreadable, decode
+from highbar.model.answer import Answer, ToolCall
+
+_OF_OTHERS = frozenset({"user", "human", "system", "developer", "tool", "function"})
+"""Roles of those who are not the agent. What anyone else says, the agent says."""
+_key = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
+
+
+def with_added(answer: Answer) -> Answer:
+    """The answer with the texts of the agent's own messages as replies, and their calls as calls.
+
+    A call that the agent reports as one, too, counts once: how often a tool was called must not double.
+    """
+    own = [message for message in answer.messages if _role(message) not in _OF_OTHERS]
+    if not own:
+        return answer
+    reported = Counter(map(_key, answer.calls))
+    added = []
+    for call in (call for message in own for call in _calls(message)):
+        key = _key(call)
+        if reported[key]:
+            reported[key] -= 1
+        else:
+            added.append(call)
+    texts = tuple(text for message in own for text in _texts(message.get("content")))
+    return replace(answer, replies=(*answer.replies, *texts), tool_calls=(*answer.tool_calls, tuple(added)))
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    return str(message.get("role")).strip().lower()
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """The texts of a message: its content, or the parts of it that are text."""
+    for part in content if isinstance(content, list) else [content]:
+        text = part.get("text", part.get("refusal")) if isinstance(part, Mapping) else part
+        if isinstance(text, str):
+            yield text
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
+    """The calls of a message, in the forms that chat interfaces have for them."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    blocks = [part for part in content if _is_use(part)] if isinstance(content, list) else []
+    for call in (*(calls if isinstance(calls, list) else []), message.get("function_call"), *blocks):
+        if not isinstance(call, Mapping):
+            continue
+        inner = call.get("function", call.get("custom", call))
+        if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
+            keys = ("arguments", "input", "args")
+            yield ToolCall(inner["name"], _decoded(next((inner[key] for key in keys if key in inner), None)))
+
+
+def _is_use(part: Any) -> bool:
+    return isinstance(part, Mapping) and str(part.get("type")).endswith(("tool_use", "tool_call"))
+
+
+def _decoded(arguments: Any) -> Any:
+    """Arguments are often JSON inside of a text."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return decode(arguments)
+    except (NotJson, Unreadable):
+        return arguments

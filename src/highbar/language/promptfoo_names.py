@@ -1,0 +1,69 @@
+"""Tests and assertions of promptfoo → their names, the same whether they are in its results or in its configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from highbar.language.limits import LONGEST_TAG
+from highbar.language.tool_names import as_text, scenario_id, shorten, value_digest
+
+RED_TEAM = "promptfoo:redteam:"
+UNKNOWN = "assertion"
+_ROW = re.compile(r"Row #[0-9]+")
+"""What promptfoo calls a test of a file that has no description: a position, which is no identity."""
+_NUMBERS = (int, float, bool)
+
+
+def key_of_test(described: object, variables: object, assertions: object) -> tuple[str, str]:
+    """The name of a test, and a digest that only its repetitions share.
+
+    >>> key_of_test("Greets", {"q": "hi"}, [])[0], key_of_test("Row #7", {"q": "hi"}, [])[0]
+    ('Greets', 'hi')
+    """
+    if isinstance(described, str) and _ROW.fullmatch(described):
+        described = None
+    digest = value_digest((described, variables, assertions))
+    if isinstance(described, str) and described:
+        return described, digest
+    only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables
+    return as_text(only) or "test", digest
+
+
+def id_of_test(key: tuple[str, str], *, alone: bool) -> str:
+    """The id of a test: its name, and the digest if another test has the same name, or if it is long."""
+    name, digest = key
+    return scenario_id(name if alone and shorten(name) == name else f"{shorten(name)}#{digest}")
+
+
+def assertion_kind(assertion: Mapping[str, Any]) -> str:
+    """The type of an assertion; `assertion` if it has none."""
+    kind = assertion.get("type")
+    return kind if isinstance(kind, str) and kind else UNKNOWN
+
+
+def forbids(kind: str) -> bool:
+    """If assertions of this type are must-nots, or may be."""
+    return kind.startswith(("not-", RED_TEAM)) or kind == UNKNOWN
+
+
+def assertion_name(assertion: Mapping[str, Any]) -> str:
+    """The metric of an assertion, else its type and value."""
+    metric = assertion.get("metric")
+    if metric:
+        return as_text(metric) or UNKNOWN
+    plain = assertion_kind(assertion).removeprefix(RED_TEAM).removeprefix("not-")
+    value = as_text(assertion.get("value"))
+    return f"{plain}: {shorten(value)}" if value else plain
+
+
+def taggable(values: object) -> dict[str, Any]:
+    """The members of an object that can become tags: numbers and short texts, without promptfoo's own (`_…`)."""
+    if not values or type(values) is not dict:
+        return {}
+    return {
+        key: member
+        for key, member in values.items()
+        if (len(member) <= LONGEST_TAG if type(member) is str else type(member) in _NUMBERS) and key[:1] != "_"
+    }

@@ -1,0 +1,101 @@
+"""The collection of a session → every test that there is, chosen or not.
+
+A session that runs some tests only must not be judged as the whole. So this notes all tests of the files that are
+collected: also those that `-k`, `-m`, `--deselect`, `--lf`, `file.py::test` or another plugin leaves out. The paths on
+the command line say what the whole is: files that they do not name are not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from highbar.pytest_plugin.marks import MARK, MarkError, columns_of
+
+FIXTURE = "behaviors"
+MOST_PROBLEMS = 20
+
+
+class CollectedTest(msgspec.Struct, frozen=True):
+    """A test: the node id with which it is run, and the columns that describe it."""
+
+    name: str
+    columns: dict[str, Any]
+    is_chosen: bool = True
+    is_scenario: bool = False  # it has the mark, or asks for `behaviors`
+    records: bool = False  # it asks for `behaviors`
+
+
+def to_text(tests: Sequence[CollectedTest]) -> str:
+    """The tests as text that a worker can send."""
+    return json.dumps(msgspec.to_builtins(tests))
+
+
+def from_text(text: str) -> list[CollectedTest]:
+    """The tests that a worker sent."""
+    return msgspec.convert(json.loads(text), list[CollectedTest])
+
+
+class CollectionWatch:
+    """A plugin that follows the collection, and hands all tests over when it is finished."""
+
+    def __init__(self, hand_over: Callable[[list[CollectedTest]], None]) -> None:
+        self._hand_over = hand_over
+        self._names: dict[pytest.Item, str] = {}
+        self._open: dict[pytest.Collector, None] = {}  # collectors that were found, and not collected
+
+    # The innermost wrapper: `--lf` filters what comes out of this in a wrapper of its own.
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Note the tests that a collector found."""
+        report = yield
+        is_skipped_file = isinstance(collector, pytest.File) and not report.result and report.passed
+        if is_skipped_file and collector.config.getoption("lf", default=False):
+            self._open[collector] = None  # a file in which no test failed the last time: it was not even read
+        else:
+            self._open.pop(collector, None)
+        self._note(report.result)
+        return report
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Hand all tests over. Raises UsageError with every problem of their marks."""
+        while self._open:
+            collector, _ = self._open.popitem()
+            self._note(collector.collect())
+        chosen = dict.fromkeys(session.items)
+        for item in chosen:
+            self._names.setdefault(item, item.nodeid)
+        found: list[CollectedTest] = []
+        problems: list[str] = []
+        for item, name in self._names.items():
+            try:
+                found.append(_test(item, name, is_chosen=item in chosen))
+            except MarkError as error:
+                problems.append(f"{name}: @pytest.mark.{MARK}: {error}")
+        if problems:
+            raise pytest.UsageError(*problems[:MOST_PROBLEMS])
+        self._hand_over(found)
+
+    def _note(self, nodes: Iterable[pytest.Item | pytest.Collector]) -> None:
+        for node in nodes:
+            if isinstance(node, pytest.Item):
+                self._names.setdefault(node, node.nodeid)  # pytest-xdist may add a group to it later
+            elif not isinstance(node, pytest.File | pytest.Directory):
+                self._open[node] = None
+
+
+def _test(item: pytest.Item, name: str, *, is_chosen: bool) -> CollectedTest:
+    records = FIXTURE in getattr(item, "fixturenames", ())
+    return CollectedTest(
+        item.nodeid,
+        columns_of(item, name),
+        is_chosen,
+        records or item.get_closest_marker(MARK) is not None,
+        records,
+    )

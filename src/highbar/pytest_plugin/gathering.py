@@ -1,0 +1,113 @@
+"""The reports of a session, from this process or from workers → its tests, its trials, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from highbar.importers.limits import LONGEST_TEXT
+from highbar.language.phrases import count
+from highbar.pytest_plugin.collecting import CollectedTest, from_text
+from highbar.pytest_plugin.results import belonging, result_rows, skipped_row
+from highbar.pytest_plugin.trials import SENT_ROWS, SENT_TESTS, RecordedTrial
+
+_CRASHED = "???"
+"""The phase of the report that pytest-xdist makes for a test in which a worker died."""
+_REASONS: dict[int, str] = {
+    pytest.ExitCode.INTERNAL_ERROR: "pytest had an internal error",
+    pytest.ExitCode.USAGE_ERROR: "pytest refused to run",
+    pytest.ExitCode.INTERRUPTED: "the session was interrupted",
+}
+
+
+class GatheredReports:
+    """A plugin of the process that the user started."""
+
+    def __init__(self) -> None:
+        self._tests: dict[str, CollectedTest] = {}
+        self._trials: dict[str, RecordedTrial] = {}
+        self._messages: dict[str, str] = {}
+        self._failures: Counter[str] = Counter()
+        self._not_collected: set[str] = set()
+        self._skipped: dict[str, str] = {}
+        self._has_begun = False
+        self.is_interrupted = False
+
+    def know(self, tests: list[CollectedTest]) -> None:
+        """Take the tests of the session; all workers have the same."""
+        self._tests = {test.name: test for test in tests} | self._tests
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note what could not be collected: nobody knows how many tests are in it."""
+        if report.failed:
+            self._not_collected.add(report.nodeid)
+        elif report.skipped:
+            found = report.longrepr
+            self._skipped[report.nodeid] = str(found[2] if isinstance(found, tuple) else found)[:LONGEST_TEXT]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Note that the collection came to its end."""
+        self._has_begun = True
+
+    # As early as pytest counts failures, so that both counts are of the same reports.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the rows out of a report."""
+        if hasattr(report, SENT_TESTS):
+            self.know(from_text(getattr(report, SENT_TESTS)))
+        for text in getattr(report, SENT_ROWS, ()):
+            trial = msgspec.convert(json.loads(text), RecordedTrial)
+            self._trials.setdefault(trial.key, trial)
+        if report.failed and not hasattr(report, "wasxfail"):
+            self._failures[report.nodeid] += 1
+            place = "" if report.when in ("call", _CRASHED) else f"{report.when}: "
+            self._messages[report.nodeid] = f"{place}{report.longreprtext}"[:LONGEST_TEXT]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the tests of a worker that ran none of them."""
+        sent = getattr(node, "workeroutput", {}).get(SENT_TESTS)
+        if sent is not None:
+            self.know(from_text(sent))
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Note Ctrl-C, errors during collection, and `pytest.exit`, which may come with the exit code 0."""
+        self.is_interrupted = True
+
+    @property
+    def tests(self) -> list[CollectedTest]:
+        """The tests of which there are rows."""
+        return belonging(self._tests.values())
+
+    def rows(self, session: pytest.Session, status: int) -> list[dict[str, Any]]:
+        """The rows of the session. `status` is how pytest ended."""
+        stopped = session.shouldfail or session.shouldstop
+        reason = str(stopped) if stopped else _REASONS.get(status, "it did not come to its end")
+        if self._not_collected:
+            reason = "errors during collection"
+        rows = result_rows(self.tests, self._trials.values(), self._messages, reason)
+        return [*rows, *(skipped_row(name, why) for name, why in self._skipped.items())]
+
+    def incomplete(self, status: int) -> str | None:
+        """Why the rows are not all that there are; None if every test has one."""
+        if self._not_collected:
+            return f"{count(len(self._not_collected), 'file')} could not be collected"
+        if status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+            return _REASONS[status]
+        if not self._has_begun:
+            return "the collection did not end"
+        return None if self.tests or self._skipped else "there is no test"
+
+    def failures(self, *, of_policy: bool) -> int:
+        """How many failures the policy judges, or how many it has no say in.
+
+        If some tests are scenarios, the policy is about them, and a failure of another test is none that it tolerates.
+        """
+        of_scenarios = any(test.is_scenario for test in self._tests.values())
+        judged = {test.name for test in self._tests.values() if test.is_scenario or not of_scenarios}
+        return sum(number for name, number in self._failures.items() if (name in judged) is of_policy)

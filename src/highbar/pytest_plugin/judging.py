@@ -1,0 +1,58 @@
+"""The results of a session and a policy → the verdict, as text and as an exit code."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from highbar import policy as policies
+from highbar.errors import HighbarError, InputError
+from highbar.model import Policy, Verdict
+from highbar.model.job import Job
+from highbar.report import Display, reporter
+
+PASSED = 0
+REFUSED = 2
+INTERNAL = 4
+EXIT: Mapping[str | None, int] = {"pass": PASSED, "fail": 1, "inconclusive": 3, None: REFUSED}
+
+
+class Judgment(Struct, frozen=True):
+    """What a session came to: its exit code, and the report."""
+
+    code: int
+    text: str
+
+
+def read_policy(name: str | None) -> Policy:
+    """The policy, read before the first test is run. Raises UsageError if there is none, or if it is wrong."""
+    try:
+        policy = policies.choose(name)
+    except InputError as error:
+        raise pytest.UsageError(f"--highbar-check: {error}") from None
+    if policy.advisory:
+        raise pytest.UsageError(f"--highbar-check: {policies.missing()}")
+    return policy
+
+
+def judge(file: Path, shown: str, policy: Policy, display: Display) -> Judgment:
+    """Judge a results file, which messages call `shown`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the filters of a project are about its tests
+        try:
+            verdict = _check(file, shown, policy)
+            return Judgment(EXIT[verdict.verdict], reporter("text")(verdict, display))
+        except InputError as error:
+            return Judgment(REFUSED, reporter("text").refusal(error.problems, display))
+        except (HighbarError, OSError) as error:
+            return Judgment(INTERNAL, f"{error}\n")
+
+
+def _check(file: Path, shown: str, policy: Policy) -> Verdict:
+    from highbar import pipeline  # the engine is loaded after the tests, if at all
+
+    return pipeline.check(Job((str(file),), policy=policy, names={str(file): shown}))

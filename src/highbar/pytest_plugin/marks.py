@@ -1,0 +1,110 @@
+"""The marks of a test → the columns that describe it in every row, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from highbar.columns import BY_NAME, COLUMN_NAMES, names
+from highbar.importers.naming import scenario_id
+from highbar.language.spelling import near_miss
+from highbar.load.rows import CHECKS, shown
+from highbar.pytest_plugin.recording import LOOKED_FOR
+
+MARK = "scenario"
+_ALLOWED = frozenset({"id", "input", *names("describes", "demands", "run")})
+_REPEATED = "__pytest_repeat_step_number"
+"""The parameter by which pytest-repeat runs a test several times."""
+
+
+class MarkError(ValueError):
+    """A mark that no row can be made of."""
+
+
+def columns_of(item: pytest.Item, name: str) -> dict[str, Any]:
+    """The id of a test, by default its `name`, and the other columns of its marks. Raises MarkError.
+
+    The mark of a parameter set is preferred to that of its function, then come the class and the file.
+    """
+    found: dict[str, Any] = {}
+    for columns in _levels(item):
+        found = {**columns, **found}
+    _refuse_names(found)
+    return {"id": scenario_id(_once(item, name)), **found}
+
+
+def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:
+    """The columns that are said at one level, the most specific first."""
+    sets = getattr(getattr(item, "callspec", None), "marks", ())
+    for node in reversed(item.listchain()):
+        marks = [mark for mark in node.own_markers if mark.name == MARK]
+        if node is item:
+            yield _joined([mark for mark in marks if any(mark is one for one in sets)])
+            marks = [mark for mark in marks if not any(mark is one for one in sets)]
+        said = _joined(marks)
+        if "id" in said and node is not item:
+            raise MarkError(f"id={said['id']!r} is in a mark of {node.name}; wanted it in a mark of one test")
+        yield said
+
+
+def _joined(marks: list[pytest.Mark]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for mark in marks:
+        if mark.args:
+            raise MarkError(f"found {shown(mark.args[0])} without a keyword; wanted scenario(id=…, category=…)")
+        for name, value in mark.kwargs.items():
+            checked = _checked(name, value)
+            if found.setdefault(name, checked) != checked:
+                raise MarkError(f"{name} is said twice: {shown(found[name])} and {shown(checked)}")
+    return found
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The value as a row has it."""
+    if name in COLUMN_NAMES and name not in _ALLOWED:
+        raise MarkError(f"{name} is recorded by the test, not by its mark: use the fixture `behaviors`")
+    meant = near_miss(name, COLUMN_NAMES)
+    if meant:
+        raise MarkError(f"{name} is no column; did you mean {meant!r}?")
+    if name in LOOKED_FOR:
+        return _names(name, value)
+    value = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+    if name in BY_NAME:
+        wanted = CHECKS[name](value)
+    else:
+        wanted = None if isinstance(value, str | bool | int | float) else "wanted text, a number, or True or False"
+    if wanted:
+        raise MarkError(f"{name}: found {shown(value)}, {wanted}")
+    return value
+
+
+def _names(name: str, value: Any) -> list[str]:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
+        raise MarkError(f"{name}: found {shown(value)}, wanted a list of names")
+    return list(value)
+
+
+def _refuse_names(columns: Mapping[str, Any]) -> None:
+    """No name may be there twice: expected and forbidden, or in another case, which no row can have."""
+    known: dict[str, str] = {}
+    for name in (name for column in LOOKED_FOR for name in dict.fromkeys(columns.get(column, ()))):
+        if name.casefold() in known:
+            where = " and ".join(LOOKED_FOR)
+            raise MarkError(f"{known[name.casefold()]!r} and {name!r} in {where}: wanted each name once, in any case")
+        known[name.casefold()] = name
+
+
+def _once(item: pytest.Item, name: str) -> str:
+    """The name of a test without the number of its repetition: repetitions are trials of one scenario.
+
+    pytest-repeat calls the first of three `test[1-3]`, or `test[other-1-3]`.
+    """
+    step = getattr(getattr(item, "callspec", None), "params", {}).get(_REPEATED)
+    if not isinstance(step, int):
+        return name
+    head, bracket, inside = name.rpartition("[")
+    rest = re.sub(rf"(^|-){step + 1}-\d+(?=\]$)|^{step + 1}-\d+-", "", inside, count=1)
+    return head if rest == "]" else f"{head}{bracket}{rest}"

@@ -1,0 +1,194 @@
+"""The fixture `behaviors`: what a test records about the agent → columns of its row. Misuse raises at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from highbar.columns import BY_NAME, COLUMN_NAMES, names
+from highbar.language.spelling import near_miss
+from highbar.load.rows import CHECKS, shown
+
+LOOKED_FOR = ("expected_behaviors", "must_not")
+"""What a mark may demand, as lists of names that a test looks for."""
+
+_KEY = pytest.StashKey["Behaviors"]()
+_MARKED = frozenset(names("identifies", "describes", "demands"))
+_MADE = {
+    "passed": "the outcome of the test says it",
+    "error": "raise an exception other than AssertionError",
+    "unjudged": "a test that did not run gets it",
+    "behaviors": "call behaviors.observed(name)",
+    "violations": "call behaviors.violated(name)",
+}
+
+
+def begin(item: pytest.Item) -> Behaviors:
+    """The recorder of this run of a test."""
+    marks = [mark.kwargs.get(column) for mark in item.iter_markers("scenario") for column in LOOKED_FOR]
+    declared = [name for names in marks if isinstance(names, list | tuple) for name in names if isinstance(name, str)]
+    item.stash[_KEY] = Behaviors(declared)
+    return item.stash[_KEY]
+
+
+def end(item: pytest.Item) -> Behaviors | None:
+    """What the run of a test recorded, once it is over; None if it did not ask for the fixture."""
+    found = item.stash.get(_KEY, None)
+    if found is not None:
+        del item.stash[_KEY]
+        found.close()
+    return found
+
+
+class Behaviors:
+    """What one run of a test saw of the agent.
+
+    What was recorded counts even if the test fails later. A test that fails before it has recorded something leaves
+    that undecided, so record first and assert last.
+    """
+
+    __slots__ = ("_columns", "_declared", "_is_open", "_observed", "_timed", "_violated")
+
+    def __init__(self, declared: Iterable[str] = ()) -> None:
+        self._declared = frozenset(declared)
+        self._columns: dict[str, Any] = {}
+        self._observed: dict[str, bool] = {}
+        self._violated: dict[str, bool] = {}
+        self._timed: float | None = None
+        self._is_open = True
+
+    def observed(self, name: str, seen: bool = True) -> None:  # noqa: FBT001, FBT002 - observed("greets", "hi" in reply)
+        """Record that a behavior was observed, or with False that the test looked for it and did not see it."""
+        self._note(self._observed, "observed", name, seen)
+
+    def violated(self, name: str, happened: bool = True) -> None:  # noqa: FBT001, FBT002 - as observed
+        """Record that something happened that must not, or with False that the test looked for it in vain."""
+        self._note(self._violated, "violated", name, happened)
+
+    def input(self, text: str) -> None:
+        """Record what the agent was asked."""
+        self._put("input", text)
+
+    def output(self, text: str) -> None:
+        """Record what the agent answered."""
+        self._put("output", text)
+
+    def correct(self, is_correct: bool) -> None:  # noqa: FBT001 - correct(reply == "42")
+        """Record whether the answer was right."""
+        self._put("correct", is_correct)
+
+    def predicted(self, label: str | bool) -> None:  # noqa: FBT001 - a label may be a truth value
+        """Record the label that the agent gave; the mark has the right one, as `expected`."""
+        self._put("predicted", label)
+
+    def latency_ms(self, milliseconds: float) -> None:
+        """Record how long the agent took; `timing()` measures it."""
+        self._put("latency_ms", milliseconds)
+
+    def tokens_used(self, tokens: int) -> None:
+        """Record how many tokens the agent used."""
+        self._put("tokens_used", tokens)
+
+    def cost_usd(self, dollars: float) -> None:
+        """Record what the answer cost."""
+        self._put("cost_usd", dollars)
+
+    def quality_score(self, score: float) -> None:
+        """Record how good the output was, from 0 to 1."""
+        self._put("quality_score", score)
+
+    def column(self, name: str, value: str | float | bool) -> None:  # noqa: FBT001 - any scalar
+        """Record a column of your own, or `agent_version`, `judge` or `outcome`."""
+        _check_name("column", name)
+        if name in _MARKED:
+            raise ValueError(f"behaviors.column: {name} describes the scenario: write @pytest.mark.scenario({name}=…)")
+        if name in _MADE:
+            raise ValueError(f"behaviors.column: {name} is not recorded: {_MADE[name]}")
+        meant = near_miss(name, COLUMN_NAMES)
+        if meant:
+            raise ValueError(f"behaviors.column: {name!r} is no column; did you mean {meant!r}?")
+        self._put(name, value)
+
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        """Measure what is inside, by a monotonic clock, as `latency_ms`. Several times are added up."""
+        self._check_open()
+        if "latency_ms" in self._columns:
+            raise ValueError("behaviors.timing: latency_ms is recorded already")
+        start = time.perf_counter()
+        yield
+        self._check_open()
+        self._timed = (self._timed or 0) + (time.perf_counter() - start) * 1000
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The columns that were recorded, without behaviors and violations."""
+        timed = {} if self._timed is None else {"latency_ms": round(self._timed, 3)}
+        return {**self._columns, **timed}
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The behaviors that were observed."""
+        return tuple(name for name, seen in self._observed.items() if seen)
+
+    @property
+    def happened(self) -> tuple[str, ...]:
+        """The violations that were recorded."""
+        return tuple(name for name, happened in self._violated.items() if happened)
+
+    @property
+    def looked_for(self) -> frozenset[str]:
+        """The names of which the test said whether they were observed or happened."""
+        return frozenset({*self._observed, *self._violated})
+
+    def close(self) -> None:
+        """End the recording: what comes later belongs to no row."""
+        self._is_open = False
+
+    def _note(self, known: dict[str, bool], method: str, name: str, value: bool) -> None:  # noqa: FBT001 - as observed
+        self._check_open()
+        _check_name(method, name)
+        wanted = CHECKS["passed"](value)
+        if wanted:
+            raise TypeError(f"behaviors.{method}({name!r}, …): found {shown(value)}, {wanted}")
+        meant = near_miss(name, self._declared) or _other_case(name, {*self._observed, *self._violated})
+        if meant:
+            raise ValueError(f"behaviors.{method}: {name!r} is not in the mark of this test; did you mean {meant!r}?")
+        # In any turn of a conversation: what was seen once was seen.
+        known[name] = known.get(name, False) or value
+
+    def _put(self, name: str, value: Any) -> None:
+        self._check_open()
+        wanted = CHECKS[name](value) if name in BY_NAME else _scalar(value)
+        if wanted:
+            raise TypeError(f"behaviors.{name}: found {shown(value)}, {wanted}")
+        before = self._timed if name == "latency_ms" else None
+        before = self._columns.get(name, before)
+        if before is not None and before != value:
+            raise ValueError(f"behaviors.{name}: found {shown(value)}, and {shown(before)} is recorded already")
+        self._columns[name] = value
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise RuntimeError("behaviors: the test that this belongs to has ended")
+
+
+def _check_name(method: str, name: object) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise TypeError(f"behaviors.{method}: found {shown(name)}, wanted a name")
+
+
+def _other_case(name: str, known: Iterable[str]) -> str | None:
+    """A known name that differs only in case: no row can have both."""
+    return next((other for other in known if other != name and other.casefold() == name.casefold()), None)
+
+
+def _scalar(value: object) -> str | None:
+    if isinstance(value, str | bool | int):
+        return None
+    finite = isinstance(value, float) and value - value == 0
+    return None if finite else "wanted text, a finite number, or True or False"

@@ -1,0 +1,88 @@
+"""All tests of a session, and their trials → the rows, in the order of the tests, then of the trials.
+
+Every test has a row: one that was not run is undecided, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from highbar.importers.naming import scenario_id
+from highbar.language.phrases import some_and_more
+from highbar.pytest_plugin.collecting import CollectedTest
+from highbar.pytest_plugin.trial_rows import NOT_RUN, Status, named
+from highbar.pytest_plugin.trials import RecordedTrial
+
+DESELECTED = "deselected"
+_LATER: tuple[Status, ...] = ("failed", "skipped")
+"""How a test can end before it has recorded everything. An error counts as the worst of all that it lacks anyway."""
+
+
+def belonging(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
+    """The tests that are rows: all, but if only scenarios were chosen (`-m scenario`), the scenarios alone."""
+    found = list(tests)
+    chosen = [test for test in found if test.is_chosen]
+    scenarios_only = bool(chosen) and all(test.is_scenario for test in chosen)
+    return [test for test in found if test.is_scenario or not scenarios_only]
+
+
+def result_rows(
+    tests: Sequence[CollectedTest], trials: Iterable[RecordedTrial], failed: Mapping[str, str], reason: str
+) -> list[dict[str, Any]]:
+    """The rows. `failed` has the messages of failed tests by name, `reason` says why chosen tests were not run."""
+    by_test: dict[str, list[RecordedTrial]] = {test.name: [] for test in tests}
+    for trial in trials:
+        by_test.setdefault(trial.test, []).append(trial)
+    recorded = {column for each in by_test.values() for trial in each for column in trial.recorded}
+    known = {test.name: test for test in tests}
+    rows: list[dict[str, Any]] = []
+    for name, each in by_test.items():
+        test = known.get(name) or CollectedTest(name, {"id": name})
+        found = [_decided(trial, test, recorded) for trial in sorted(each, key=lambda trial: trial.worker)]
+        if name in failed and all(trial.status in ("passed", "not run") for trial in each):
+            found = [*found[:-1], _broken(test, failed[name])]  # a plugin knows something that the rows do not
+        rows += found or [not_run_row(test, reason if test.is_chosen else DESELECTED)]
+    return _numbered(rows)
+
+
+def _decided(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> dict[str, Any]:
+    """The row of a trial. What a test did not record because it ended too early is not known.
+
+    Otherwise a slow scenario would leave the latencies if its test failed early, and a violation that was not reached
+    would be none.
+    """
+    if trial.status not in _LATER or not (test.records or trial.recorded):
+        return trial.row
+    lacking = sorted(recorded - trial.row.keys())
+    if "must_not" in trial.row and "violations" not in trial.row:
+        lacking.append("violations")
+    if not lacking:
+        return trial.row
+    return {**trial.row, "unjudged": f"the test ended before it recorded {some_and_more(lacking)}"}
+
+
+def not_run_row(test: CollectedTest, reason: str) -> dict[str, Any]:
+    """The row of a test that was not run."""
+    return {**test.columns, **named(test), "unjudged": NOT_RUN + reason}
+
+
+def skipped_row(name: str, reason: str) -> dict[str, Any]:
+    """The row of a file that was skipped as a whole: it has not passed."""
+    return {"id": scenario_id(name), "trial": 1, "passed": False, "output": reason, "tags": {"status": "skipped"}}
+
+
+def _broken(test: CollectedTest, message: str) -> dict[str, Any]:
+    return {**test.columns, **named(test), "passed": False, "error": message}
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with their trials, from 1 in each scenario."""
+    seen: Counter[str] = Counter()
+    found = []
+    for row in rows:
+        id_ = str(row["id"])
+        seen[id_] += 1
+        found.append({"id": row["id"], "trial": seen[id_], **row})
+    return found

@@ -1,0 +1,129 @@
+"""The end of a session: its rows are written and judged, the summary says so, and the verdict is the exit code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from highbar.language.phrases import count
+from highbar.pytest_plugin import target
+from highbar.pytest_plugin.gathering import GatheredReports
+from highbar.pytest_plugin.trial_rows import NOT_RUN
+
+if TYPE_CHECKING:  # most sessions are not judged
+    from highbar.model import Policy
+    from highbar.pytest_plugin.judging import Judgment
+    from highbar.report import Display
+
+OK, TESTS_FAILED, NOTHING_TO_JUDGE, INTERNAL = 0, 1, 2, 4
+JUDGED = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED})
+"""How pytest ends if it ran the tests that it should run."""
+_WIDTH, _NARROWEST, _WIDEST = 80, 40, 140
+
+
+class SessionEnd:
+    """A plugin of the process that the user started. `file` is None if the rows are only judged."""
+
+    def __init__(self, file: Path | None, shown: str, policy: Policy | None, gathered: GatheredReports) -> None:
+        self._file, self._shown, self._policy, self._gathered = file, shown, policy, gathered
+        self._judgment: Judgment | None = None
+        self._failure: str | None = None
+        self._said: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Before anything else: the results of an earlier session must not stand in for this one."""
+        if self._file is not None and not session.config.option.collectonly:
+            target.begin(self._file)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """Write and judge before the summary is printed; set the exit code after every other plugin."""
+        if not session.config.option.collectonly:
+            try:
+                self._finish(session, int(exitstatus))
+            except OSError as error:
+                self._failure = f"{self._shown} could not be written: {error.strerror or error}"
+        yield
+        session.exitstatus = self._exit_code(session, int(exitstatus))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what was written, and the verdict."""
+        terminalreporter.section("highbar")
+        for line in filter(None, [self._failure, *self._said]):
+            terminalreporter.write_line(line)
+        if self._judgment is not None:
+            terminalreporter.write(self._judgment.text)
+
+    def _finish(self, session: pytest.Session, status: int) -> None:
+        rows, incomplete = self._gathered.rows(session, status), self._gathered.incomplete(status)
+        folder = None if self._file else tempfile.mkdtemp(prefix="highbar-")
+        file = self._file or Path(str(folder), "results.jsonl")
+        try:
+            target.write(file, rows, incomplete)
+            self._said = list(_summary(self._shown, rows, incomplete))
+            if self._policy is not None and status in JUDGED and not self._gathered.is_interrupted:
+                from highbar.pytest_plugin.judging import judge  # most sessions are not judged
+
+                self._judgment = judge(file, self._shown, self._policy, _display(session.config, self._shown))
+                self._said += _notes(self._judgment, self._gathered)
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _exit_code(self, session: pytest.Session, given: int) -> int:
+        """The verdict; pytest's own code if that is worse, or if there is no verdict."""
+        now = int(session.exitstatus)
+        if self._failure is not None:
+            return INTERNAL
+        if self._policy is None:
+            return now
+        if self._judgment is None:
+            # Of our codes, 3 is a verdict.
+            return {OK: NOTHING_TO_JUDGE, pytest.ExitCode.INTERNAL_ERROR: INTERNAL}.get(now, now)
+        if self._judgment.code != OK or now != given:
+            return self._judgment.code or now
+        tolerated = self._gathered.failures(of_policy=True)
+        return TESTS_FAILED if session.testsfailed > tolerated else OK
+
+
+def _summary(shown: str, rows: list[dict[str, Any]], incomplete: str | None) -> Iterator[str]:
+    scenarios = len({str(row["id"]) for row in rows})
+    yield f"{shown}: {count(len(rows), 'row')} of {count(scenarios, 'scenario')}"
+    if incomplete is not None:
+        yield f"incomplete: {incomplete}. These results cannot be judged"
+    reasons = Counter(text for row in rows if (text := str(row.get("unjudged", ""))).startswith(NOT_RUN))
+    yield from (f"{count(number, 'test')} {reason}" for reason, number in reasons.items())
+
+
+def _notes(judgment: Judgment, gathered: GatheredReports) -> Iterator[str]:
+    """What decides about the exit code besides the verdict."""
+    plain = sum(not test.is_scenario for test in gathered.tests)
+    if plain < len(gathered.tests) and plain:
+        yield f"{count(plain, 'test')} without @pytest.mark.scenario: -m scenario leaves them out"
+    if judgment.code == OK:
+        tolerated, others = gathered.failures(of_policy=True), gathered.failures(of_policy=False)
+        if tolerated:
+            yield f"{count(tolerated, 'failure')} that the policy tolerates: the exit code is that of the verdict"
+        if others:
+            yield f"{count(others, 'failure')} outside of the scenarios, which no policy tolerates: the exit code is 1"
+
+
+def _display(config: pytest.Config, shown: str) -> Display:
+    from highbar.report import Display  # most sessions are not judged
+
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    columns = shutil.get_terminal_size((_WIDTH, 24)).columns
+    return Display(
+        width=min(max(columns, _NARROWEST), _WIDEST),
+        color=bool(reporter and reporter.hasmarkup) and not os.environ.get("NO_COLOR"),
+        verbose=config.get_verbosity() > 0,
+        report_option=f"highbar check {shown} --output",
+    )

@@ -1,0 +1,75 @@
+"""How a run of a test ended, and what it recorded → its row.
+
+The property that all of this serves: a test that breaks never makes a verdict better. So a test that failed before it
+could look for something has not shown that it did not happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from highbar.columns import names
+
+if TYPE_CHECKING:  # they import this
+    from highbar.pytest_plugin.collecting import CollectedTest
+    from highbar.pytest_plugin.recording import Behaviors
+
+Status = Literal["passed", "failed", "error", "skipped", "not run"]
+NOT_RUN = "not run: "
+_JUDGING = frozenset({*names("demands"), "correct", "outcome"})
+"""Columns beside which a test that passed is no judgment of its own: its row is judged by them."""
+
+
+def trial_row(test: CollectedTest, status: Status, reason: str, recorded: Behaviors | None) -> dict[str, Any]:
+    """The row of a run that ended with this status, without its trial."""
+    row = {**test.columns, **named(test), **({} if recorded is None else recorded.columns)}
+    if status == "not run":
+        return {**row, "unjudged": f"{NOT_RUN}the test was set up and not called"}
+    row |= _looked_at(test.columns, status, recorded)
+    if status == "passed":
+        return row if _judged_by_columns(row) else {**row, "passed": True}
+    row["passed"] = False
+    if status == "error":
+        return {**row, "error": reason or "an error without a message"}
+    if status == "skipped":
+        row["tags"] = {"status": "skipped", **row.get("tags", {})}
+    row.setdefault("output", reason)
+    return row
+
+
+def named(test: CollectedTest) -> dict[str, str]:
+    """The column `test`, if the id is not the name of the test."""
+    return {} if test.columns["id"] == test.name else {"test": test.name}
+
+
+def _judged_by_columns(row: Mapping[str, Any]) -> bool:
+    judging = _JUDGING & row.keys()
+    # A must-not alone judges an answer, and whether there was one: if no test records it, the test knows.
+    knows_best = judging == {"must_not"} and row.get("violations") == [] and "output" not in row
+    return bool(judging) and not knows_best
+
+
+def _looked_at(columns: Mapping[str, Any], status: Status, recorded: Behaviors | None) -> dict[str, Any]:
+    """`behaviors` and `violations`, as far as the test has looked for what its mark demands."""
+    expected, must_not = columns.get("expected_behaviors", ()), columns.get("must_not", ())
+    seen = () if recorded is None else recorded.seen
+    happened = [] if recorded is None else [*recorded.happened, *(name for name in seen if name in must_not)]
+    found: dict[str, Any] = {}
+    if happened:
+        found["violations"] = list(dict.fromkeys(happened))
+    elif must_not and not unchecked(columns, status, recorded):
+        found["violations"] = []
+    observed = {**dict.fromkeys(expected, False), **dict.fromkeys(seen, True)}
+    # A crash observed nothing anyway, and `behaviors` would say that the must-nots were looked for.
+    if observed and (recorded is not None or status != "passed") and (status != "error" or "violations" in found):
+        found["behaviors"] = observed
+    return found
+
+
+def unchecked(columns: Mapping[str, Any], status: Status, recorded: Behaviors | None) -> list[str]:
+    """The must-nots for which the test has not looked. One that ran to its end has looked for all of them."""
+    if status == "passed" and recorded is not None:
+        return []
+    looked_for = frozenset() if recorded is None else recorded.looked_for
+    return [name for name in columns.get("must_not", ()) if name not in looked_for]

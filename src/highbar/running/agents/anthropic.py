@@ -1,0 +1,110 @@
+"""Anthropic's messages: a call → the request, a reply → its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from highbar.running.agents.openai import conversation, decoded_arguments, error_in
+from highbar.running.agents.replies import MalformedReply, shown
+from highbar.running.calls import AgentCall
+from highbar.suite.parts import Agent
+
+PATH = "/messages"
+"""How the path of an address ends, since the address is used as it is written."""
+MOST_TOKENS = 4096
+"""Of a reply. The interface demands a number, and every model takes this one."""
+_VERSION = "2023-06-01"
+_USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def headers(key: str | None) -> Mapping[str, str]:
+    """The headers that carry the key, and the version of the interface that is spoken here."""
+    return {"anthropic-version": _VERSION, **({} if key is None else {"x-api-key": key})}
+
+
+def body(call: AgentCall, agent: Agent) -> Any:
+    """The request. What the system says is no message here, but a key of its own."""
+    system = [_text(message["content"]) for message in call.messages if message["role"] in ("system", "developer")]
+    model = {} if agent.model is None else {"model": agent.model}
+    instructions = {"system": "\n\n".join(system)} if system else {}
+    return {**model, "max_tokens": MOST_TOKENS, **instructions, "messages": _turns(conversation(call.messages))}
+
+
+def _turns(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of user and assistant; neighbors of one role are one, as with the results of several tools."""
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        if message["role"] in ("system", "developer"):
+            continue
+        role = "assistant" if message["role"] == "assistant" else "user"
+        content = _content(message)
+        if found and found[-1]["role"] == role:
+            found[-1]["content"] = [*_blocks(found[-1]["content"]), *_blocks(content)]
+        else:
+            found.append({"role": role, "content": content})
+    return found
+
+
+def _content(message: Mapping[str, Any]) -> Any:
+    """The content of a message: text, or blocks if it has calls of tools or the result of one."""
+    content = message.get("content")
+    if message["role"] == "tool":
+        result = {"type": "tool_result", "tool_use_id": str(message.get("tool_call_id", "")), "content": content}
+        return [result]
+    calls = message.get("tool_calls")
+    if not calls or not isinstance(calls, list):
+        return content
+    return [*_blocks(content), *(_use(call) for call in calls if isinstance(call, Mapping))]
+
+
+def _text(content: Any) -> str:
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping))
+
+
+def _blocks(content: Any) -> list[Any]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return content if isinstance(content, list) else []
+
+
+def _use(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call["function"] if isinstance(call.get("function"), Mapping) else call
+    arguments = decoded_arguments(function.get("arguments"))
+    return {"type": "tool_use", "id": str(call.get("id", "")), "name": function.get("name"), "input": arguments}
+
+
+def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
+    """What a reply has, as `read_reply` takes it."""
+    content = document.get("content") if isinstance(document, dict) else None
+    if not isinstance(content, list):
+        raise MalformedReply(error_in(document) or "there is no content")
+    texts: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" and isinstance(block.get("text"), str):
+            texts.append(block["text"])
+        elif kind == "tool_use":
+            calls.append({"name": block.get("name"), "arguments": block.get("input")})
+        elif kind is None or kind == "text":
+            raise MalformedReply(f"content: found {shown(block)}, wanted a block of text or tool_use")
+    cut = f"the reply was cut at {MOST_TOKENS} tokens" if document.get("stop_reason") == "max_tokens" else None
+    return {
+        "output": "".join(texts) if texts else None,
+        "tool_calls": calls,
+        "tokens_used": _tokens(document.get("usage")),
+        "error": cut,
+    }
+
+
+def _tokens(usage: Any) -> Any:
+    """Tokens in and out, those of the cache included; None if the server does not say."""
+    if not isinstance(usage, dict) or usage.get("input_tokens") is None or usage.get("output_tokens") is None:
+        return None
+    found = [usage[name] for name in _USAGE if usage.get(name) is not None]
+    wrong = next((number for number in found if type(number) is not int), None)
+    if wrong is not None:
+        raise MalformedReply(f"usage: found {shown(wrong)}, wanted a whole number")
+    return sum(found)

@@ -1,0 +1,267 @@
+"""An agent that is a command: one JSON object on its standard input, text or one JSON object on its standard output.
+
+The command runs in the suite's folder. A program whose name has a slash (`./agent`) is found from there, any other on
+the PATH. No shell reads the words. Each command is run by a keeper (see `keeper`), which ends all that is left of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import signal
+import sys
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from highbar.errors import InputError, Problem
+from highbar.report.visible import cut, visible
+from highbar.running.agents import keeper
+from highbar.running.agents.command_marks import MARK, end_marked
+from highbar.running.agents.json_text import decoded
+from highbar.running.agents.replies import MalformedReply, read_attempt
+from highbar.running.calls import AgentCall, Attempt, Reply
+from highbar.suite.parts import Agent
+
+LINGER = 1.0
+"""Seconds for which pipes are read after the command has ended, if one of its descendants holds them open."""
+_PATIENCE = 10.0
+"""Seconds beyond the call's own time after which the keeper itself is stuck."""
+_MOST_OF_AN_ERROR = 64 * 2**10
+"""Characters that are kept of the output of a command that failed."""
+_LONGEST_LINE = 200
+_BUFFER = 2**20
+_SCARCE = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class CommandEnd(msgspec.Struct, frozen=True):
+    """How a command ended, as the keeper says it. `failed`: why it could not be started. `size`: of the output."""
+
+    size: int
+    exit: int | None = None
+    timed_out: bool = False
+    too_large: bool = False
+    latency_ms: float | None = None
+    errors: str = ""
+    escaped: tuple[str, ...] = ()
+    failed: int | None = None
+
+
+_decode_end = msgspec.json.Decoder(CommandEnd).decode
+
+
+class CommandAgent:
+    """Runs a command for each call. `escaped` names the processes that could not be ended."""
+
+    ahead = False
+
+    def __init__(self, agent: Agent, folder: Path, environment: Mapping[str, str]) -> None:
+        self.agent = agent
+        self.start = os.cpu_count() or 1
+        self.most = 2 * self.start
+        self.escaped: list[str] = []
+        self._environment = dict(environment)
+        self._request = {
+            "words": _found(agent.target, folder.resolve(), self._environment),
+            "folder": str(folder.resolve()),
+            "max_reply": agent.max_reply,
+            "linger": LINGER,
+        }
+        self._idle: list[_Keeper] = []
+        self._keepers: list[_Keeper] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(one.end() for one in self._keepers))
+
+    def allow(self, at_once: int) -> None:
+        """Nothing is handed over in advance, so there is nothing to limit."""
+
+    async def call(self, call: AgentCall) -> Attempt:
+        """One attempt: the command is run once."""
+        try:
+            one = await self._free()
+        except OSError as error:
+            return _not_started(error.errno)
+        try:
+            async with asyncio.timeout(call.timeout + _PATIENCE):
+                end, output = await one.ask({**self._request, "timeout": call.timeout}, _given(call))
+        except asyncio.CancelledError:
+            one.close()
+            raise
+        except TimeoutError:
+            one.close()
+            return Attempt("error", reason=f"timed out after {call.timeout:g} s")
+        except (OSError, EOFError, msgspec.MsgspecError):  # such as a command that kills its parent
+            self.escaped += await one.killed()
+            return Attempt("error", reason="the process that ran the command was killed")
+        self.escaped += end.escaped
+        if not end.escaped:  # else the keeper has ended itself
+            self._idle.append(one)
+        return _attempt(end, output, self.agent, call.timeout)
+
+    async def _free(self) -> _Keeper:
+        """A keeper that runs nothing."""
+        while self._idle:
+            one = self._idle.pop()
+            if one.process.returncode is None:  # not killed in the meantime, such as for lack of memory
+                return one
+        return await self._started()
+
+    async def _started(self) -> _Keeper:
+        """One more keeper. It has a session of its own, so that Ctrl-C does not reach it or any command."""
+        mark = uuid.uuid4().hex
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", keeper.__file__),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**self._environment, MARK: mark},
+            start_new_session=True,
+            limit=_BUFFER,
+        )
+        self._keepers.append(_Keeper(process, mark))
+        return self._keepers[-1]
+
+
+class _Keeper:
+    """The process that runs commands, one at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
+        self.process = process
+        self.mark = mark
+
+    async def ask(self, request: Mapping[str, Any], given: bytes) -> tuple[CommandEnd, bytes]:
+        """Have a command run. Raises EOFError or OSError if the keeper is gone."""
+        reader, writer = self.process.stdout, self.process.stdin
+        if reader is None or writer is None:
+            raise EOFError
+        head = _encode({**request, "size": len(given)})
+        writer.write(keeper.LENGTH.pack(len(head)) + head + given)
+        await writer.drain()
+        (length,) = keeper.LENGTH.unpack(await reader.readexactly(keeper.LENGTH.size))
+        end = _decode_end(await reader.readexactly(length))
+        return end, await reader.readexactly(min(end.size, request["max_reply"]))
+
+    def close(self) -> None:
+        """Have everything ended, without waiting for it."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    async def end(self) -> None:
+        """Have everything ended, and wait for it."""
+        self.close()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self.process.wait()
+        except TimeoutError:
+            await self.killed()
+            await self.process.wait()
+
+    async def killed(self) -> list[str]:
+        """End the keeper, if it is still there, and all that it cannot end any more; what could not be ended."""
+        self.close()
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        return await asyncio.to_thread(end_marked, self.mark)
+
+
+def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """The words of the command, with the program's whole path. Raises InputError if it cannot be run."""
+    if os.name != "posix":
+        raise InputError(Problem("an agent that is a command needs Linux or macOS", hint="use python or http"))
+    name, *rest = (target,) if isinstance(target, str) else target
+    if "/" not in name:
+        found = shutil.which(name, path=environment.get("PATH", os.defpath))
+        if found is None:
+            hint = f"write ./{name} for the one beside the suite" if (folder / name).exists() else "is it installed?"
+            raise InputError(Problem(f"there is no program '{name[:60]}' on the PATH", hint=hint))
+        return [str(Path(found).absolute()), *rest]
+    path = folder / name
+    if not path.is_file():
+        raise InputError(Problem(f"there is no program '{name[:60]}'", hint="it is looked for from the suite's folder"))
+    if not os.access(path, os.X_OK):
+        raise InputError(Problem(f"'{name[:60]}' is not executable", hint=f"chmod +x {name[:60]}"))
+    return [str(path), *rest]
+
+
+def _given(call: AgentCall) -> bytes:
+    """The object on standard input, with the line end that readers of lines wait for."""
+    question = {
+        "input": call.text,
+        "messages": call.messages,
+        "id": call.id,
+        "trial": call.trial,
+        "scenario": call.scenario,
+    }
+    return _encode(question) + b"\n"
+
+
+def _attempt(end: CommandEnd, output: bytes, agent: Agent, timeout: float) -> Attempt:
+    if end.failed is not None:
+        return _not_started(end.failed)
+    reason = _failure(end, timeout, agent)
+    if reason is None:
+        try:
+            return read_attempt(_value(output), agent, end.latency_ms)
+        except MalformedReply as error:
+            reason = f"malformed reply: {error}"
+    text = output.decode("utf-8", "replace")[:_MOST_OF_AN_ERROR]
+    return Attempt("error", Reply(output=text) if text.strip() else None, reason, end.latency_ms)
+
+
+def _not_started(number: int | None) -> Attempt:
+    """Too little memory or too many processes are no fault of the agent; a program that cannot be run is."""
+    reason = f"the command could not be started: {os.strerror(number or errno.EINVAL)}"
+    if number in _SCARCE:
+        return Attempt("infrastructure", reason=reason, limited=True)
+    if number == errno.ENOEXEC:
+        reason += " (a script needs a first line such as #!/bin/sh)"
+    return Attempt("error", reason=reason)
+
+
+def _failure(end: CommandEnd, timeout: float, agent: Agent) -> str | None:
+    """Why the command gave no answer; None if it did."""
+    if end.too_large:
+        return f"the output is larger than {agent.max_reply} bytes (max_reply)"
+    if end.timed_out:
+        return f"timed out after {timeout:g} s"
+    if end.exit == 0:
+        return None
+    code = end.exit if end.exit is not None else 0
+    what = f"ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+    last = next((line for line in reversed(end.errors.splitlines()) if line.strip()), "")
+    return f"{what}: {cut(visible(last.strip()), _LONGEST_LINE)}" if last else what
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _value(output: bytes) -> Any:
+    """Text, without the line end that programs write; or a mapping, if it is an object of JSON.
+
+    What begins like an object and is none was cut, and is not taken for text.
+    """
+    try:
+        text = output.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedReply(f"standard output is not UTF-8 (byte {error.start})") from None
+    if not text.lstrip().startswith("{"):
+        return text.rstrip("\r\n")
+    try:
+        return decoded(text)
+    except MalformedReply as error:
+        raise MalformedReply(f"standard output begins with {{, and {error}") from None

@@ -1,0 +1,130 @@
+"""Status codes and failed connections → what the attempt came to. Decided by codes and classes, never by messages."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+
+from highbar.report.visible import cut, visible
+from highbar.running.agents.http_connection import had_begun
+from highbar.running.agents.json_text import decoded
+from highbar.running.agents.replies import MalformedReply
+from highbar.running.calls import Attempt
+
+BUSY = frozenset({429, 503, 529})
+"""The server cannot take the call now: the infrastructure."""
+LIMITED = frozenset({429, 529})
+"""It wants fewer calls at once."""
+REFUSALS = frozenset({401, 403, 404})
+"""What a wrong key or address gives."""
+LONGEST_WAIT = 60.0
+"""Seconds that a server may ask to wait."""
+_LONGEST_MESSAGE = 200
+_SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
+_PHRASES = {529: "Overloaded"}
+
+
+def busy(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
+    """An attempt that the server could not take."""
+    return Attempt(
+        "infrastructure",
+        reason=named(status),
+        latency_ms=latency_ms,
+        retry_after=wait(retry_after, datetime.now(UTC)),
+        limited=status in LIMITED,
+    )
+
+
+def named(status: int) -> str:
+    """A status in words. The server's own words for it are not used.
+
+    >>> named(503), named(529), named(299)
+    ('HTTP 503 Service Unavailable', 'HTTP 529 Overloaded', 'HTTP 299')
+    """
+    try:
+        phrase = _PHRASES.get(status) or HTTPStatus(status).phrase
+    except ValueError:
+        return f"HTTP {status}"
+    return f"HTTP {status} {phrase}"
+
+
+def wait(retry_after: str | None, now: datetime) -> float | None:
+    """The seconds that a `Retry-After` asks for, from 0 to a minute; None if there is none that can be understood.
+
+    >>> now = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> [wait(text, now) for text in ("7", "-1", "999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "x", None)]
+    [7.0, 0.0, 60.0, 60.0, None, None]
+    """
+    if retry_after is None:
+        return None
+    text = retry_after.strip()
+    if _SECONDS.fullmatch(text):
+        seconds = float(text)
+    else:
+        try:
+            date = parsedate_to_datetime(text)
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+    return min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+def message_in(data: bytes) -> str:
+    """What the body of an error says, on one short line; empty if it says nothing. Secrets are still in it."""
+    try:
+        return _message(decoded(data))
+    except MalformedReply:
+        return data[:4096].decode("utf-8", "replace")
+
+
+def _message(document: Any) -> str:
+    for key in ("error", "message", "detail"):
+        if isinstance(document, dict) and (found := document.get(key)):
+            return found if isinstance(found, str) else _message(found)
+    return document if isinstance(document, str) else ""
+
+
+def short(text: str) -> str:
+    """A text as a reason quotes it: on one line, cut, with nothing in it that could act."""
+    return cut(visible(" ".join(text[: 20 * _LONGEST_MESSAGE].split())), _LONGEST_MESSAGE)
+
+
+def failed(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
+    """An attempt whose request did not lead to a response."""
+    if had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
+        cut_off = not isinstance(error, aiohttp.ClientResponseError)
+        reason = "the connection broke during the reply" if cut_off else "the reply is not HTTP"
+        return Attempt("error", reason=reason, latency_ms=latency_ms)
+    number = _system_number(error)
+    if number == errno.ECONNREFUSED:
+        refused = "connection refused"
+        return Attempt("infrastructure", reason=refused, latency_ms=latency_ms, refusal=refused)
+    return Attempt("infrastructure", reason=_unconnected(error, number), latency_ms=latency_ms)
+
+
+def _system_number(error: aiohttp.ClientError | OSError) -> int | None:
+    """The number of the system's error, if there is one behind a connection that failed."""
+    if not isinstance(error, aiohttp.ClientConnectorError) or isinstance(error, aiohttp.ClientSSLError):
+        return None
+    return error.os_error.errno
+
+
+def _unconnected(error: aiohttp.ClientError | OSError, number: int | None) -> str:
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "the name of the host could not be resolved"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return "no connection: the certificate of the host was not accepted"
+    if isinstance(error, aiohttp.ClientSSLError):
+        return "no connection: TLS failed"
+    if isinstance(error, aiohttp.ServerTimeoutError):
+        return "no connection: the host did not answer in time"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return f"no connection: {os.strerror(number)}" if number else "no connection"
+    return "the connection broke before the reply"

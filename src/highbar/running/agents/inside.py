@@ -1,0 +1,90 @@
+"""An agent that is a function of this very process, for notebooks and tests: `highbar.run(suite, my_function)`.
+
+A function of a notebook cannot be imported anywhere else. The price: a call that blocks cannot be ended, only left
+behind, and a function that ends the process ends everything. Suites and the command line run agents in a process of
+their own instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+from highbar.running.agents.replies import read_attempt
+from highbar.running.calls import AgentCall, Attempt
+from highbar.suite.parts import Agent
+
+_LONGEST_REASON = 500
+
+
+class InsideAgent:
+    """Calls a function, sync ones in threads."""
+
+    start = 8
+    ahead = False
+
+    def __init__(self, function: Callable[..., Any], agent: Agent) -> None:
+        self.function = function
+        self.agent = agent
+        self.is_async = _is_async(function)
+        self.most = 64 if self.is_async else 32
+        self.takes_scenario = "scenario" in inspect.signature(function).parameters
+        self._threads = None if self.is_async else ThreadPoolExecutor(self.most, "highbar-agent")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def allow(self, at_once: int) -> None:
+        """Nothing is handed over in advance, so there is nothing to limit."""
+
+    async def call(self, call: AgentCall) -> Attempt:
+        """One attempt; whatever the function raises is an error of the agent."""
+        start = time.perf_counter()
+        try:
+            async with asyncio.timeout(call.timeout) as limit:
+                value = await self._value(call)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - it is the user's code: SystemExit must not end the run
+            if isinstance(error, TimeoutError) and limit.expired():
+                return Attempt("error", reason=f"timed out after {call.timeout:g} s")
+            reason = f"{type(error).__name__}: {_text(error)}"[:_LONGEST_REASON]
+            return Attempt("error", reason=reason, latency_ms=(time.perf_counter() - start) * 1000)
+        return read_attempt(value, self.agent, (time.perf_counter() - start) * 1000)
+
+    async def _value(self, call: AgentCall) -> Any:
+        said: Any = call.text if call.text is not None else [dict(message) for message in call.messages]
+        more = {"scenario": dict(call.scenario)} if self.takes_scenario else {}
+        if self._threads is None:
+            return await self.function(said, **more)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: _guarded(self.function, said, more))
+
+
+def _guarded(function: Callable[..., Any], said: Any, more: dict[str, Any]) -> Any:
+    """The value of the function. What is no Exception would stay in the thread: it becomes one."""
+    try:
+        return function(said, **more)
+    except Exception:
+        raise
+    except BaseException as error:  # SystemExit and KeyboardInterrupt of the function
+        raise RuntimeError(f"{type(error).__name__}: {_text(error)}") from error
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object with an async __call__
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the user's own __str__
+        return "no message"

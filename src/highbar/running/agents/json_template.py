@@ -1,0 +1,59 @@
+"""A JSON interface of one's own: the body is a template, and JSON pointers say where things are in a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from highbar.checks.tree import Pointer
+from highbar.checks.values import ABSENT, at, read_pointer
+from highbar.running.agents.openai import tool_calls
+from highbar.running.agents.replies import MalformedReply
+from highbar.running.calls import AgentCall
+from highbar.suite.parts import Agent
+
+PATH = None
+"""No path is expected: the address is the user's own."""
+
+
+def headers(key: str | None) -> Mapping[str, str]:
+    """The headers that carry the key."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def body(call: AgentCall, agent: Agent) -> Any:
+    """The template, in which a text that is nothing but {input}, {messages} or {id} is replaced.
+
+    {input} is what the user says in this turn. With several turns, {messages} has all of them.
+    """
+    said = call.text if call.text is not None else call.messages[-1].get("content")
+    return _filled(agent.body, {"{input}": said, "{messages}": call.messages, "{id}": call.id})
+
+
+def _filled(template: Any, slots: Mapping[str, Any]) -> Any:
+    if isinstance(template, str):
+        return slots.get(template, template)
+    if isinstance(template, Mapping):
+        return {key: _filled(value, slots) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [_filled(value, slots) for value in template]
+    return template
+
+
+def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
+    """What a reply has, as `read_reply` takes it. A reply without its text is malformed, unless it calls a tool."""
+    found: dict[str, Any] = {}
+    for key, pointer in agent.pointers.items():
+        value = at(document, _parts(pointer))
+        if value is not ABSENT and value is not None:
+            found[key] = tool_calls(value) if key == "tool_calls" else value
+    if "output" not in found and not found.get("tool_calls"):
+        raise MalformedReply(f"there is no text at {agent.pointers.get('output', '')}")
+    return found
+
+
+@lru_cache(maxsize=64)
+def _parts(pointer: str) -> Pointer:
+    parts = read_pointer(pointer)
+    return () if isinstance(parts, str) else parts  # a wrong one is refused when the suite is read

@@ -1,0 +1,151 @@
+"""Chat completions, as OpenAI defined them and many servers have them: a call → the request, a reply → its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from highbar.running.agents.json_text import decoded
+from highbar.running.agents.replies import MalformedReply, shown
+from highbar.running.calls import AgentCall
+from highbar.suite.parts import Agent
+
+PATH = "/chat/completions"
+"""How the path of an address ends, since the address is used as it is written."""
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+def headers(key: str | None) -> Mapping[str, str]:
+    """The headers that carry the key."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def body(call: AgentCall, agent: Agent) -> Any:
+    """The request: the conversation so far, and the model if the suite names one."""
+    model = {} if agent.model is None else {"model": agent.model}
+    return {**model, "messages": conversation(call.messages)}
+
+
+def conversation(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The messages in the form of chat completions.
+
+    A tool call that the agent reported in an earlier turn is `{name, arguments}` here, and nobody else has carried it
+    out. Beside a text it is left out: the agent did it itself. Alone it gets the empty result that servers demand.
+    """
+    if not any("tool_calls" in message for message in messages):
+        return messages
+    found: list[Mapping[str, Any]] = []
+    for place, message in enumerate(messages):
+        calls = message.get("tool_calls")
+        if not isinstance(calls, list) or not all(isinstance(call, dict) and "function" not in call for call in calls):
+            found.append(message)
+        elif message.get("content"):
+            found.append({key: value for key, value in message.items() if key != "tool_calls"})
+        else:
+            found += _carried_out(calls, f"call_{place}")
+    return found
+
+
+def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mapping[str, Any]]:
+    made = [
+        {
+            "id": f"{prefix}_{number}",
+            "type": "function",
+            "function": {"name": call.get("name"), "arguments": _encode(call.get("arguments")).decode()},
+        }
+        for number, call in enumerate(calls)
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": ""} for call in made]
+    return [{"role": "assistant", "content": None, "tool_calls": made}, *results]
+
+
+def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
+    """What a reply has, as `read_reply` takes it. A refusal is what the agent said."""
+    message = _message(document)
+    content, refusal = said(message.get("content")), message.get("refusal")
+    if refusal is not None and not isinstance(refusal, str):
+        raise MalformedReply(f"refusal: found {shown(refusal)}, wanted text")
+    return {
+        "output": content or refusal or content,
+        "tool_calls": tool_calls(message.get("tool_calls"), message.get("function_call")),
+        "tokens_used": _tokens(document.get("usage")),
+    }
+
+
+def _message(document: Any) -> Mapping[str, Any]:
+    if not isinstance(document, dict):
+        raise MalformedReply(f"found {shown(document)}, wanted an object with choices")
+    choices = document.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise MalformedReply(error_in(document) or "there is no choices[0].message")
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        raise MalformedReply("there is no choices[0].message")
+    return message
+
+
+def error_in(document: Any) -> str | None:
+    """What a document says went wrong, as some servers do with status 200."""
+    error = document.get("error") if isinstance(document, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    return f"the server reports an error: {shown(message)}" if message else None
+
+
+def said(content: Any) -> str | None:
+    """The text of a message: text as it is, or all parts that are text (or a refusal) together."""
+    if content is None or isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise MalformedReply(f"content: found {shown(content)}, wanted text or a list of parts")
+    texts: list[str] = []
+    for part in content:
+        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else part
+        if isinstance(text, str):
+            texts.append(text)
+        elif text is not None:
+            raise MalformedReply(f"content: found {shown(text)} in a part, wanted text")
+    return "".join(texts)
+
+
+def tool_calls(calls: Any, function_call: Any = None) -> list[dict[str, Any]]:
+    """The calls of tools, with their arguments decoded."""
+    if calls is None:
+        calls = [] if function_call is None else [{"function": function_call}]
+    if not isinstance(calls, list):
+        raise MalformedReply(f"tool_calls: found {shown(calls)}, wanted a list")
+    return [_tool_call(call) for call in calls]
+
+
+def _tool_call(call: Any) -> dict[str, Any]:
+    """`{function: {name, arguments}}`, `{custom: {name, input}}` or plain `{name, arguments}`."""
+    if not isinstance(call, dict):
+        raise MalformedReply(f"tool_calls: found {shown(call)}, wanted an object with a function")
+    function = call.get("function", call.get("custom", call))
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise MalformedReply("tool_calls: a call has no function.name")
+    arguments = function.get("arguments", function.get("input"))
+    return {"name": function["name"], "arguments": decoded_arguments(arguments) if "custom" not in call else arguments}
+
+
+def decoded_arguments(arguments: Any) -> Any:
+    """Arguments are JSON inside of a text. If they are not, the agent got them wrong, and they stay that text."""
+    if not isinstance(arguments, str):
+        return arguments
+    if not arguments.strip():
+        return {}
+    try:
+        return decoded(arguments)
+    except MalformedReply:
+        return arguments
+
+
+def _tokens(usage: Any) -> Any:
+    """All tokens; None if the server does not say."""
+    if not isinstance(usage, dict):
+        return None
+    if usage.get("total_tokens") is not None:
+        return usage["total_tokens"]
+    asked, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return asked + answered if type(asked) is int and type(answered) is int else None

@@ -1,0 +1,320 @@
+"""Calls an agent that is a Python function, in a process of its own that is replaced when it dies or hangs.
+
+One task supervises: it gives calls to the process, watches it, and sorts out what was in flight when it must be
+replaced. The calls that ran when a process died or hung are suspects: each runs again, alone in a fresh process, and
+the one with which that dies or hangs too is the error. All others go to the next process, as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections import deque
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+from highbar.errors import InputError, Problem
+from highbar.running.agents.python_process import AgentProcess, PendingCall
+from highbar.running.agents.replies import read_attempt, whole
+from highbar.running.calls import AgentCall, Attempt
+from highbar.running.child import frames
+from highbar.running.child.process import LONGEST_START
+from highbar.running.histogram import Histogram
+from highbar.suite.parts import Agent
+
+GRACE = 1.0
+"""Seconds in which a process must say that it gave up an overdue call; one that does not is blocked."""
+_LONGEST_DRAIN = 5.0
+"""Seconds in which other calls may end before a process with a stuck thread is replaced. Then they run again."""
+_LONGEST_IDLE = 30.0
+"""Seconds in which a process must begin one of the calls that it was given, if it runs none."""
+_LONGEST_FAREWELL = 2.0
+"""Seconds for what the agent does at the end of its process, such as sending its traces."""
+_LONGEST_DYING = 2.0
+"""Seconds from the end of the pipe to the end of the process, in which the guardian ends its descendants."""
+_MOST_FUTILE = 3
+"""Processes in a row that die or hang before any call begins."""
+_PAUSES = (0.0, 0.2, 1.0)
+"""Seconds before each try to start a process again."""
+_SHORTEST_LOOK = 0.001
+
+
+class PythonAgent:
+    """An agent `module:function`, found in the folder of the suite, then as installed. Use it with `async with`.
+
+    Entering raises InputError if the function cannot be used. `loop_delays`: by how many milliseconds the loop of an
+    async agent was late, which is a part of its latencies.
+    """
+
+    start = 8
+    ahead = True
+
+    def __init__(self, agent: Agent, folder: Path) -> None:
+        self.most = 64
+        self.loop_delays = Histogram()
+        self._agent = agent
+        self._setup = {
+            "role": "agent",
+            "name": agent.target,
+            "folder": str(folder.absolute()),
+            "largest": agent.max_reply,
+        }
+        self._allowed = self.start
+        # Numbers that garbage in the pipe does not hit by chance.
+        self._numbers = count(int.from_bytes(os.urandom(5), "big") + 1)
+        self._takes_scenario = False
+        self._shortest = math.inf  # timeout of all calls so far
+        self._waiting: deque[PendingCall] = deque()
+        self._suspects: deque[PendingCall] = deque()
+        self._futile = 0
+        self._lost: str | None = None  # why there will be no process any more
+        self._process: AgentProcess | None = None  # the one that takes calls
+        self._newest: AgentProcess | None = None
+
+    async def __aenter__(self) -> Self:
+        process = await self._started()
+        self._supervision = asyncio.create_task(self._supervise(process))
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        is_idle = self._process is not None and not self._process.given
+        self._supervision.cancel()
+        try:
+            await asyncio.wait([self._supervision])
+        finally:
+            self._settle_all()
+            if self._newest is not None:
+                self._newest.stop_giving()
+                await self._newest.end(_LONGEST_FAREWELL if is_idle and kind is None else 0.0)
+        if not self._supervision.cancelled():
+            self._supervision.result()  # raises what went wrong with it, so that nothing does so silently
+
+    def allow(self, at_once: int) -> None:
+        """How many calls may run at once; it takes more, and runs them when it is their turn. 0: those are given up."""
+        if not at_once:
+            self._give_up_waiting()
+            return
+        self._allowed = at_once
+        if self._process is not None:
+            self._process.send(frames.encoded(frames.ALLOW, self._allowed))
+
+    def _give_up_waiting(self) -> None:
+        """Give up the trials that have not begun. A process has the last word on which it has not."""
+        for pending in self._waiting:
+            if pending.call.turn == 1:
+                pending.future.cancel()
+        if self._process is not None:
+            self._process.give_up_waiting()
+
+    async def call(self, call: AgentCall) -> Attempt:
+        """One attempt. Its time and its timeout count from when the function is called."""
+        if self._lost is not None:
+            return Attempt("error", reason=self._lost)
+        said: Any = call.text if call.text is not None else call.messages
+        arguments = [said, call.scenario] if self._takes_scenario else [said]
+        number = next(self._numbers)
+        message = frames.encoded(frames.CALL, number, 0.0, arguments)
+        pending = PendingCall(number, call, message, asyncio.get_running_loop().create_future())
+        self._take(pending)
+        try:
+            outcome = await pending.future
+        except asyncio.CancelledError:
+            if self._newest is not None and number in self._newest.given:
+                self._newest.send(frames.encoded(frames.CANCEL, number, 0.0, value=False))
+            raise
+        return outcome if isinstance(outcome, Attempt) else self._attempt(call, outcome)
+
+    def _take(self, pending: PendingCall) -> None:
+        if self._process is None:
+            self._waiting.append(pending)
+        else:
+            self._process.give(pending)
+        if pending.call.timeout < self._shortest:
+            self._shortest = pending.call.timeout
+            if self._process is not None:
+                self._process.changed.set()
+
+    def _attempt(self, call: AgentCall, message: frames.Message) -> Attempt:
+        """What a call came to, from the message about it."""
+        kind, _, latency, value = message
+        is_late = kind == frames.CANCELED or latency > call.timeout * 1000
+        if kind == frames.ANSWERED:
+            attempt = read_attempt(value, self._agent, latency)
+        elif kind == frames.MALFORMED and isinstance(value, list) and len(value) == 2:
+            reply = read_attempt(value[0], self._agent).reply
+            attempt = Attempt("error", reply, f"malformed reply: {value[1]}", latency)
+        elif kind == frames.TOO_LARGE:
+            attempt = Attempt("error", reason=self._too_large, latency_ms=latency)
+        else:
+            attempt = Attempt("error", reason=whole(str(value)), latency_ms=latency)
+        return Attempt("error", attempt.reply, _timed_out(call)) if is_late else attempt
+
+    @property
+    def _too_large(self) -> str:
+        most = self._agent.max_reply
+        size = f"{most // 2**20} MiB" if most % 2**20 == 0 else f"{most} bytes"
+        return f"the reply is larger than {size} (max_reply)"
+
+    # --- supervision ---------------------------------------------------------------------------
+
+    async def _supervise(self, process: AgentProcess | None) -> None:
+        """Feed and watch one process after the other."""
+        try:
+            while process is not None:
+                self._feed(process)
+                while (pause := self._look(process)) is not None:
+                    process.is_unwatched = pause == math.inf
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(None if pause == math.inf else pause):
+                            await process.changed.wait()
+                    process.changed.clear()
+                self._process = None
+                has_died = process.is_gone
+                how = await process.end(_LONGEST_DYING if has_died else 0.0)
+                self._sort_out(process, f"the agent's process ended: {how}" if has_died else None)
+                process = await self._restarted()
+        finally:
+            self._settle_all()  # nobody would ever answer them
+
+    def _feed(self, process: AgentProcess) -> None:
+        """Give it the next suspect alone, or everything that waits."""
+        process.send(frames.encoded(frames.ALLOW, self._allowed))
+        while self._suspects:
+            suspect = self._suspects.popleft()
+            if not suspect.future.done():
+                process.is_alone = True
+                process.give(suspect)
+                return
+        self._process = process
+        for pending in self._waiting:
+            if not pending.future.done():
+                process.give(pending)
+        self._waiting.clear()
+
+    def _look(self, process: AgentProcess) -> float | None:
+        """Cancel what is overdue. Seconds until the next look; None if the process must be replaced."""
+        if process.is_gone or (process.is_alone and not process.given):
+            return None
+        now = time.monotonic()
+        next_look = now + self._shortest if process.given else math.inf  # a call can begin at any time
+        running = process.running()
+        for number, start in running.items():
+            pending = process.given[number]
+            due = start + pending.call.timeout
+            if pending.overdue_since is None and now >= due:
+                pending.overdue_since = now
+                process.send(frames.encoded(frames.CANCEL, number, 0.0, value=True))
+            elif now < due:
+                next_look = min(next_look, due)
+        limit = self._limit(process, set(running), now)
+        return None if limit <= now else max(min(next_look, limit) - now, _SHORTEST_LOOK)
+
+    def _limit(self, process: AgentProcess, running: set[int], now: float) -> float:
+        """When the process must be replaced if nothing changes."""
+        overdue = [process.given[number].overdue_since for number in running]
+        limits = [since + GRACE for since in overdue if since is not None]
+        if process.is_stuck:
+            if self._process is process:
+                self._process = None
+                process.stuck_since = now
+                process.send(frames.encoded(frames.ALLOW, 0))
+            limits.append(process.stuck_since + _LONGEST_DRAIN if running else now)
+        elif process.given and not running:  # it should have begun one
+            process.idle_since = now if process.idle_since is None else process.idle_since
+            limits.append(process.idle_since + _LONGEST_IDLE)
+        else:
+            process.idle_since = None
+        return min(limits, default=math.inf)
+
+    def _sort_out(self, process: AgentProcess, death: str | None) -> None:
+        """Decide what becomes of the calls that were in flight when a process died, hung, or had a stuck thread."""
+        for pending in process.given.values():
+            if pending.is_given_up and pending.number not in process.running_at_end:
+                pending.future.cancel()
+        left = [pending for pending in process.given.values() if not pending.future.done()]
+        if process.is_alone:
+            for pending in left:
+                silence = "the agent's process does not answer" if pending.overdue_since is None else None
+                pending.settle(Attempt("error", reason=death or silence or _timed_out(pending.call)))
+            return
+        is_hung = any(pending.overdue_since is not None for pending in left) or not process.is_stuck
+        suspects = [pending for pending in left if pending.number in process.running_at_end]
+        if death is None and not is_hung:
+            suspects = []
+        self._futile = 0 if suspects or process.replies else self._futile + 1
+        if self._futile >= _MOST_FUTILE:
+            suspects = left
+        for pending in left:
+            pending.overdue_since = None
+        self._suspects.extend(suspects)
+        numbers = {pending.number for pending in suspects}
+        self._waiting.extendleft(pending for pending in reversed(left) if pending.number not in numbers)
+
+    # --- starting ------------------------------------------------------------------------------
+
+    async def _restarted(self) -> AgentProcess | None:
+        """A fresh process; None if there will be none any more, and every call is an error."""
+        reason = ""
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            try:
+                return await self._started()
+            except InputError as error:
+                reason = error.problems[0].message
+        self._lost = f"the agent's process could not be started again: {reason}"
+        self._settle_all(Attempt("error", reason=self._lost))
+        return None
+
+    async def _started(self) -> AgentProcess:
+        """A process that has loaded the agent. Raises InputError."""
+        try:
+            process = self._newest = AgentProcess(self._setup, self.loop_delays)
+        except OSError as error:
+            raise InputError(Problem(f"the process of the agent cannot be started: {error}")) from error
+        try:
+            async with asyncio.timeout(LONGEST_START):
+                message = await process.ready
+            self._read_facts(message)
+        except (InputError, TimeoutError) as error:
+            how = await process.end(_LONGEST_DYING if process.is_gone else 0.0)
+            if isinstance(error, TimeoutError):
+                raise self._not_loaded(f"its import takes longer than {LONGEST_START:g} s") from error
+            if message is None:
+                raise self._not_loaded(f"the process ended: {how}") from error
+            raise
+        except BaseException:
+            process.end_now()
+            raise
+        return process
+
+    def _read_facts(self, message: frames.Message | None) -> None:
+        match message:
+            case (frames.READY, _, _, {"is_async": bool(is_async), "takes_scenario": bool(takes_scenario)}):
+                self.most = 64 if is_async else 32
+                self._takes_scenario = takes_scenario
+            case (frames.REFUSED, _, _, {"message": str(text), "hint": hint, "file": file, "line": line}):
+                raise InputError(Problem(text, file=file, line=line, hint=hint))
+            case _:
+                raise self._not_loaded("something else than its replies was written into its pipe")
+
+    def _not_loaded(self, why: str) -> InputError:
+        return InputError(Problem(f"the agent {self._agent.target} cannot be loaded: {why}"))
+
+    def _settle_all(self, attempt: Attempt | None = None) -> None:
+        """Every call that is still waited for comes to this, or is canceled."""
+        given = self._newest.given.values() if self._newest else ()
+        for pending in (*self._waiting, *self._suspects, *given):
+            if attempt is None:
+                pending.future.cancel()
+            else:
+                pending.settle(attempt)
+        self._waiting.clear()
+        self._suspects.clear()
+
+
+def _timed_out(call: AgentCall) -> str:
+    return f"timed out after {call.timeout:g} s"

@@ -1,0 +1,195 @@
+"""The process of an agent in Python, connected to our event loop: calls go in, what they came to comes out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.running.calls import AgentCall, Attempt
+from highbar.running.child import frames
+from highbar.running.child.process import LONGEST_END, FunctionProcess
+from highbar.running.histogram import Histogram
+
+_OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE, frames.CANCELED}
+
+
+class PendingCall(Struct, eq=False):
+    """A call that has come to nothing yet. `overdue_since`: when the process was told to cancel it."""
+
+    number: int
+    call: AgentCall
+    message: bytes
+    future: asyncio.Future[frames.Message | Attempt]
+    overdue_since: float | None = None
+    is_given_up: bool = False  # unless it runs already
+
+    def settle(self, outcome: frames.Message | Attempt) -> None:
+        """Say what it came to, unless nobody waits any more."""
+        if not self.future.done():
+            self.future.set_result(outcome)
+
+
+class AgentProcess:
+    """One process, and the calls that it was given.
+
+    `changed` is set when there is something for the one who watches it: it `is_gone`, a thread in it `is_stuck` with a
+    call that was given up, or its only call has ended; and at the first call if it `is_unwatched`, because it had none.
+    `is_alone` says that it gets one call and no other.
+    """
+
+    def __init__(self, setup: Mapping[str, Any], delays: Histogram) -> None:
+        self._process = FunctionProcess(setup)
+        self._loop = asyncio.get_running_loop()
+        self._reader = frames.MessageReader(setup["largest"])
+        self._waiting: list[bytes] = []
+        self._rest = memoryview(b"")
+        self._delays = delays
+        self.given: dict[int, PendingCall] = {}
+        self.running_at_end: dict[int, float] = {}
+        self._first = self._last = 0  # numbers of calls
+        self.ready: asyncio.Future[frames.Message | None] = self._loop.create_future()
+        self.changed = asyncio.Event()
+        self.idle_since: float | None = None
+        self.stuck_since = 0.0
+        self.fault: str | None = None
+        self.replies = 0
+        self.is_gone = self.is_stuck = self.is_alone = self.is_unwatched = self._is_closed = False
+        self._loop.add_reader(self._process.replies, self._readable)
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def give(self, pending: PendingCall) -> None:
+        """Hand over a call."""
+        if self.is_unwatched:
+            self.changed.set()
+        self.given[pending.number] = pending
+        self._first = min(self._first or pending.number, pending.number)
+        self._last = max(self._last, pending.number)
+        self.send(pending.message)
+
+    def send(self, message: bytes) -> None:
+        """Write a message, at the next turn of the loop together with others."""
+        if not self._waiting and not self._rest:
+            self._loop.call_soon(self._write)
+        self._waiting.append(message)
+
+    def give_up_waiting(self) -> None:
+        """Give up the first calls of trials, unless they run already, or have ended and we have yet to read it."""
+        running = self.running()
+        for number, pending in self.given.items():
+            if number not in running and pending.call.turn == 1 and not pending.is_given_up:
+                pending.is_given_up = True
+                self.send(frames.encoded(frames.CANCEL, number, 0.0, None))
+
+    def running(self) -> dict[int, float]:
+        """The calls that it runs at this moment, and since when."""
+        return {call: start for call, start in self._process.slots.running().items() if call in self.given}
+
+    def _write(self) -> None:
+        file = self._process.requests
+        if self.is_gone or file < 0:
+            return
+        if not self._rest:
+            self._rest = memoryview(b"".join(self._waiting))
+            self._waiting.clear()
+        try:
+            self._rest = self._rest[os.write(file, self._rest) :]
+        except BlockingIOError:
+            pass
+        except OSError:  # nobody reads any more: `_readable` sees the end
+            self._rest = memoryview(b"")
+        if self._rest:
+            self._loop.add_writer(file, self._write)
+            return
+        self._loop.remove_writer(file)
+        if self._waiting:
+            self._loop.call_soon(self._write)
+
+    def _readable(self) -> None:
+        try:
+            if self._reader.read(self._process.replies, self._receive):
+                return
+        except BlockingIOError:
+            return
+        except (frames.BrokenMessage, OSError):
+            self.fault = "something else than replies was written into its pipe"
+        self._gone()
+
+    def _gone(self) -> None:
+        self.is_gone = True
+        self.running_at_end = self.running()
+        self._loop.remove_reader(self._process.replies)
+        self.changed.set()
+        if not self.ready.done():
+            self.ready.set_result(None)
+
+    def _receive(self, message: frames.Message) -> None:
+        kind, number, _, value = message
+        self.idle_since = None
+        if kind in _OUTCOMES:
+            pending = self.given.pop(number, None)
+            if pending is not None:
+                self.replies += 1
+                if kind == frames.CANCELED and pending.is_given_up:
+                    pending.future.cancel()
+                pending.settle(message)
+            elif not self._first <= number <= self._last:
+                raise frames.BrokenMessage(f"a reply to call {number}, which was never made")
+            self.is_stuck |= kind == frames.CANCELED and value is True
+            if self.is_alone or self.is_stuck:
+                self.changed.set()
+        elif kind == frames.DELAYS and isinstance(value, list) and all(type(one) is float for one in value):
+            for delay in value:
+                self._delays.add(delay)
+        elif kind in (frames.READY, frames.REFUSED) and not self.ready.done():
+            self.ready.set_result(message)
+        else:
+            raise frames.BrokenMessage(f"an unexpected message of kind {kind}")
+
+    # --- its end -------------------------------------------------------------------------------
+
+    async def end(self, patience: float = 0.0) -> str:
+        """End it and everything that it started; how it ended, in words. It has that many seconds to end by itself."""
+        how = self.fault or "it closed its pipe"
+        try:
+            if not self.fault and await self._ended_within(patience):
+                how = self._process.how_it_ended()
+            self._process.end()
+            await self._ended_within(LONGEST_END)
+        finally:
+            self.end_now()
+        return how
+
+    def stop_giving(self) -> None:
+        """It gets no more calls, and may end by itself."""
+        if self._process.requests >= 0:
+            self._loop.remove_writer(self._process.requests)
+            self._process.stop_giving()
+
+    def end_now(self) -> None:
+        """End it without giving way to other tasks, and let go of everything but what is known about its calls."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.stop_giving()
+        self._process.end()
+        if not self._process.ended_within(LONGEST_END):
+            self._process.kill_guardian()
+        if not self.is_gone:
+            self._gone()
+        self._process.close()
+
+    async def _ended_within(self, seconds: float) -> bool:
+        limit = time.monotonic() + seconds
+        pause = 0.002
+        while not self._process.has_ended:
+            if time.monotonic() >= limit:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return True

@@ -1,0 +1,264 @@
+"""What an agent gave back, text or a mapping → a reply that is checked, or what is wrong with it in words.
+
+Everything here comes from the agent under test and is hostile: nothing in it may crash a run or be taken for more than
+it is. A mapping has only the keys below, with the types below; anything else makes the whole reply malformed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+from highbar.columns import BY_NAME
+from highbar.documents import problems
+from highbar.language.phrases import some
+from highbar.language.spelling import did_you_mean, near_miss
+from highbar.model.answer import ToolCall
+from highbar.running.calls import Attempt, Reply
+from highbar.suite.parts import Agent
+
+DEEPEST_VALUE = 64
+"""Mappings and lists inside each other: all readers recurse, and must not run out of stack."""
+MOST_DIGITS = 400
+"""Of a number: what checks and suites take."""
+MOST_TOKENS = 10**15
+"""More is no count of tokens, and sums of them stay exact."""
+_MOST_BITS = 1328  # of a whole number with 400 digits
+_MOST_SAID = 3
+"""Faults of one reply that its reason names."""
+EMPTY = "empty reply: neither text nor a tool call"
+
+
+class MalformedReply(ValueError):
+    """Something in a reply is not as it must be; the message says what."""
+
+
+def read_reply(value: Any, agent: Agent) -> Reply | str:
+    """The reply that a text or a mapping is, or what is wrong with it. A key whose value is None is absent."""
+    reply, faults = _read(value, agent)
+    return "; ".join(faults[:_MOST_SAID]) if faults else reply
+
+
+def read_attempt(value: Any, agent: Agent, latency_ms: float | None = None) -> Attempt:
+    """What a call came to that gave back this value.
+
+    An error is a reply that is malformed, is empty, or says so itself (`error`). It still has everything of the reply
+    that could be read, because must-nots are checked on whatever was received.
+    """
+    reply, faults = _read(value, agent)
+    if faults:
+        reason: str | None = f"malformed reply: {'; '.join(faults[:_MOST_SAID])}"
+    elif reply.error is not None:
+        reason = reply.error
+    else:
+        reason = EMPTY if reply.is_empty else None
+    return Attempt("error" if reason else "answered", reply, reason, latency_ms)
+
+
+def _read(value: Any, agent: Agent) -> tuple[Reply, list[str]]:
+    """Everything of a reply that can be read, and every fault of the rest."""
+    if isinstance(value, str):
+        return _read_fields({"output": value}, agent)
+    if isinstance(value, Mapping):
+        return _read_fields(value, agent)
+    wanted = "wanted text or a mapping with output, tool_calls, …"
+    return Reply(), [f"found {'nothing' if value is None else shown(value)}, {wanted}"]
+
+
+def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[str]]:
+    found: dict[str, Any] = {}
+    unknown = [key for key in fields if not isinstance(key, str) or key not in _READERS]
+    faults = [_unknown(unknown)] if unknown else []
+    for key, read in _READERS.items():
+        value = fields.get(key)
+        try:
+            if value is not None:
+                _refuse_unasked(key, agent)
+                found[key] = read(value)
+        except MalformedReply as error:
+            faults.append(f"{key}: {error}")
+            found.update(_salvaged(key, value))
+    return Reply(**found), faults
+
+
+def _salvaged(key: str, value: Any) -> dict[str, Any]:
+    """What can be read of a malformed text or list of tool calls: a must-not is broken all the same."""
+    if key == "output" and isinstance(value, str):
+        return {key: whole(value)}
+    if key != "tool_calls" or not isinstance(value, list | tuple):
+        return {}
+    calls = []
+    for call in value:
+        if isinstance(call, Mapping) and isinstance(call.get("name"), str):
+            with suppress(MalformedReply):
+                calls.append(ToolCall(whole(call["name"]), json_value(call.get("arguments"))))
+    return {key: tuple(calls)}
+
+
+def _unknown(keys: Sequence[Any]) -> str:
+    named = some([shown(key) for key in keys[:_MOST_SAID]], total=len(keys))
+    first = keys[0] if isinstance(keys[0], str) else ""
+    meant = near_miss(first, _READERS)
+    hint = f"did you mean '{meant}'?" if meant else did_you_mean(first, _READERS)
+    known = hint or f"known: {some(list(_READERS), 20)}; an answer that is JSON belongs into output, as text"
+    return f"unknown key{'s' if len(keys) > 1 else ''} {named} ({known})"
+
+
+def _refuse_unasked(key: str, agent: Agent) -> None:
+    """An agent does not grade itself unless the suite says so."""
+    for column, asked in (("behaviors", agent.reports_behaviors), ("quality_score", agent.reports_quality)):
+        if key == column and not asked:
+            setting = "reports_behaviors" if key == "behaviors" else "reports_quality"
+            raise MalformedReply(f"an agent does not grade itself unless the suite has {setting}: true")
+
+
+def shown(value: Any) -> str:
+    """A value as a reason quotes it: short, on one line, and of characters that can be written."""
+    try:
+        return problems.shown(value)
+    except ValueError:  # such as a key that is a whole number with thousands of digits
+        return f"a {type(value).__name__}"
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+def text(value: Any) -> str:
+    """A text that can be written as UTF-8."""
+    if not isinstance(value, str):
+        raise MalformedReply(f"found {shown(value)}, wanted text")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise MalformedReply("the text has half of a surrogate pair, which is no character") from None
+    return value
+
+
+def whole(value: str) -> str:
+    """A text with what is no character replaced."""
+    return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def json_value(value: Any, depth: int = 1) -> Any:
+    """A value that JSON can say, with lists and dicts of our own: no NaN, no endless nesting, no other types."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, int | float | Decimal):
+        return _finite(value)
+    if depth > DEEPEST_VALUE:
+        raise MalformedReply(f"it is nested deeper than {DEEPEST_VALUE} levels")
+    if isinstance(value, Mapping):
+        return {text(key): json_value(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(inner, depth + 1) for inner in value]
+    raise MalformedReply(f"found {shown(value)}, which JSON cannot say")
+
+
+def _finite(value: float | Decimal) -> int | float | Decimal:
+    if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise MalformedReply(f"a number has more than {MOST_DIGITS} digits")
+        return value
+    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+        raise MalformedReply(f"{value} is not a number")
+    if isinstance(value, Decimal) and (
+        len(value.as_tuple().digits) > MOST_DIGITS or abs(value.adjusted()) > MOST_DIGITS
+    ):
+        raise MalformedReply(f"a number has more than {MOST_DIGITS} digits")
+    return value
+
+
+def _number(least: int, most: float) -> Callable[[Any], Decimal]:
+    def read(value: Any) -> Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            raise MalformedReply(f"found {shown(value)}, wanted a number from {least} to {most:g}")
+        number = _finite(value)
+        if not least <= number <= most:
+            raise MalformedReply(f"found {shown(value)}, wanted a number from {least} to {most:g}")
+        return Decimal(float.__repr__(number)) if isinstance(number, float) else Decimal(number)
+
+    return read
+
+
+def _tokens(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
+        raise MalformedReply(f"found {shown(value)}, wanted a whole number, 0 or more")
+    return value
+
+
+# --- lists and mappings ----------------------------------------------------------------------
+
+
+def _list(value: Any, wanted: str) -> Sequence[Any]:
+    if isinstance(value, list | tuple):
+        return value
+    raise MalformedReply(f"found {shown(value)}, wanted {wanted}")
+
+
+def _messages(value: Any) -> tuple[Mapping[str, Any], ...]:
+    wanted = "a list of {role: …, content: …}"
+    found = []
+    for message in _list(value, wanted):
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            raise MalformedReply(f"found {shown(message)}, wanted {wanted}")
+        found.append(json_value(message))
+    return tuple(found)
+
+
+def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
+    wanted = "a list of {name: …, arguments: …}"
+    return tuple(_tool_call(call, wanted) for call in _list(value, wanted))
+
+
+def _tool_call(value: Any, wanted: str) -> ToolCall:
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise MalformedReply(f"found {shown(value)}, wanted {wanted}")
+    for key in value:
+        if key not in ("name", "arguments"):
+            raise MalformedReply(f"unknown key {shown(key)} in a call of {shown(value['name'])}, wanted {wanted}")
+    if not value["name"].strip():
+        raise MalformedReply("the name of a tool is empty")
+    return ToolCall(text(value["name"]), json_value(value.get("arguments")))
+
+
+def _tags(value: Any) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise MalformedReply(f"found {shown(value)}, wanted a mapping of names to texts")
+    return {text(name): text(tag) for name, tag in value.items()}
+
+
+def _behaviors(value: Any) -> Mapping[str, bool]:
+    """The names of behaviors that were shown, or every name with true or false."""
+    if isinstance(value, Mapping):
+        for name, observed in value.items():
+            if not isinstance(observed, bool):
+                raise MalformedReply(f"found {shown(observed)} for {shown(name)}, wanted true or false")
+        return {text(name): observed for name, observed in value.items()}
+    return {text(name): True for name in _list(value, "a list of names, or a mapping of names to true or false")}
+
+
+def _said(value: Any) -> str | None:
+    """A text; None if it is blank, which says nothing."""
+    return text(value) if not isinstance(value, str) or value.strip() else None
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "output": text,
+    "messages": _messages,
+    "tool_calls": _tool_calls,
+    "state": json_value,
+    "context": json_value,
+    "tokens_used": _tokens,
+    "cost_usd": _number(0, BY_NAME["cost_usd"].most or math.inf),
+    "agent_version": _said,
+    "error": _said,
+    "tags": _tags,
+    "behaviors": _behaviors,
+    "quality_score": _number(0, 1),
+}

@@ -1,0 +1,31 @@
+"""The wire formats of agents behind HTTP, in one table: each is a module with the four names of `WireFormat`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from highbar.running.agents import anthropic, json_template, openai
+from highbar.running.calls import AgentCall
+from highbar.suite.parts import Agent
+
+
+class WireFormat(Protocol):
+    """From a call to a request, and from the reply to its fields."""
+
+    @property
+    def PATH(self) -> str | None:  # noqa: N802 - a constant of the module
+        """How the path of an address ends; None if it is the user's own."""
+
+    def headers(self, key: str | None, /) -> Mapping[str, str]:
+        """The headers that the format needs beside those of JSON."""
+
+    def body(self, call: AgentCall, agent: Agent, /) -> Any:
+        """The request, as a JSON value."""
+
+    def fields(self, document: Any, agent: Agent, /) -> Mapping[str, Any]:
+        """What a reply has, as `read_reply` takes it. Raises MalformedReply."""
+
+
+FORMATS: Mapping[str, WireFormat] = MappingProxyType({"openai": openai, "anthropic": anthropic, "json": json_template})

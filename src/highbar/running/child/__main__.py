@@ -1,0 +1,95 @@
+"""`python -m highbar.running.child REQUESTS REPLIES SLOTS`: three files that it inherits. `process` starts it.
+
+The first message says what to load: {role: agent, name, folder, largest} or {role: checks, folder, largest}. An
+agent is answered with READY and {is_async, takes_scenario}, or with REFUSED; functions of checks are found when called.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from highbar.running.child.guardian import fork_under_guardian
+
+
+def main() -> None:
+    """Fork under a guardian, and serve there."""
+    requests, replies, shared = (int(argument) for argument in sys.argv[1:4])
+    fork_under_guardian((requests, replies, shared))
+    _settle((requests, replies, shared))
+    _serve(requests, replies, shared)
+
+
+def _settle(files: tuple[int, ...]) -> None:
+    """Keep what the functions read, print, start and fork away from the messages."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.fstat(2)
+    except OSError:  # we were started without it
+        os.dup2(nothing, 2)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # what is printed is seen, however this ends
+    for file in files:
+        os.set_inheritable(file, False)  # noqa: FBT003  # the standard library's own
+    os.register_at_fork(after_in_child=lambda: [os.dup2(nothing, file) for file in files])
+    signal.signal(signal.SIGINT, lambda *_: None)  # who started us decides when to stop
+
+
+def _serve(requests: int, replies: int, shared: int) -> None:
+    from highbar.running.child import frames  # after the fork: the guardian needs nothing of this
+
+    received: list[frames.Message] = []
+    reader = frames.MessageReader()
+    while not received:
+        if not reader.read(requests, received.append):
+            return
+    setup: dict[str, Any] = received[0][3]
+    sys.path.insert(0, setup["folder"])
+    sys.argv[:] = [setup.get("name", "")]
+    if setup["role"] == "agent":
+        _serve_agent(setup, requests, replies, shared)
+    else:
+        from highbar.running.child import checks  # see above
+
+        # What came right behind the first message is read already.
+        checks.serve(setup["folder"], requests, replies, setup["largest"], reader, received[1:])
+
+
+def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int) -> None:
+    from highbar.running.child import finding, frames  # see _serve
+    from highbar.running.child.slots import Slots  # see _serve
+
+    try:
+        function = finding.find(setup["name"], setup["folder"])
+        takes_scenario = finding.takes_scenario(setup["name"], function)
+    except finding.NoFunction as refused:
+        _send(replies, frames.encoded(frames.REFUSED, 0, 0.0, refused.fields))
+        return
+    is_async = finding.is_async(function)
+    if is_async:
+        from highbar.running.child.loop import serve  # asyncio is slow to load, and sync functions need none of it
+    else:
+        from highbar.running.child.threads import serve  # see above
+    facts = {"is_async": is_async, "takes_scenario": takes_scenario}
+    _send(replies, frames.encoded(frames.READY, 0, 0.0, facts))
+    serve(_with_scenario(function) if takes_scenario else function, requests, replies, Slots(shared), setup["largest"])
+
+
+def _with_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda said, scenario: function(said, scenario=scenario)
+
+
+def _send(file: int, message: bytes) -> None:
+    data = memoryview(message)
+    while data:
+        data = data[os.write(file, data) :]
+
+
+if __name__ == "__main__":
+    main()

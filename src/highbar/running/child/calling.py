@@ -1,0 +1,29 @@
+"""One call of a function of the user's, in this thread → the message that says what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from typing import Any
+
+from highbar.running.child import frames
+from highbar.running.child.clocks import perf_counter
+from highbar.running.child.values import described, reply
+
+
+def called(
+    function: Callable[..., Any], arguments: Sequence[Any], call: int, *, largest: int, context: Context
+) -> bytes:
+    """The message for this call. The time is that of the function alone.
+
+    It runs in a copy of the context, so that no call sees what another one set.
+    """
+    end = 0.0
+    start = perf_counter()
+    try:
+        value = context.copy().run(function, *arguments)
+        end = perf_counter()
+        return reply(call, (end - start) * 1000, value, largest)
+    except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the function as well
+        latency = ((end or perf_counter()) - start) * 1000
+        return frames.encoded(frames.RAISED, call, latency, described(error))

@@ -1,0 +1,45 @@
+"""Calls the functions of checks, one after the other in the main thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from typing import Any
+
+from highbar.running.child import frames
+from highbar.running.child.calling import called
+from highbar.running.child.finding import NoFunction, find_check
+
+
+def serve(
+    folder: str,
+    requests: int,
+    replies: int,
+    largest: int,
+    reader: frames.MessageReader,
+    received: Sequence[frames.Message],
+) -> None:
+    """Do what the messages ask for until there are no more; the first of them are `received` already."""
+    functions: dict[str, Callable[..., Any]] = {}
+
+    def answer(call: int, name: str, arguments: list[Any]) -> bytes:
+        try:
+            if name not in functions:
+                functions[name] = find_check(name, folder)
+        except NoFunction as refused:
+            return frames.encoded(frames.REFUSED, call, 0.0, refused.fields)
+        if not arguments:  # it is only asked for
+            return frames.encoded(frames.ANSWERED, call)
+        return called(functions[name], arguments, call, largest=largest, context=copy_context())
+
+    def receive(message: frames.Message) -> None:
+        _, call, _, (name, *arguments) = message
+        data = memoryview(answer(call, name, arguments))
+        while data:
+            data = data[os.write(replies, data) :]
+
+    for message in received:
+        receive(message)
+    while reader.read(requests, receive):
+        pass

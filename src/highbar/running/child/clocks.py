@@ -1,0 +1,7 @@
+"""The clocks as they are before any code of the user's is loaded: tests of agents like to replace those of `time`."""
+
+from __future__ import annotations
+
+from time import monotonic, perf_counter
+
+__all__ = ["monotonic", "perf_counter"]

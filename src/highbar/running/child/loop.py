@@ -1,0 +1,164 @@
+"""Awaits an async function in one event loop, so many calls at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any
+
+from highbar.running.child import frames
+from highbar.running.child.clocks import monotonic, perf_counter
+from highbar.running.child.slots import Slots
+from highbar.running.child.values import described, reply
+
+_TICK = 0.05
+"""Seconds between two looks at how late the loop is."""
+_MOST_DELAYS = 1000
+"""Of one look: a loop that was blocked for long was late at every look that it missed."""
+
+
+class LoopWriter:
+    """Writes from a loop without blocking it, all messages of one turn of the loop at once."""
+
+    def __init__(self, file: int, loop: asyncio.AbstractEventLoop) -> None:
+        os.set_blocking(file, False)
+        self._file = file
+        self._loop = loop
+        self._waiting: list[bytes] = []
+        self._rest = memoryview(b"")
+        self.delays: list[float] = []
+
+    def write(self, message: bytes) -> None:
+        """Write a message at the next turn of the loop."""
+        if not self._waiting and not self._rest:
+            self._loop.call_soon(self._write_all)
+        self._waiting.append(message)
+
+    def _write_all(self) -> None:
+        if not self._rest:
+            if self.delays:
+                self._waiting.append(frames.encoded(frames.DELAYS, 0, 0.0, self.delays))
+                self.delays = []
+            self._rest = memoryview(b"".join(self._waiting))
+            self._waiting.clear()
+        with suppress(BlockingIOError):
+            self._rest = self._rest[os.write(self._file, self._rest) :]
+        if self._rest:
+            self._loop.add_writer(self._file, self._write_all)
+            return
+        self._loop.remove_writer(self._file)
+        if self._waiting:
+            self._loop.call_soon(self._write_all)
+
+
+class LoopCalls:
+    """Calls that run as tasks of a loop, and those that wait for their turn."""
+
+    def __init__(self, function: Callable[..., Any], writer: LoopWriter, slots: Slots, largest: int) -> None:
+        self._function = function
+        self._writer = writer
+        self._slots = slots
+        self._largest = largest
+        self._context = copy_context()  # what the module set when it was imported; no call sees what another one set
+        self._waiting: deque[tuple[int, list[Any]]] = deque()
+        self._running: dict[int, tuple[asyncio.Task[None], int]] = {}  # who removes a call from it, reports on it
+        self._allowed = 0
+        self._free: deque[int] = deque()
+        self._used = 0
+
+    def receive(self, message: frames.Message) -> None:
+        """Do what a message asks for."""
+        kind, call, _, value = message
+        if kind == frames.CALL:
+            self._waiting.append((call, value))
+        elif kind == frames.CANCEL:
+            if value is not None or call not in self._running:
+                self._cancel(call)
+        elif kind == frames.ALLOW:
+            self._allowed = call
+        self._start_next()
+
+    def watch_delay(self, due: float | None = None) -> None:
+        """Note how late the loop is while calls run, again and again."""
+        now = monotonic()
+        if due is not None and self._running:
+            late = max(0.0, now - due)
+            missed = range(min(int(late / _TICK) + 1, _MOST_DELAYS - len(self._writer.delays)))
+            self._writer.delays += [(late - look * _TICK) * 1000 for look in missed]
+        asyncio.get_running_loop().call_later(_TICK, self.watch_delay, now + _TICK)
+
+    def _start_next(self) -> None:
+        while self._waiting and len(self._running) < self._allowed:
+            call, arguments = self._waiting.popleft()
+            if not self._free:
+                self._free.append(self._used)
+                self._used += 1
+            slot = self._free.popleft()
+            run = self._run(call, arguments, slot)
+            task = asyncio.get_running_loop().create_task(run, context=self._context.copy())
+            self._running[call] = task, slot
+
+    def _cancel(self, call: int) -> None:
+        if call in self._running:
+            self._ended(call)[0].cancel()
+        else:
+            self._waiting = deque(task for task in self._waiting if task[0] != call)
+        self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
+
+    def _ended(self, call: int) -> tuple[asyncio.Task[None], int]:
+        found = self._running.pop(call)
+        self._slots.clear(found[1])
+        self._free.append(found[1])
+        return found
+
+    async def _run(self, call: int, arguments: list[Any], slot: int) -> None:
+        self._slots.mark(slot, call)
+        end = 0.0
+        start = perf_counter()
+        try:
+            value = await self._function(*arguments)
+            end = perf_counter()
+            message = reply(call, (end - start) * 1000, value, self._largest)
+        except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the agent as well
+            latency = ((end or perf_counter()) - start) * 1000
+            message = frames.encoded(frames.RAISED, call, latency, described(error))
+        if call in self._running:  # else it was canceled
+            self._writer.write(message)
+            self._ended(call)
+            self._start_next()
+
+
+def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slots, largest: int) -> None:
+    """Do what the messages ask for until there are no more."""
+    loop = asyncio.new_event_loop()
+    calls = LoopCalls(function, LoopWriter(replies, loop), slots, largest)
+    reader = frames.MessageReader()
+
+    def readable() -> None:
+        if not reader.read(requests, calls.receive):
+            loop.remove_reader(requests)  # its end is read once; the loop still has to say goodbye
+            loop.stop()
+
+    loop.add_reader(requests, readable)
+    loop.call_soon(calls.watch_delay)
+    is_over = False
+    while not is_over:
+        try:
+            loop.run_forever()
+            is_over = True
+        except (SystemExit, KeyboardInterrupt):  # of a task that the function started; it sees it as well
+            continue
+    loop.run_until_complete(_say_goodbye(loop))
+
+
+async def _say_goodbye(loop: asyncio.AbstractEventLoop) -> None:
+    """Let the tasks that the function left behind clean up."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await loop.shutdown_asyncgens()

@@ -1,0 +1,100 @@
+"""Calls a sync function in threads, so many at once."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from highbar.running.child import frames
+from highbar.running.child.calling import called
+from highbar.running.child.slots import Slots
+from highbar.running.child.writing import ThreadWriter
+
+Task = tuple[int, list[Any]]
+"""The number of a call, and its arguments."""
+
+
+class ThreadCalls:
+    """Threads that take calls from a queue. All methods but `_work` run in the main thread."""
+
+    def __init__(self, function: Callable[..., Any], writer: ThreadWriter, slots: Slots, largest: int) -> None:
+        self._function = function
+        self._writer = writer
+        self._slots = slots
+        self._largest = largest
+        self._context = copy_context()  # what the module set when it was imported
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        # Who removes a call from the first one decides that it begins; from the second one, reports on it.
+        self._waiting: dict[int, bool] = {}
+        self._running: dict[int, int] = {}  # from calls to slots
+        self._allowed = 0
+        self._free: deque[int] = deque()
+        self._used = 0
+
+    def receive(self, message: frames.Message) -> None:
+        """Do what a message asks for."""
+        kind, call, _, value = message
+        if kind == frames.CALL:
+            self._waiting[call] = True
+            self._tasks.put((call, value))
+        elif kind == frames.CANCEL:
+            self._cancel(call, is_overdue=value)
+        elif kind == frames.ALLOW:
+            self._allow(call)
+
+    def _allow(self, at_once: int) -> None:
+        """How many calls may run at once from now on. Those that run are not touched."""
+        for _ in range(self._allowed, at_once):
+            if not self._free:
+                self._free.append(self._used)
+                self._used += 1
+            threading.Thread(target=self._work, args=(self._free.popleft(),), daemon=True).start()
+        if at_once < self._allowed:
+            waiting = self._taken()
+            for _ in range(at_once, self._allowed):
+                self._tasks.put(None)  # the next thread that is free ends
+            for task in waiting:
+                self._tasks.put(task)
+        self._allowed = at_once
+
+    def _taken(self) -> list[Task | None]:
+        """Everything that waits, taken out of the queue."""
+        found = []
+        try:
+            while True:
+                found.append(self._tasks.get_nowait())
+        except Empty:
+            return found
+
+    def _cancel(self, call: int, *, is_overdue: bool) -> None:
+        """Give up a call that has not begun, or one that is overdue. All others end with their reply."""
+        if self._waiting.pop(call, False):
+            self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
+        elif is_overdue and (slot := self._running.pop(call, None)) is not None:
+            self._slots.clear(slot)
+            self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=True))
+
+    def _work(self, slot: int) -> None:
+        while (task := self._tasks.get()) is not None:
+            call, arguments = task
+            if not self._waiting.pop(call, False):
+                continue  # it was canceled
+            self._running[call] = slot
+            self._slots.mark(slot, call)
+            message = called(self._function, arguments, call, largest=self._largest, context=self._context)
+            if self._running.pop(call, None) is not None:
+                self._writer.write(message)
+                self._slots.clear(slot)
+        self._free.append(slot)
+
+
+def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slots, largest: int) -> None:
+    """Do what the messages ask for until there are no more."""
+    calls = ThreadCalls(function, ThreadWriter(replies), slots, largest)
+    reader = frames.MessageReader()
+    while reader.read(requests, calls.receive):
+        pass

@@ -1,0 +1,84 @@
+"""What a function of the user's returned or raised → plain values and words, whatever its classes do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from highbar.running.child import frames
+
+LONGEST_REASON = 500
+"""Characters of an exception."""
+DEEPEST = 100
+"""Mappings and lists inside each other: more than any reply may have, and no stack runs out."""
+_AROUND = 64  # bytes of a message beside what it is about
+
+
+def reply(call: int, latency: float, value: Any, largest: int) -> bytes:
+    """The message that a function returned this value; one that is too large is left out."""
+    kind: int = frames.ANSWERED
+    if type(value) is str:
+        if len(value) > largest:
+            return frames.encoded(frames.TOO_LARGE, call, latency)
+    else:
+        faults: list[str] = []
+        value = plain(value, faults)
+        if faults:
+            kind, value = frames.MALFORMED, [value, faults[0]]
+    try:
+        message = frames.encoded(kind, call, latency, value)
+    except ValueError:  # a whole number with too many digits to be written
+        message = frames.encoded(frames.MALFORMED, call, latency, [None, "a number has too many digits"])
+    return message if len(message) <= largest + _AROUND else frames.encoded(frames.TOO_LARGE, call, latency)
+
+
+def plain(value: Any, faults: list[str], depth: int = 0) -> Any:
+    """The value with none but the types of JSON. What is of another type becomes None, and a fault in words.
+
+    An object can lie about its class; its type cannot. Subclasses become the plain type by the methods of that type.
+    """
+    kind = type(value)
+    if value is None or kind is bool:
+        return value
+    if issubclass(kind, str):
+        return str.__getitem__(value, slice(None))
+    if issubclass(kind, int):
+        return int.__int__(value)
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if depth == DEEPEST:
+        faults.append(f"it is nested deeper than {DEEPEST} levels")
+    elif issubclass(kind, dict):
+        return {_key(key, faults): plain(inner, faults, depth + 1) for key, inner in dict.items(value)}
+    elif issubclass(kind, list | tuple):
+        return [plain(inner, faults, depth + 1) for inner in _items(value)]
+    else:
+        faults.append(f"found a {_name(kind)}, wanted text or a mapping of plain values")
+    return None
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value)
+
+
+def _key(key: Any, faults: list[str]) -> str:
+    if issubclass(type(key), str):
+        return str.__getitem__(key, slice(None))
+    faults.append(f"found a {_name(type(key))} as a key, wanted text")
+    return ""
+
+
+def described(error: BaseException) -> str:
+    """The class of an exception and its message, cut; its own methods cannot do any harm."""
+    try:
+        text = str.__getitem__(str(error), slice(LONGEST_REASON))
+    except BaseException:  # noqa: BLE001  # the user's own __str__ can raise anything
+        text = "its message cannot be shown"
+    name = _name(type(error))
+    return f"{name}: {text}"[:LONGEST_REASON] if text else name
+
+
+def _name(kind: type) -> str:
+    """The name of a class, not what its own class says that it is."""
+    name: str = type.__dict__["__name__"].__get__(kind)
+    return str.__getitem__(name, slice(100))

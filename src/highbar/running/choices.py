@@ -1,0 +1,58 @@
+"""What a caller says about a run, as text or numbers → settings that replace those of the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.documents.problems import Place
+from highbar.errors import InputError, Problem
+from highbar.running.records import Chosen
+from highbar.suite import Agent, RunSettings, Suite
+from highbar.suite.settings import read_run
+
+
+class RunOptions(Struct, frozen=True):
+    """What a caller wants to be different from what the suite says.
+
+    `settings` are keys of the suite's `run` block, read. `output` is the run folder, which must not exist yet.
+    """
+
+    settings: Mapping[str, Any] = {}
+    agent: Agent | None = None
+    agent_version: str | None = None
+    output: Path | None = None
+    chosen: Chosen = Chosen()
+    seed: int | None = None
+
+    def on(self, suite: Suite) -> Suite:
+        """The suite with these settings, agent and version."""
+        run = replace(suite.run, **self.settings)
+        own = {key: self.settings[key] for key in ("trials", "timeout") if key in self.settings}
+        scenarios = suite.scenarios
+        if own:
+            scenarios = {id_: replace(scenario, **own) for id_, scenario in scenarios.items()}
+        agent = self.agent or suite.agent
+        if agent is not None and self.agent_version is not None:
+            agent = replace(agent, version=self.agent_version)
+        return replace(suite, run=run, scenarios=scenarios, agent=agent)
+
+
+def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run by their keys in a suite; None is absent. Raises InputError with every problem."""
+    fields = {key: _plain(key, value) for key, value in given.items() if value is not None}
+    place = Place(problems=[])
+    read: RunSettings = read_run(fields, place)
+    if place.problems:
+        problems = ((str(problem.path[0]).replace("_", "-"), problem) for problem in place.problems)
+        raise InputError(*(Problem(f"--{name}: {problem.text}", hint=problem.hint) for name, problem in problems))
+    return {key: getattr(read, key) for key in fields}
+
+
+def _plain(key: str, value: Any) -> Any:
+    """A number that an option has as text, as a number."""
+    return int(value) if key == "concurrency" and isinstance(value, str) and value.isdecimal() else value

@@ -1,0 +1,110 @@
+"""One trial: which question comes next, and what the trial came to. Nothing here calls or waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from highbar.running.calls import AgentCall, Attempt, Reply, TrialOutcome
+from highbar.running.records import Ended, TurnEnd
+from highbar.suite import Scenario
+
+
+class Conversation:
+    """A trial in progress: `question` says what to ask, `take` what came of it.
+
+    A scenario with `input` or `messages` has one turn. With `turns`, the agent sees the conversation so far each time.
+    A trial ends at its first turn without an answer; what was received before stays in its `Ended`.
+
+    `attempts` counts the calls of the current turn. `trial_timeout` limits the time that the agent takes for all turns
+    together, in seconds; it does not include waits for a retry, which are no fault of the agent.
+    """
+
+    __slots__ = ("_left", "_messages", "_most_attempts", "_timeout", "_turns", "attempts", "scenario", "trial")
+
+    def __init__(self, scenario: Scenario, trial: int, trial_timeout: float | None) -> None:
+        self.scenario = scenario
+        self.trial = trial
+        self.attempts = 0
+        self._most_attempts = 1
+        self._timeout = float(scenario.timeout)
+        self._left = self._timeout * (len(scenario.turns) or 1) if trial_timeout is None else trial_timeout
+        self._turns: tuple[TurnEnd, ...] = ()
+        self._messages = _opening(scenario)
+
+    def question(self) -> AgentCall:
+        """What the agent is asked now: the next turn, or the same one again."""
+        self.attempts += 1
+        scenario = self.scenario
+        return AgentCall(
+            id=scenario.id,
+            trial=self.trial,
+            messages=self._messages,
+            text=None if scenario.turns or scenario.messages else scenario.input,
+            scenario=_plain(scenario),
+            timeout=min(self._timeout, self._left),
+            turn=len(self._turns) + 1,
+        )
+
+    def take(self, attempt: Attempt) -> Ended | None:
+        """What the trial came to by this attempt; None if the next turn has to be asked."""
+        self._most_attempts = max(self._most_attempts, self.attempts)
+        self.attempts = 0
+        outcome, reason, reply = attempt.outcome, attempt.reason, attempt.reply
+        if outcome == "infrastructure":
+            return self._ended(outcome, reason)
+        self._turns = (*self._turns, TurnEnd(reply, attempt.latency_ms))
+        # Callers report these as errors themselves. An answer that is none must not pass because one of them does not.
+        if outcome == "answered" and (fault := _fault(reply)) is not None:
+            outcome, reason = "error", fault
+        if outcome == "error" or len(self._turns) >= len(self.scenario.turns):
+            return self._ended(outcome, reason)
+        self._left -= (attempt.latency_ms or 0.0) / 1000
+        if self._left <= 0:
+            return self._ended("error", "timed out: the turns together took too long")
+        says = {"role": "user", "content": self.scenario.turns[len(self._turns)]}
+        self._messages = (*self._messages, *_said(reply), says)
+        return None
+
+    def _ended(self, outcome: TrialOutcome, reason: str | None) -> Ended:
+        scenario = self.scenario
+        return Ended(scenario.id, self.trial, scenario.digest, outcome, self._turns, reason, self._most_attempts)
+
+
+def _opening(scenario: Scenario) -> tuple[Mapping[str, Any], ...]:
+    if scenario.messages:
+        return scenario.messages
+    return ({"role": "user", "content": scenario.turns[0] if scenario.turns else scenario.input},)
+
+
+def _plain(scenario: Scenario) -> Mapping[str, Any]:
+    """The scenario with the keys of the suite file, for agents that want to read it. Checks are not part of it."""
+    found = scenario.row
+    if scenario.turns:
+        found["turns"] = list(scenario.turns)
+    if scenario.messages:
+        found["messages"] = list(scenario.messages)
+    if scenario.description is not None:
+        found["description"] = scenario.description
+    return found
+
+
+def _fault(reply: Reply | None) -> str | None:
+    if reply is None:
+        return "no reply"
+    if reply.error is not None:
+        return reply.error or "the agent reports an error"
+    return "empty reply: neither text nor a tool call" if reply.is_empty else None
+
+
+def _said(reply: Reply | None) -> Iterator[Mapping[str, Any]]:
+    """What a reply adds to the conversation: its own messages, and the answer unless they end with it."""
+    if reply is None:
+        return
+    yield from reply.messages
+    if reply.messages and reply.messages[-1].get("role") == "assistant":
+        return
+    message: dict[str, Any] = {"role": "assistant", "content": reply.output}
+    if reply.tool_calls and not reply.messages:
+        message["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+    yield message

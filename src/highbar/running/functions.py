@@ -1,0 +1,153 @@
+"""Functions of checks (`python: module:function`) in a process of their own.
+
+A function that calls `os._exit(0)` in our process would end `highbar` with the exit code of a pass.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from highbar.checks.applying import FunctionFailed
+from highbar.errors import InputError, Problem
+from highbar.running.child import frames
+from highbar.running.child.process import LONGEST_END, LONGEST_START, FunctionProcess
+
+LONGEST_CALL = 30.0
+"""Seconds that a function of a check may take."""
+_LARGEST = 16 * 2**20
+"""Bytes of what a function returns."""
+_LONGEST_FAREWELL = 2.0
+"""Seconds for what the functions do at the end of their process."""
+_LONGEST_DYING = 5.0
+"""Seconds from the end of the pipe to the end of the process."""
+
+
+class CheckFunctions:
+    """From names to functions that can be called here and run there: `functions("quality:is_polite")(answer)`.
+
+    The modules are found in the folder of the suite, then as installed. A call raises FunctionFailed if the function
+    raises, ends its process, or takes longer than `limit` seconds. Use it with `with`. Not for several threads at once.
+    """
+
+    def __init__(self, folder: Path, limit: float = LONGEST_CALL) -> None:
+        self._setup = {"role": "checks", "folder": str(folder.absolute()), "largest": _LARGEST}
+        self._limit = limit
+        self._process: FunctionProcess | None = None
+        self._reader = frames.MessageReader(_LARGEST)
+        self._calls = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end(_LONGEST_FAREWELL)
+
+    def __call__(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
+        """The function with this name. Whether there is one shows when it is called; see `refuse_missing`."""
+        return partial(self._called, name)
+
+    def refuse_missing(self, names: Iterable[str]) -> None:
+        """Raise InputError with every function that cannot be used, and why."""
+        problems = [problem for name in dict.fromkeys(names) if (problem := self._problem(name)) is not None]
+        if problems:
+            raise InputError(*problems)
+
+    def _problem(self, name: str) -> Problem | None:
+        try:
+            kind, _, _, value = self._exchanged([name], LONGEST_START)
+        except FunctionFailed as error:
+            return Problem(f"the check {name} cannot be loaded: its module {error}")
+        match kind, value:
+            case frames.ANSWERED, None:
+                return None
+            case frames.REFUSED, {"message": str(text), "hint": hint, "file": file, "line": line}:
+                return Problem(text, file=file, line=line, hint=hint)
+        return Problem(f"the check {name} cannot be loaded")
+
+    def _called(self, name: str, answer: Mapping[str, Any]) -> Any:
+        kind, _, _, value = self._exchanged([name, answer], self._limit)
+        match kind, value:
+            case frames.ANSWERED, _:
+                return value
+            case frames.MALFORMED, [_, str(fault)]:
+                raise FunctionFailed(f"returned something else than plain values: {fault}")
+            case frames.RAISED, str(text):
+                raise FunctionFailed(f"raised {text}")
+            case frames.TOO_LARGE, _:
+                raise FunctionFailed(f"returned more than {_LARGEST // 2**20} MiB")
+            case frames.REFUSED, {"message": str(text)}:
+                raise FunctionFailed(f"cannot be used: {text}")
+        raise FunctionFailed("gave no answer")
+
+    # --- the process -----------------------------------------------------------------------------
+
+    def _exchanged(self, request: list[Any], limit: float) -> frames.Message:
+        """The answer to a request; every other end is FunctionFailed, and the end of the process."""
+        self._calls += 1
+        try:
+            process = self._process or self._started()
+            message = frames.encoded(frames.CALL, self._calls, 0.0, request)
+            return self._answer(process, message, time.monotonic() + limit)
+        except TimeoutError:
+            self._end()
+            raise FunctionFailed(f"took longer than {limit:g} s") from None
+        except EOFError:
+            raise FunctionFailed(f"ended its process: {self._end(_LONGEST_DYING)}") from None
+        except (frames.BrokenMessage, OSError) as error:
+            self._end()
+            raise FunctionFailed(f"broke its process: {error}") from error
+        except BaseException:  # such as Ctrl-C: what is still to come must not be taken for the next answer
+            self._end()
+            raise
+
+    def _started(self) -> FunctionProcess:
+        self._reader = frames.MessageReader(_LARGEST)
+        self._process = FunctionProcess(self._setup)
+        return self._process
+
+    def _answer(self, process: FunctionProcess, request: bytes, limit: float) -> frames.Message:
+        """Write the request, and read until its answer is there. Raises EOFError if there is none to come."""
+        received: list[frames.Message] = []
+        rest = memoryview(request)
+        while not received:
+            ready = _wait_for(process, limit, writing=bool(rest))
+            if process.requests in ready and rest:
+                with suppress(BrokenPipeError):  # the end of its replies says more
+                    rest = rest[os.write(process.requests, rest) :]
+            if process.replies in ready and not self._reader.read(process.replies, received.append):
+                raise EOFError
+        if len(received) > 1 or received[0][1] != self._calls:
+            raise frames.BrokenMessage("an answer that nobody asked for")
+        return received[0]
+
+    def _end(self, patience: float = 0.0) -> str:
+        """End the process and everything that it started; how it ended. It has that many seconds to end by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return "it could not be started"
+        process.stop_giving()
+        how = process.how_it_ended() if process.ended_within(patience) else "it closed its pipe"
+        process.end()
+        if not process.ended_within(LONGEST_END):
+            process.kill_guardian()
+        process.close()
+        return how
+
+
+def _wait_for(process: FunctionProcess, limit: float, *, writing: bool) -> set[int]:
+    """The pipes that are ready; raises TimeoutError if none is before the limit."""
+    waiting = select.poll()  # not `select`, which knows only the first 1,024 files
+    waiting.register(process.replies, select.POLLIN)
+    if writing:
+        waiting.register(process.requests, select.POLLOUT)
+    ready = waiting.poll(max(0.0, limit - time.monotonic()) * 1000)
+    if not ready:
+        raise TimeoutError
+    return {file for file, _ in ready}

@@ -1,0 +1,237 @@
+"""Recorded answers in, result rows out: what every check comes to on an answer, with the evidence.
+
+    answered         behaviors, violations, correct, predicted; `unjudged` if a check could not be carried out
+    error            `error`, and the violations in whatever was received
+    infrastructure   `unjudged: not run: …`, as for a trial that was never called
+
+Every row has all that its scenario demands, so that nothing is gained by not answering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from highbar import checks
+from highbar.checks import Finding, Functions
+from highbar.columns import COLUMN_NAMES
+from highbar.model.answer import Answer
+from highbar.running.agents.replies import EMPTY
+from highbar.running.received import Received, receive, tag_fault, version_of
+from highbar.running.records import Ended, answer_of
+from highbar.running.rows import are_distinct, sound
+from highbar.running.transcript import transcript
+from highbar.suite import Behavior, Scenario, Suite
+
+NEVER_CALLED = "the run ended before"
+LONGEST_REASON = 2000
+"""Characters of why a trial has no answer or no judgment."""
+_NOTHING_JUDGED: Mapping[str, Finding] = {}
+
+
+class _Graded(Struct):
+    """What the checks of one list came to: by name whether it was observed, the evidence, and why one is not known."""
+
+    observed: dict[str, bool]
+    found: dict[str, Any]
+    missed: dict[str, str]
+    unclear: dict[str, str]
+
+    def note(self, name: str, finding: Finding, *, must_not: bool = False) -> None:
+        """Add what a check came to. Of a must-not that did not happen there is nothing to explain."""
+        if finding.observed is None:
+            self.unclear[name] = finding.reason or "it could not be carried out"
+            return
+        self.observed[name] = finding.observed
+        if finding.found is not None and (finding.observed or not must_not):
+            self.found.setdefault(name, finding.found)
+        if finding.reason and not finding.observed and not must_not:
+            self.missed.setdefault(name, finding.reason)
+
+
+class Grader:
+    """Makes rows of the answers to one suite.
+
+    `functions` finds the functions of `python` checks; `judged` has what a judge found, by statement.
+    `agent_version` is the version that the run is of, for replies that do not say one.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        functions: Functions | None = None,
+        *,
+        agent_version: str | None = None,
+    ) -> None:
+        self.suite = suite
+        self.functions = functions
+        self.agent_version = agent_version
+        self.labels = suite.labels
+
+    def row(
+        self,
+        ended: Ended | None,
+        scenario: Scenario,
+        trial: int,
+        *,
+        reason: str | None = None,
+        judged: Mapping[str, Finding] = _NOTHING_JUDGED,
+    ) -> dict[str, Any]:
+        """The row of one trial, in plain values. `reason` says why it was not run, if `ended` is None."""
+        row = self._start(ended, scenario, trial)
+        if ended is None or ended.outcome == "infrastructure":
+            self._not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
+            return row
+        received = receive(ended)
+        fault = ended.reason or "" if ended.outcome == "error" else _fault(received, scenario)
+        if fault is None:
+            self._answered(row, received, scenario, judged)
+        else:
+            self._error(row, received, scenario, fault)
+        return row
+
+    def _start(self, ended: Ended | None, scenario: Scenario, trial: int) -> dict[str, Any]:
+        """What the row of a trial has, whatever came of it."""
+        row: dict[str, Any] = {"id": scenario.id, "trial": trial}
+        if self.suite.name is not None:
+            row["suite"] = self.suite.name
+        version = (ended and version_of(ended)) or self.agent_version
+        if version is not None:
+            row["agent_version"] = version
+        row |= scenario.row
+        for name, value in scenario.columns.items():
+            if not isinstance(value, str) and name not in COLUMN_NAMES:
+                row[name] = sound(value)
+        if ended is not None:
+            row["attempts"] = ended.attempts
+        return row
+
+    def _answered(
+        self, row: dict[str, Any], received: Received, scenario: Scenario, judged: Mapping[str, Finding]
+    ) -> None:
+        answer = answer_of(received.ended)
+        expected = self._graded(scenario.expected_behaviors, answer, judged)
+        if expected.observed:
+            row["behaviors"] = _marks(expected.observed)
+        forbidden = self._violations(row, scenario, answer, judged)
+        if scenario.answer is not None:
+            finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged)
+            expected.note("answer", finding)
+            if finding.observed is not None:
+                row["correct"] = finding.observed
+        if scenario.expected is not None:
+            # An empty text is a wrong label; an absent one would be undecided if another check cannot be carried out.
+            predicted = checks.predicted(answer, self.labels, scenario.predict)
+            row["predicted"] = "" if predicted is None else predicted
+        unclear = {**expected.unclear, **forbidden.unclear}
+        if unclear:
+            why = "; ".join(f"{name}: {reason}" for name, reason in unclear.items())
+            row["unjudged"] = f"check: {why}"[:LONGEST_REASON]
+        _explain(row, expected, forbidden)
+        _show(row, received, scenario)
+
+    def _error(self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str) -> None:
+        """An error is known and bad; what must not happen may have happened before it."""
+        row["error"] = fault.strip()[:LONGEST_REASON] or "the agent failed"
+        if scenario.answer is not None:
+            row["correct"] = False
+        if scenario.must_not:
+            _explain(row, self._violations(row, scenario, answer_of(received.ended)))
+        _show(row, received, scenario)
+
+    def _not_run(self, row: dict[str, Any], ended: Ended | None, scenario: Scenario, reason: str) -> None:
+        row["unjudged"] = f"not run: {reason}"[:LONGEST_REASON]
+        if ended is None or not scenario.must_not:
+            return
+        # An earlier turn may have been answered; that nothing was found in it says nothing about the whole trial.
+        found = self._violations({}, scenario, answer_of(ended))
+        happened = [name for name, is_observed in found.observed.items() if is_observed]
+        if happened:
+            row["violations"] = happened
+            _explain(row, found)
+
+    def _violations(
+        self,
+        row: dict[str, Any],
+        scenario: Scenario,
+        answer: Answer,
+        judged: Mapping[str, Finding] = _NOTHING_JUDGED,
+    ) -> _Graded:
+        """Set `violations`, unless it is not known that there are none."""
+        # Nothing happened in a trial in which nothing was received, whatever a check says of an empty reply.
+        wanted = scenario.must_not if answer.replies else {}
+        forbidden = self._graded(wanted, answer, judged, must_not=True)
+        happened = [name for name, is_observed in forbidden.observed.items() if is_observed]
+        if scenario.must_not and (happened or not forbidden.unclear):
+            row["violations"] = happened
+        return forbidden
+
+    def _graded(
+        self,
+        behaviors: Mapping[str, Behavior],
+        answer: Answer,
+        judged: Mapping[str, Finding],
+        *,
+        must_not: bool = False,
+    ) -> _Graded:
+        graded = _Graded({}, {}, {}, {})
+        for name, behavior in behaviors.items():
+            finding = checks.apply(behavior.check, answer, must_not=must_not, functions=self.functions, judged=judged)
+            graded.note(name, finding, must_not=must_not)
+        return graded
+
+
+def failed(row: Mapping[str, Any]) -> bool:
+    """Whether a row says that its trial failed, for a look at a run that goes on. The engine decides it for good."""
+    if row.get("error") or row.get("violations") or row.get("correct") is False:
+        return True
+    marks = row.get("behaviors") or {}
+    if isinstance(marks, dict) and not all(marks.values()):
+        return True
+    return "correct" not in row and "predicted" in row and row["predicted"] != row["expected"]
+
+
+def _marks(observed: Mapping[str, bool]) -> dict[str, bool] | list[str]:
+    """By name whether it was observed; if names differ only in case, which no reader takes, the list of those seen."""
+    if are_distinct(observed):
+        return dict(observed)
+    return [name for name, is_observed in observed.items() if is_observed]
+
+
+def _explain(row: dict[str, Any], *graded: _Graded) -> None:
+    """The columns `found` and `missed`: by behavior the evidence, and why an expected one was not observed."""
+    for column, entries in (
+        ("found", [pair for one in graded for pair in one.found.items()]),
+        ("missed", [pair for one in graded for pair in one.missed.items()]),
+    ):
+        if entries:
+            values = {name: sound(value) for name, value in entries}
+            row[column] = values if are_distinct(values) else [*values.items()]
+
+
+def _show(row: dict[str, Any], received: Received, scenario: Scenario) -> None:
+    """What the agent said and did, how long it took, and what it used."""
+    last = received.last
+    if last is not None and last.output and last.output.strip():
+        row["output"] = last.output
+    calls = received.tool_calls
+    if calls:
+        row["tool_calls"] = calls
+    if scenario.turns or scenario.messages or any(reply.messages for reply in received.replies):
+        row["messages"] = sound(transcript(scenario, received.ended))
+    row |= received.measured
+    if received.tags and not tag_fault(received.tags, scenario):
+        row["tags"] = {**row.get("tags", {}), **received.tags}
+
+
+def _fault(received: Received, scenario: Scenario) -> str | None:
+    """Why an answer is none after all: its reply is empty, or it says something that a row cannot have."""
+    last = received.last
+    if last is None or received.ended.turns[-1].reply is None or last.is_empty:
+        return EMPTY
+    if last.error is not None:
+        return last.error or "the agent reported an error"
+    fault = received.wrong or (tag_fault(received.tags, scenario) if received.tags else None)
+    return fault and f"malformed reply: {fault}"

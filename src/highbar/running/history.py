@@ -1,0 +1,218 @@
+"""The records of a journal → what has become of every planned trial, and where its answer is. Answers are not held.
+
+It is noted record by record, in the same way when a journal is read and while a run goes on, so that both agree.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+import msgspec
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem
+from highbar.running.calls import TrialOutcome
+from highbar.running.records import Began, Ended, Finished, Resumed, RunPlan
+from highbar.store.run_document import TrialCounts
+
+FRUITLESS = 2
+"""Resumes in which a trial ended in infrastructure although others were answered, after which it is an agent error."""
+_NOWHERE = -1
+_NO_PLAN = "a journal begins with its plan"
+_AFTER_END = "a record after the end of the run"
+_UNDONE, _INFRASTRUCTURE, _ANSWERED, _ERROR = range(4)
+_STATES: Mapping[TrialOutcome, int] = {"infrastructure": _INFRASTRUCTURE, "answered": _ANSWERED, "error": _ERROR}
+_OUTCOMES: tuple[TrialOutcome | None, ...] = (None, "infrastructure", "answered", "error")
+
+
+class EndedHead(Struct, frozen=True, tag="ended", gc=False):
+    """A record that a trial ended, without what was received: that is skipped when a journal is read."""
+
+    id: str
+    trial: int
+    digest: str
+    outcome: TrialOutcome
+    attempts: int = 1
+
+
+Noted = RunPlan | Began | EndedHead | Ended | Resumed | Finished
+_OF_TRIALS = (EndedHead, Ended, Began)
+_decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | Resumed | Finished).decode
+
+
+class RunHistory:
+    """What is known of a run. `name` is what messages call its journal.
+
+    `digests` and `suite_text` are those of the scenarios as they were asked last. `finished` is how the run ended, and
+    None if it goes on, was killed, or was resumed since.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.finished: Finished | None = None
+        self.resumes = 0
+        self.digests: dict[str, str] = {}
+        self.suite_text = b""
+        self._plan: RunPlan | None = None
+        self._places: dict[str, range] = {}  # where the trials of each scenario are in what follows
+        self._offsets = array("q")
+        self._states, self._open, self._retried, self._fruitless = (bytearray() for _ in range(4))
+        self._answered = 0
+        self._without_answer: set[int] = set()  # trials of this resume that ended in infrastructure
+
+    @property
+    def plan(self) -> RunPlan:
+        """What the run was started with. Raises InputError if the journal does not say."""
+        if self._plan is None:
+            raise InputError(Problem("the journal has no plan: nothing was run", self.name, hint="start a new run"))
+        return self._plan
+
+    def read(self, offset: int, payload: bytes) -> None:
+        """Note the record of a line. Raises InputError if no run writes such a record, or not there."""
+        try:
+            record = _decode(payload)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            hint = "if a newer version of Highbar wrote it, update Highbar"
+            raise self._refusal(offset, f"not a record of a run: {error}", hint) from None
+        self.note(offset, record)
+
+    def note(self, offset: int, record: Noted) -> None:
+        """Note a record, and the offset of its line. Raises InputError if it contradicts what came before."""
+        if isinstance(record, _OF_TRIALS):  # nearly all of them, so they come first
+            places = self._places.get(record.id)
+            if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
+                raise self._misplaced(offset, record)
+            if isinstance(record, Began):
+                self._open[places[record.trial - 1]] = True
+            else:
+                self._end(offset, record, places[record.trial - 1])
+        elif isinstance(record, RunPlan):
+            self._begin(offset, record)
+        elif self._plan is None:
+            raise self._refusal(offset, _NO_PLAN)
+        elif isinstance(record, Resumed):
+            self._resume(offset, record)
+        elif self.finished is not None:
+            raise self._refusal(offset, _AFTER_END)
+        else:
+            self._end_session()
+            self.finished = record
+
+    def outcome(self, id_: str, trial: int) -> TrialOutcome | None:
+        """What a trial came to; None if it has not ended.
+
+        One that ended in infrastructure in two resumes, although at least half of all other trials of the run had been
+        answered by their end, is an error: an agent cannot choose to stay undecided.
+        """
+        return _OUTCOMES[self._state(self._planned(id_, trial))]
+
+    def offset(self, id_: str, trial: int) -> int | None:
+        """Where the record of the end of a trial is: its answer or error, or else the last one without an answer."""
+        found = self._offsets[self._planned(id_, trial)]
+        return None if found == _NOWHERE else found
+
+    def left(self) -> Iterator[tuple[str, int]]:
+        """The trials that have neither an answer nor an error, in order: trial 1 of all scenarios, then trial 2."""
+        trials = self.plan.trials
+        for trial in range(1, max(trials.values()) + 1):
+            for id_ in self.plan.order:
+                if trial <= trials[id_] and self._state(self._places[id_][trial - 1]) <= _INFRASTRUCTURE:
+                    yield id_, trial
+
+    def interrupted(self) -> list[tuple[str, int]]:
+        """The trials that began and did not end."""
+        trials = ((id_, trial) for id_, count in self.plan.trials.items() for trial in range(1, count + 1))
+        return [one for one in trials if self._open[self._planned(*one)]]
+
+    def counts(self, *, retried: bool = False) -> TrialCounts:
+        """What became of all planned trials, or of those that needed several attempts."""
+        wanted = range(len(self._states))
+        states = bytes(self._state(place) for place in wanted if not retried or self._retried[place])
+        answered, errors = states.count(_ANSWERED), states.count(_ERROR)
+        return TrialCounts(answered, errors, len(states) - answered - errors)
+
+    @property
+    def ended(self) -> int:
+        """How many trials have a record of their end."""
+        return len(self._states) - self._states.count(_UNDONE)
+
+    def _misplaced(self, offset: int, record: Began | EndedHead | Ended) -> InputError:
+        """Why a record of a trial cannot be there."""
+        if self._plan is None:
+            return self._refusal(offset, _NO_PLAN)
+        if self.finished is not None:
+            return self._refusal(offset, _AFTER_END)
+        return self._refusal(offset, f"no trial {record.trial} of {record.id[:60]!a} was planned")
+
+    def _begin(self, offset: int, plan: RunPlan) -> None:
+        if self._plan is not None:
+            raise self._refusal(offset, "a second plan")
+        ids = set(plan.order)
+        if not ids or len(ids) < len(plan.order) or ids != plan.trials.keys() or ids != plan.digests.keys():
+            raise self._refusal(offset, "the plan does not say for every scenario how often it is run")
+        if min(plan.trials.values()) < 1:
+            raise self._refusal(offset, "the plan has a scenario without trials")
+        self._plan = plan
+        self.digests = dict(plan.digests)
+        self.suite_text = plan.suite_text
+        total = 0
+        for id_ in plan.order:
+            self._places[id_] = range(total, total + plan.trials[id_])
+            total += plan.trials[id_]
+        self._offsets = array("q", [_NOWHERE]) * total
+        self._states, self._open, self._retried, self._fruitless = (bytearray(total) for _ in range(4))
+
+    def _resume(self, offset: int, record: Resumed) -> None:
+        unknown = next((id_ for id_ in chain(record.again, record.digests) if id_ not in self._places), None)
+        if unknown is not None:
+            raise self._refusal(offset, f"{unknown[:60]!a} was not planned")
+        self._end_session()
+        self.finished = None
+        self.resumes += 1
+        self.digests |= record.digests
+        self.suite_text = self.suite_text if record.suite_text is None else record.suite_text
+        self._forget(place for id_ in record.again for place in self._places[id_])
+
+    def _end(self, offset: int, record: EndedHead | Ended, place: int) -> None:
+        if self._states[place] > _INFRASTRUCTURE:
+            raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} ended before, and ends again")
+        if record.digest != self.digests[record.id]:
+            raise self._refusal(offset, f"{record.id[:60]!a} was asked in another form than the suite has")
+        self._states[place] = state = _STATES[record.outcome]
+        self._offsets[place] = offset
+        self._open[place] = False
+        self._retried[place] = record.attempts > 1
+        if state == _ANSWERED:
+            self._answered += 1
+        elif state == _INFRASTRUCTURE and self.resumes:
+            self._without_answer.add(place)
+
+    def _end_session(self) -> None:
+        """Count this resume for the trials that got no answer in it, if others have theirs."""
+        others = len(self._states) - 1
+        if 2 * self._answered >= others:
+            for place in self._without_answer:
+                self._fruitless[place] = min(FRUITLESS, self._fruitless[place] + 1)
+        self._without_answer.clear()
+
+    def _forget(self, places: Iterable[int]) -> None:
+        """The answers to what was asked in another form no longer count."""
+        for place in places:
+            self._answered -= self._states[place] == _ANSWERED
+            self._offsets[place] = _NOWHERE
+            self._states[place] = self._open[place] = self._retried[place] = self._fruitless[place] = 0
+
+    def _state(self, place: int) -> int:
+        state = self._states[place]
+        return _ERROR if state == _INFRASTRUCTURE and self._fruitless[place] >= FRUITLESS else state
+
+    def _planned(self, id_: str, trial: int) -> int:
+        """The place of a trial that the caller knows to be planned."""
+        if trial < 1:
+            raise IndexError(trial)
+        return self._places[id_][trial - 1]
+
+    def _refusal(self, offset: int, message: str, hint: str | None = None) -> InputError:
+        return InputError(Problem(f"at byte {offset}: {message}", self.name, hint=hint or "start a new run"))

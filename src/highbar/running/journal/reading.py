@@ -1,0 +1,141 @@
+"""The file of a journal → its payloads, each with the offset of its line. Reading changes nothing and takes no lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from zlib import crc32
+
+from highbar.errors import InputError, Problem
+from highbar.running.journal.damage import examine_tail
+from highbar.running.journal.lines import (
+    HEADER,
+    LONGEST_PAYLOAD,
+    START,
+    JournalEnd,
+    checksum_before,
+    is_whole,
+    payload_length,
+)
+
+_BLOCK = 1 << 20
+_FIRST_LOOK = 4096  # bytes: most lines are shorter, so one call reads them
+
+
+def read(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Every payload with the offset of its line, in order, of a run that has ended or goes on.
+
+    Raises InputError if the file cannot be read, or where it is damaged: do not act on the first payloads before the
+    last one was read.
+    """
+    with opened(path) as descriptor:
+        yield from JournalReader(descriptor, str(path))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A descriptor to read a journal. Raises InputError if it cannot be opened."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+class JournalReader:
+    """Reads an open journal once. After the last payload, `end` is the end of what can be trusted.
+
+    `torn` says that a torn tail follows there. `size` is how long the file was when reading began: a run that goes on
+    may add lines meanwhile, and they are not read.
+    """
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self._descriptor = descriptor
+        self._name = name
+        self.size = os.fstat(descriptor).st_size
+        self.end = START
+        self.torn = False
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        before, lines, end = START.checksum, 0, 0
+        parts = self._parts()
+        # The checksum is of the length and the line end too: if it is right, they are. This loop is why a journal of
+        # a million lines is read in two seconds, so it calls nothing of ours.
+        for at, line in parts:
+            checksum = line[:8]
+            if line[8:17] != b" " + before or checksum != b"%08x" % crc32(line[9:]):
+                self.end = JournalEnd(end, lines, before)
+                self.torn = True
+                examine_tail(chain([(at, line)], parts), self.end, self._name)
+                return
+            yield at, line[HEADER:-1]
+            before = checksum
+            lines += 1
+            end = at + len(line)
+        self.end = JournalEnd(end, lines, before)
+
+    def refuse_loss(self, known: JournalEnd | None) -> None:
+        """Raise InputError unless the journal was once as long as is known from elsewhere, and said the same."""
+        if known is None or known == self.end:
+            return
+        if known.size >= self.end.size or checksum_before(self._read(HEADER, known.size)) != known.checksum:
+            message = f"damaged: not the journal that had {known.lines} lines and {known.size} bytes when the run ended"
+            raise InputError(Problem(message, self._name, hint="restore the folder from a copy, or start a new run"))
+
+    def _parts(self) -> Iterator[tuple[int, bytes]]:
+        """The file in parts that end with a line end, each with its offset; the last one may have no line end."""
+        at, rest = 0, b""
+        while left := self.size - at - len(rest):
+            # As much again as there is of an unfinished line: a long one is not copied for every block.
+            block = self._read(min(max(_BLOCK, len(rest)), left), at + len(rest))
+            if not block:
+                break
+            data = rest + block
+            begin = 0
+            while end := data.find(b"\n", begin) + 1:
+                yield at + begin, data[begin:end]
+                begin = end
+            at, rest = at + begin, data[begin:]
+            if len(rest) > HEADER + LONGEST_PAYLOAD:
+                yield at, rest
+                at, rest = at + len(rest), b""
+        if rest:
+            yield at, rest
+
+    def _read(self, size: int, at: int) -> bytes:
+        try:
+            return os.pread(self._descriptor, size, at)
+        except OSError as error:
+            raise InputError(Problem(f"cannot be read at byte {at}: {error.strerror}", self._name)) from None
+
+
+def payload_at(descriptor: int, offset: int, name: str) -> bytes:
+    """The payload of the line at an offset. Raises InputError if the line is not as it was written."""
+    try:
+        line = os.pread(descriptor, _FIRST_LOOK, offset)
+        end = line.find(b"\n") + 1
+        if end:
+            line = line[:end]
+        elif len(line) == _FIRST_LOOK:
+            line += _rest(descriptor, line, offset)
+    except (OSError, ValueError):
+        line = b""
+    if not is_whole(line):
+        raise InputError(Problem(f"damaged: no line of the journal at byte {offset}", name))
+    return line[HEADER:-1]
+
+
+def _rest(descriptor: int, line: bytes, offset: int) -> bytes:
+    """What is missing of a long line. Raises ValueError if its header has no length."""
+    parts: list[bytes] = []
+    missing = HEADER + payload_length(line) + 1 - len(line)
+    while missing > 0 and (part := os.pread(descriptor, missing, offset + len(line) + sum(map(len, parts)))):
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,85 @@
+"""Which scenarios a run has, and in which order their trials begin."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from highbar.errors import InputError, Problem
+from highbar.language.spelling import did_you_mean
+from highbar.running.records import Chosen
+from highbar.suite import Suite
+
+
+def permutation(ids: Sequence[str], seed: int) -> tuple[str, ...]:
+    """The ids in a random order that depends on the seed and the ids alone, not on their order or on Python's version.
+
+    The order is that of the SHA-256 of seed and id. `random.shuffle` may change its algorithm between versions, and
+    one more id in the list would change the place of all others.
+
+    >>> permutation(["A", "B", "C", "D"], 1), permutation(["D", "C", "A"], 1)
+    (('B', 'D', 'C', 'A'), ('D', 'C', 'A'))
+    """
+    return tuple(sorted(ids, key=lambda id_: (_place(id_, seed), id_)))
+
+
+def _place(id_: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).digest()
+
+
+def trials_in_order(order: Sequence[str], trials: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Trial 1 of every scenario, then trial 2 of those that have one, and so on: each a fair sample of the suite.
+
+    >>> list(trials_in_order(["B", "A"], {"A": 2, "B": 1}))
+    [('B', 1), ('A', 1), ('A', 2)]
+    """
+    trial, left = 1, [id_ for id_ in order if trials[id_] >= 1]
+    while left:
+        for id_ in left:
+            yield id_, trial
+        trial += 1
+        left = [id_ for id_ in left if trials[id_] >= trial]
+
+
+def choose(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
+    """The ids of the chosen scenarios, in the order of the suite. Raises InputError with all problems of the choice.
+
+    `only` and `category` both have to match. `limit` takes the first ones in the order of the suite, not of the
+    permutation: users who say `--limit 3` expect those that they see first in their file.
+    """
+    problems = [*_unmatched(suite, chosen)]
+    if chosen.limit is not None and chosen.limit < 1:
+        problems.append(Problem(f"--limit {chosen.limit}: wanted a whole number from 1"))
+    ids = tuple(_matching(suite, chosen)) if not problems else ()
+    if not ids and not problems:
+        problems.append(Problem("no scenario matches both --only and --category"))
+    if problems:
+        raise InputError(*problems)
+    return ids[: chosen.limit]
+
+
+def _matching(suite: Suite, chosen: Chosen) -> Iterator[str]:
+    patterns = [_pattern(word) for word in chosen.only]
+    for id_, scenario in suite.scenarios.items():
+        if chosen.category and scenario.columns.get("category") not in chosen.category:
+            continue
+        if not chosen.only or id_ in chosen.only or any(pattern.fullmatch(id_) for pattern in patterns):
+            yield id_
+
+
+def _unmatched(suite: Suite, chosen: Chosen) -> Iterator[Problem]:
+    """A word that matches nothing is a slip, even if another one matches: the run would lack what it was meant for."""
+    for word in chosen.only:
+        if word not in suite.scenarios and not any(map(_pattern(word).fullmatch, suite.scenarios)):
+            yield Problem(f"--only {word}: no scenario of the suite matches", hint=did_you_mean(word, suite.scenarios))
+    categories = {scenario.columns.get("category") for scenario in suite.scenarios.values()}
+    known = sorted(category for category in categories if category is not None)
+    for word in chosen.category:
+        if word not in known:
+            yield Problem(f"--category {word}: no scenario of the suite has it", hint=did_you_mean(word, known))
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    """A `*` stands for any characters; everything else stands for itself, since ids may have brackets."""
+    return re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL)

@@ -1,0 +1,234 @@
+"""A suite and options, or the folder of an earlier run → a run that can begin. Nothing is called here.
+
+Every problem that can be found without a call is raised, all at once if they are of one file: a run may cost money.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+import highbar
+from highbar.checks import function_names
+from highbar.documents.files import read_bytes
+from highbar.documents.limits import MOST_SUITE_BYTES
+from highbar.errors import InputError, Problem
+from highbar.language.phrases import some
+from highbar.running import agents, folder, order
+from highbar.running.calls import Caller
+from highbar.running.choices import RunOptions
+from highbar.running.folder import RunFolder
+from highbar.running.history import RunHistory
+from highbar.running.progress import ProgressState
+from highbar.running.received import version_of
+from highbar.running.records import Resumed, RunPlan
+from highbar.running.stopping import Spending
+from highbar.suite import Agent, RunSettings, Suite, read, unmet
+
+OpenAgent = Callable[[], AbstractAsyncContextManager[Caller]]
+
+
+class Prepared(Struct, frozen=True, eq=False):
+    """A run that can begin. `suite` is as it will be asked, with the settings of the options.
+
+    `path` is the folder of a new run, or of the one that goes on: then `resumed` is that folder, locked by us.
+    """
+
+    suite: Suite
+    plan: RunPlan
+    path: Path
+    progress: ProgressState
+    open_agent: OpenAgent
+    resumed: RunFolder | None = None
+
+
+def prepare(
+    file: Path, options: RunOptions, environment: Mapping[str, str], data: bytes | None = None, function: Any = None
+) -> Prepared:
+    """A new run of the suite in a file. Raises InputError with every problem that can be found without a call.
+
+    `data` is what the file would hold, if there is none. `function` is the agent itself, if it is a function of this
+    process.
+    """
+    data = read_bytes(file, MOST_SUITE_BYTES) if data is None else data
+    suite = options.on(read(file, data=data))
+    _refuse_unmet(suite, environment, own_agent=options.agent is None)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    ids = order.permutation(order.choose(suite, options.chosen), seed)
+    _refuse_missing_functions(suite, ids, file.parent)
+    agent = _agent(suite)
+    now = datetime.now(UTC)
+    plan = RunPlan(
+        suite_file=str(file.absolute()),
+        suite_text=data,
+        suite_digest=suite.digest,
+        order=ids,
+        trials={id_: suite.scenarios[id_].trials for id_ in ids},
+        digests={id_: suite.scenarios[id_].digest for id_ in ids},
+        seed=seed,
+        started=utc(now),
+        agent=msgspec.to_builtins(agent),
+        settings=msgspec.to_builtins(options.settings, enc_hook=str),
+        chosen=options.chosen,
+        agent_version=agent.version,
+        scenarios=len(suite.scenarios),
+        highbar=highbar.__version__,
+    )
+    path = options.output or folder.default_path(suite.name or file.stem, now)
+    progress = ProgressState(sum(plan.trials.values()), agent_version=agent.version)
+    return Prepared(suite, plan, path, progress, _opening(agent, file.parent, environment, function))
+
+
+def _agent(suite: Suite) -> Agent:
+    if suite.agent is None:  # `unmet` has said so already
+        raise InputError(Problem("the suite names no agent"))
+    return suite.agent
+
+
+def _refuse_unmet(suite: Suite, environment: Mapping[str, str], *, own_agent: bool) -> None:
+    problems = unmet(suite, environment, agent=own_agent)
+    if problems:
+        raise InputError(*problems)
+
+
+def _refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -> None:
+    names = functions_of(suite, ids)
+    if names:
+        from highbar.running.functions import CheckFunctions  # few suites have checks in Python
+
+        with CheckFunctions(beside) as functions:
+            functions.refuse_missing(names)
+
+
+def functions_of(suite: Suite, ids: tuple[str, ...]) -> tuple[str, ...]:
+    """The functions that checks of these scenarios call, each once."""
+    found: dict[str, None] = {}
+    for id_ in ids:
+        scenario = suite.scenarios[id_]
+        behaviors = (*scenario.expected_behaviors.values(), *scenario.must_not.values())
+        for check in (*(behavior.check for behavior in behaviors), scenario.answer):
+            found |= dict.fromkeys(function_names(check) if check is not None else ())
+    return tuple(found)
+
+
+def _opening(agent: Agent, beside: Path, environment: Mapping[str, str], function: Any) -> OpenAgent:
+    if function is not None:
+        from highbar.running.agents.inside import InsideAgent  # only for Python programs
+
+        return lambda: InsideAgent(function, agent)
+    return lambda: agents.opened(agent, folder=beside, environment=environment)
+
+
+def prepare_resume(
+    path: Path,
+    environment: Mapping[str, str],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    rerun_changed: bool = False,
+) -> Prepared:
+    """The run in a folder, to go on with. Raises InputError.
+
+    Everything is taken from the folder, but for `settings` on which no answer depends, such as another budget.
+    If scenarios have changed in the suite's file since, the run is refused, or with `rerun_changed` they are asked
+    again and their earlier answers no longer count.
+    """
+    opened = folder.open_run(path)
+    try:
+        return _resumed(opened, environment, settings or {}, rerun_changed=rerun_changed)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _resumed(
+    opened: RunFolder, environment: Mapping[str, str], settings: Mapping[str, Any], *, rerun_changed: bool
+) -> Prepared:
+    history, plan = opened.history, opened.history.plan
+    file = Path(plan.suite_file)
+    options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent))
+    suite = options.on(read(file, data=history.suite_text))
+    suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
+    _refuse_unmet(suite, environment, own_agent=False)
+    _refuse_missing_functions(suite, plan.order, file.parent)
+    opened.append(record)
+    agent = _agent(suite)
+    progress = _progress_so_far(opened, agent, with_cost=suite.run.budget is not None)
+    return Prepared(suite, plan, opened.path, progress, _opening(agent, file.parent, environment, None), opened)
+
+
+def _with_changes(
+    suite: Suite, file: Path, opened: RunFolder, options: RunOptions, *, rerun_changed: bool
+) -> tuple[Suite, Resumed]:
+    """The suite to go on with, and the record that says so. Raises InputError if its file may not have changed."""
+    history, now = opened.history, utc(datetime.now(UTC))
+    shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
+    try:
+        data = read_bytes(file, MOST_SUITE_BYTES)
+    except InputError:  # the folder has the suite as it was, and needs no other
+        return suite, Resumed(now)
+    if data == history.suite_text:
+        return suite, Resumed(now)
+    there = options.on(read(file, data=data))
+    gone = [id_ for id_ in history.plan.order if id_ not in there.scenarios]
+    added = [id_ for id_ in there.scenarios if id_ not in suite.scenarios]
+    if gone or added:
+        said = ", ".join(f"{word} {some(ids, 5)}" for word, ids in (("without", gone), ("with", added)) if ids)
+        message = f"the suite has other scenarios than when the run began: {said}"
+        raise InputError(Problem(message, shown, hint="start a new run"))
+    changed = [id_ for id_ in history.plan.order if there.scenarios[id_].digest != history.digests[id_]]
+    if changed and not rerun_changed:
+        message = f"these scenarios have changed since the run began: {some(changed, 5)}"
+        hint = "--rerun-changed runs them again; or start a new run"
+        raise InputError(Problem(message, shown, hint=hint))
+    digests = {id_: there.scenarios[id_].digest for id_ in changed}
+    return there, Resumed(now, tuple(changed), data, digests)
+
+
+def _stored_settings(plan: RunPlan) -> dict[str, Any]:
+    """The settings that options had changed; those of the suite are in its text."""
+    run = msgspec.convert(plan.settings, RunSettings, dec_hook=lambda kind, value: kind(value))
+    return {key: getattr(run, key) for key in plan.settings}
+
+
+def _progress_so_far(opened: RunFolder, agent: Agent, *, with_cost: bool) -> ProgressState:
+    """How far a run has come. What it cost is read only if it matters: every answer has to be read for it."""
+    history = opened.history
+    counts = history.counts()
+    progress = ProgressState(
+        counts.trials, done=counts.answered + counts.errors, errors=counts.errors, agent_version=agent.version
+    )
+    if progress.agent_version is not None and not with_cost:
+        return progress
+    spending = Spending(None, progress.cost_usd, 0)
+    with folder.recorded(opened.path) as recorded:
+        for offset in _final_offsets(history):
+            ended = recorded(offset)
+            spending.note(ended)
+            progress.agent_version = progress.agent_version or version_of(ended)
+            if progress.agent_version is not None and not with_cost:
+                break
+    if with_cost:
+        progress.cost_usd, progress.cost_unknown = spending.cost, spending.unknown
+    return progress
+
+
+def _final_offsets(history: RunHistory) -> Iterator[int]:
+    """Where the answers and errors are."""
+    for id_, trials in history.plan.trials.items():
+        for trial in range(1, trials + 1):
+            offset = history.offset(id_, trial)
+            if offset is not None and history.outcome(id_, trial) in ("answered", "error"):
+                yield offset
+
+
+def utc(moment: datetime) -> str:
+    """A moment as records have it."""
+    return moment.isoformat(timespec="seconds")

@@ -1,0 +1,104 @@
+"""Numbers of a run that is under way → a line that says how far it is. Nothing here prints or reads a clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from decimal import Decimal
+
+import msgspec
+from msgspec import Struct
+
+PLAIN_EVERY = 10.0
+"""Seconds between two lines if there is no terminal."""
+_RECENT = 30
+_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+
+
+class ProgressState(Struct):
+    """How far a run has come. It changes while the run goes on; `done` and costs include what earlier sessions did.
+
+    `failed` is for whoever grades: scheduling knows errors only. `unanswered` are trials that ended without an answer
+    for no fault of the agent. `agent_version` is the one that was declared or seen first. `recent` has some moments of
+    the last half minute, with what was done then.
+    """
+
+    planned: int
+    done: int = 0
+    failed: int = 0
+    errors: int = 0
+    unanswered: int = 0
+    in_flight: int = 0
+    waiting: int = 0
+    at_once: int = 0
+    cost_usd: Decimal = Decimal(0)
+    cost_unknown: int = 0
+    agent_version: str | None = None
+    recent: deque[tuple[float, int]] = msgspec.field(default_factory=lambda: deque(maxlen=_RECENT))
+
+    def note(self, now: float) -> None:
+        """Remember this moment, about once a second: the pace is that of the last half minute."""
+        self.recent.append((now, self.done))
+
+    def per_second(self, now: float) -> float | None:
+        """How many trials ended per second lately; None if nothing is known yet."""
+        if not self.recent or now <= self.recent[0][0]:
+            return None
+        return (self.done - self.recent[0][1]) / (now - self.recent[0][0])
+
+
+def line(state: ProgressState, now: float, width: int | None = None) -> str:
+    """The line for a terminal of this width: parts that do not fit are left out, the least important first.
+
+    >>> line(ProgressState(planned=500, done=120, failed=3, errors=1, in_flight=8), now=0.0)
+    '120/500 done, 3 failed, 1 error, 8 in flight'
+    """
+    parts = [*_parts(state, now)]
+    while width is not None and len(parts) > 1 and len(", ".join(text for _, text in parts)) > width:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    said = ", ".join(text for _, text in parts)
+    return said if width is None else said[: max(width, 0)]
+
+
+def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:
+    """Each part in the order of the line, with its rank: those with a high rank are left out first."""
+    yield 0, f"{state.done}/{state.planned} done"
+    yield 1, f"{state.failed} failed"
+    yield 2, f"{state.errors} error{'s' if state.errors != 1 else ''}"
+    if state.unanswered:
+        yield 3, f"{state.unanswered} without an answer"
+    yield 6, f"{state.in_flight} in flight"
+    if state.waiting:
+        yield 8, f"{state.waiting} waiting for a retry"
+    pace = state.per_second(now)
+    if pace is not None:
+        yield 7, f"{pace:.1f}/s"
+        if pace > 0 and state.planned > state.done:
+            yield 4, f"{duration_text((state.planned - state.done) / pace)} left"
+    if (cost := cost_text(state)) is not None:
+        yield 5, cost
+
+
+def cost_text(state: ProgressState) -> str | None:
+    """What the trials cost so far; None if no trial has said anything about it. An unknown price is not 0.
+
+    >>> cost_text(ProgressState(planned=9, cost_usd=Decimal("0.5"), cost_unknown=2))
+    '$0.5 + 2 unknown'
+    """
+    cost = f"${state.cost_usd:.2f}" if state.cost_usd >= 1 else f"${state.cost_usd:.2g}"
+    if not state.cost_unknown:
+        return cost if state.cost_usd else None
+    return f"{cost} + {state.cost_unknown} unknown" if state.cost_usd else "cost unknown"
+
+
+def duration_text(seconds: float) -> str:
+    """A time in its two largest units.
+
+    >>> duration_text(0.2), duration_text(59.6), duration_text(3725)
+    ('1 s', '1 min', '1 h 2 min')
+    """
+    left = max(1, round(seconds))
+    if left >= 3600:  # seconds do not matter any more
+        left -= left % 60
+    counts = [(left // size % (60 if size < 3600 else left + 1), unit) for size, unit in _UNITS]
+    return " ".join(f"{count} {unit}" for count, unit in counts if count)

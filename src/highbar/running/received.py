@@ -1,0 +1,98 @@
+"""All that was received in a trial → what a row can have of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.columns import MEASURED
+from highbar.load.rows import CHECKS
+from highbar.running.calls import Reply
+from highbar.running.records import Ended, TurnEnd
+from highbar.running.rows import are_distinct, sound
+from highbar.suite import Scenario
+
+_MEASURED = tuple(
+    (column.name, column.name in TurnEnd.__struct_fields__, column.bounded, CHECKS[column.name]) for column in MEASURED
+)
+"""Columns that measure something: whether a turn has it or its reply, whether it is a score, and what is wrong with a
+value."""
+
+_PLACES = 6
+"""Decimal places of a latency: the engine sums no more of them, and a clock does not mean them."""
+
+
+class Received(Struct, frozen=True):
+    """The replies of a trial, and what they say together.
+
+    `measured` has the columns that measure something, of all turns together; what one turn does not say is not known of
+    the trial. `wrong` says which number of them no row can have; that one is left out.
+    """
+
+    ended: Ended
+    replies: tuple[Reply, ...]
+    measured: Mapping[str, Any]
+    tags: Mapping[str, str]
+    wrong: str | None = None
+
+    @property
+    def last(self) -> Reply | None:
+        """The last reply."""
+        return self.replies[-1] if self.replies else None
+
+    @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """The tool calls of all turns, in order."""
+        return [
+            {"name": call.name, "arguments": sound(call.arguments)}
+            for reply in self.replies
+            for call in reply.tool_calls
+        ]
+
+
+def receive(ended: Ended) -> Received:
+    """What was received in a trial."""
+    replies = tuple([turn.reply for turn in ended.turns if turn.reply is not None])
+    measured: dict[str, Any] = {}
+    wrong = None
+    for name, is_of_turn, is_score, fault_of in _MEASURED:
+        of = ended.turns if is_of_turn else [turn.reply for turn in ended.turns]
+        value = _together([getattr(one, name, None) for one in of], is_score=is_score)
+        if value is None:
+            continue
+        fault = fault_of(float(value) if isinstance(value, Decimal) else value)
+        if fault is None:
+            measured[name] = round(value, _PLACES) if isinstance(value, float) else value
+        else:
+            wrong = f"{name}: {fault}"
+    tags = {name: tag for reply in replies if reply.tags for name, tag in reply.tags.items()}
+    return Received(ended, replies, measured, tags, wrong)
+
+
+def _together(values: list[Any], *, is_score: bool) -> Any:
+    """The sum over all turns, or of a score the last one; None if that is not known."""
+    if is_score or len(values) < 2:
+        return values[-1] if values else None
+    return None if None in values else sum(values)
+
+
+def version_of(ended: Ended) -> str | None:
+    """The version that the agent says it is; None if it says none."""
+    versions = (turn.reply.agent_version for turn in reversed(ended.turns) if turn.reply is not None)
+    return next((version for version in versions if version), None)
+
+
+def tag_fault(tags: Mapping[str, str], scenario: Scenario) -> str | None:
+    """Why a row of the scenario cannot have these tags besides its own; None if it can."""
+    wanted = CHECKS["tags"](tags)
+    if wanted is not None:
+        return f"tags: {wanted}"
+    flat = (name.removeprefix("tags.") for name in scenario.columns if name.startswith("tags."))
+    own = {**scenario.columns.get("tags", {}), **dict.fromkeys(flat)}
+    for name in tags:
+        if name in own or not are_distinct({**own, name: ""}):
+            return f"the scenario has the tag {name[:60]!r} already"
+    return None if are_distinct(tags) else "two tags differ only in case"

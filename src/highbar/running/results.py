@@ -1,0 +1,40 @@
+"""The journal of a run and its suite → its rows, one for each planned trial, as lines of results.jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from highbar.running.grading import Grader
+from highbar.running.history import RunHistory
+from highbar.running.records import Ended
+from highbar.running.rows import line
+
+NOT_RUN = {
+    "budget": "the budget of the run was used up",
+    "time": "the time of the run was used up",
+    "interrupted": "the run was interrupted",
+}
+"""Why a trial was not run, by how the run ended."""
+
+
+def result_lines(history: RunHistory, recorded: Callable[[int], Ended], grader: Grader) -> Iterator[bytes]:
+    """The rows in the order of the grader's suite, then of the trials. `recorded` reads the record at an offset.
+
+    One answer is in memory at a time. Planned scenarios that the suite does not have get no row.
+    """
+    planned = history.plan.trials
+    reason = NOT_RUN.get(history.finished.how) if history.finished is not None else None
+    for id_, scenario in grader.suite.scenarios.items():
+        for trial in range(1, planned.get(id_, 0) + 1):
+            offset = history.offset(id_, trial)
+            ended = None if offset is None else _final(recorded(offset), history)
+            yield line(grader.row(ended, scenario, trial, reason=reason))
+
+
+def _final(ended: Ended, history: RunHistory) -> Ended:
+    """The record as it counts: what got no answer again and again, while others did, is an error of the agent."""
+    if ended.outcome == "infrastructure" and history.outcome(ended.id, ended.trial) == "error":
+        return replace(ended, outcome="error", reason=f"never an answer, while others got one: {ended.reason}")
+    return ended

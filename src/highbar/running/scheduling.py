@@ -1,0 +1,330 @@
+"""Trials in, their ends out: what is called when, what is tried again, and when to stop.
+
+Each of a few workers takes a trial, asks its questions one after the other, reports its end, and takes the next one: a
+million trials make no more tasks than a hundred. A trial that waits for a retry leaves its worker to others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.running.calls import Attempt, Caller
+from highbar.running.concurrency import Concurrency
+from highbar.running.conversation import Conversation
+from highbar.running.progress import ProgressState
+from highbar.running.records import Began, Ended
+from highbar.running.retries import Backoff, WaitingTrials
+from highbar.running.stopping import FirstRefusals, StopRequest
+from highbar.running.summary import HowEnded, Summary, Tally
+from highbar.suite import RunSettings, Scenario
+
+_MOST_WAITING = 1000
+"""Trials that wait for a retry at a time: each keeps what it has received so far."""
+_TICK = 0.05
+_TICKS_PER_MOMENT = 20
+_CALLS_PER_YIELD = 16
+
+
+class Timing(Struct, frozen=True):
+    """What time it is, in seconds by a clock that never goes back, and how long to wait before a retry."""
+
+    clock: Callable[[], float] = time.monotonic
+    backoff: Backoff = Backoff()
+
+
+async def run_trials(
+    work: Iterator[tuple[Scenario, int]],
+    caller: Caller,
+    settings: RunSettings,
+    *,
+    on_begin: Callable[[Began], object],
+    on_end: Callable[[Ended], object],
+    progress: ProgressState,
+    stop: StopRequest | None = None,
+    timing: Timing | None = None,
+) -> Summary:
+    """Run the trials in this order, and report when each begins and ends. What a report raises ends the run.
+
+    `progress` says how many trials are planned and what earlier sessions did; it changes as trials end. The run stops
+    if the first five trials of all sessions are refused, or if the agent gives another version than before.
+    """
+    scheduler = _Scheduler(work, caller, settings, Tally(progress, settings), stop or StopRequest(), timing or Timing())
+    scheduler.on_begin, scheduler.on_end = on_begin, on_end
+    return await scheduler.run()
+
+
+class _Scheduler:
+    """The state of `run_trials`."""
+
+    on_begin: Callable[[Began], object]
+    on_end: Callable[[Ended], object]
+
+    def __init__(
+        self,
+        work: Iterator[tuple[Scenario, int]],
+        caller: Caller,
+        settings: RunSettings,
+        tally: Tally,
+        stop: StopRequest,
+        timing: Timing,
+    ) -> None:
+        self._work, self._caller, self._settings, self._tally, self._stop = work, caller, settings, tally, stop
+        self._clock, self._backoff = timing.clock, timing.backoff
+        self._start = self._clock()
+        self._deadline = None if settings.max_time is None else self._start + float(settings.max_time)
+        self._trial_timeout = None if settings.trial_timeout is None else float(settings.trial_timeout)
+        at_once = settings.concurrency
+        self._concurrency = Concurrency(caller.start, caller.most) if at_once == "auto" else Concurrency(at_once)
+        self._refusals = FirstRefusals(tally.progress.planned) if not tally.progress.done else None
+        self._waiting = WaitingTrials()
+        self._failures = 0  # calls without an answer since the last answer
+        self._how: HowEnded | None = None  # why nothing more begins
+        self._reason: str | None = None
+        self._workers: set[asyncio.Task[None]] = set()
+        self._most_workers = 0
+        self._canceled = False
+
+    async def run(self) -> Summary:
+        self._loop = asyncio.get_running_loop()
+        self._finished: asyncio.Future[None] = self._loop.create_future()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._ticks = 0
+        self._tick_due = self._loop.time()
+        self._allow()
+        self._check_budget()  # earlier sessions may have used it up
+        with self._stop.watched(self._loop, self._wake):
+            self._tick()
+            self._wake()
+            try:
+                await self._finished
+            finally:
+                self._ticker.cancel()
+                self._set_alarm(None)
+                self._cancel()
+                if self._workers:
+                    await asyncio.wait(self._workers)
+        return self._summary()
+
+    def _summary(self) -> Summary:
+        refusal = None
+        if self._refusals is not None:
+            if self._how == "refused":
+                refusal = self._refusals.refusal
+            else:
+                self._release()
+        how = self._how or "complete"
+        if self._stop.stage and how in ("complete", "budget", "time"):
+            how = "interrupted"
+        elif how in ("budget", "time") and self._tally.began == self._tally.count and next(self._work, None) is None:
+            how = "complete"  # it was used up by the last trial
+        progress = self._tally.progress
+        progress.in_flight = progress.waiting = 0
+        # A caller that measures latencies in another process knows how late the loop there was.
+        self._tally.loop_delays = getattr(self._caller, "loop_delays", self._tally.loop_delays)
+        summary = self._tally.summary(how, self._clock() - self._start, self._reason, refusal)
+        return replace(summary, escaped=tuple(getattr(self._caller, "escaped", ())))
+
+    # --- one trial after the other -------------------------------------------------------------
+
+    async def _work_on(self, trial: Conversation | None) -> None:
+        call, clock, concurrency = self._caller.call, self._clock, self._concurrency
+        while trial is not None:
+            began = clock()
+            concurrency.began(began)
+            attempt = await call(trial.question())
+            self._note(began, attempt)
+            same = self._after(trial, attempt)
+            if not self._tally.calls % _CALLS_PER_YIELD:
+                await asyncio.sleep(0)  # signals and timers must get their turn even if no call ever waits
+            trial = same or self._next()
+
+    def _note(self, began: float, attempt: Attempt) -> None:
+        now, latency = self._clock(), attempt.latency_ms
+        if attempt.outcome == "infrastructure":
+            latency = None
+        elif latency is None:
+            latency = (now - began) * 1000
+        self._concurrency.ended(now, began, latency, limited=attempt.limited)
+        if self._concurrency.limit != self._tally.progress.at_once:
+            self._allow()
+        self._tally.called(attempt)
+
+    def _after(self, trial: Conversation, attempt: Attempt) -> Conversation | None:
+        """The same trial if it has another turn; None if it has ended or waits for a retry."""
+        if self._refusals is not None and self._is_refused(self._refusals, trial, attempt):
+            return None
+        if attempt.outcome != "infrastructure":
+            self._failures = 0
+        else:
+            self._failures += 1
+            if trial.attempts <= self._settings.retries:
+                wait = self._backoff.wait(trial.attempts, attempt.retry_after)
+                self._waiting.add(self._clock() + wait, trial)
+                return None
+        ended = trial.take(attempt)
+        if ended is None:
+            return trial
+        self._end(ended)
+        return None
+
+    def _end(self, ended: Ended) -> None:
+        if self._refusals is None:
+            self._report(ended)
+        else:
+            self._refusals.held.append(ended)
+
+    def _report(self, ended: Ended) -> None:
+        self._tally.ended(ended)
+        self.on_end(ended)
+        if len(self._tally.versions) > 1:
+            self._how = "versions"
+            self._cancel()
+        else:
+            self._check_budget()
+
+    def _check_budget(self) -> None:
+        if self._how is None and (reason := self._tally.spending.exhausted) is not None:
+            self._how, self._reason = "budget", reason
+
+    def _is_refused(self, refusals: FirstRefusals, trial: Conversation, attempt: Attempt) -> bool:
+        known = refusals.note(trial.scenario.id, trial.trial, attempt)
+        if known == "accepted":
+            self._release()
+        elif known == "refused":
+            self._how = "refused"
+            self._cancel()
+        return known == "refused"
+
+    def _release(self) -> None:
+        """Report the trials that were held: they are errors of the agent like any other."""
+        held = self._refusals.held if self._refusals is not None else []
+        self._refusals = None
+        for ended in held:
+            self._report(ended)
+
+    # --- what is next --------------------------------------------------------------------------
+
+    def _next(self) -> Conversation | None:
+        """The next trial of a worker that is free; None if it is not needed any more."""
+        workers = len(self._workers)
+        if workers < self._most_workers:
+            self._fill()
+        return self._take() if workers <= self._most_workers else None
+
+    def _take(self) -> Conversation | None:
+        """The trial that is due for a retry, or a new one; None if there is none now."""
+        if self._is_over():
+            self._waiting.clear()
+            self._give_up_ahead()
+            return None
+        if self._waiting:
+            trial = self._waiting.pop(self._clock())
+            if trial is not None or not self._may_begin():
+                return trial
+        found = next(self._work, None)
+        if found is None:
+            return None
+        scenario, number = found
+        self._tally.began += 1
+        self.on_begin(Began(scenario.id, number))
+        return Conversation(scenario, number, self._trial_timeout)
+
+    def _is_over(self) -> bool:
+        if self._how is None:
+            if self._stop.stage:
+                self._how = "interrupted"
+            elif self._deadline is not None and self._clock() >= self._deadline:
+                self._how, self._reason = "time", "the time of the run is used up"
+        return self._how is not None
+
+    def _may_begin(self) -> bool:
+        """Whether new trials begin while others wait.
+
+        If every call of a whole round and one more fails, the other side is down or refuses all: new trials would use
+        up their retries in vain. Those that wait are tried first, and one that gets through opens the door again.
+        """
+        if self._refusals is not None:  # the first five have to be asked to know
+            return True
+        return self._failures <= self._most_workers and len(self._waiting) < _MOST_WAITING
+
+    # --- workers -------------------------------------------------------------------------------
+
+    def _allow(self) -> None:
+        limit = self._concurrency.limit
+        self._tally.progress.at_once = limit
+        self._most_workers = 2 * limit if self._caller.ahead else limit
+        self._caller.allow(limit)
+
+    def _fill(self) -> None:
+        """Start a worker for each free slot, as long as there are trials for them."""
+        while len(self._workers) < self._most_workers and (trial := self._take()) is not None:
+            worker = self._loop.create_task(self._work_on(trial))
+            self._workers.add(worker)
+            worker.add_done_callback(self._left)
+        self._set_alarm(self._waiting.next_due)
+
+    def _left(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        error: BaseException | None = None
+        if not worker.cancelled():
+            error = worker.exception()
+        elif not self._canceled and self._how is None:
+            error = RuntimeError("a call of the agent was canceled, and nobody asked for it")
+        if error is not None and not self._finished.done():
+            self._finished.set_exception(error)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Something happened besides calls: a stop was requested, a retry is due, or a worker has left."""
+        if self._finished.done():
+            return
+        try:
+            if self._is_over():
+                self._give_up_ahead()
+            if self._stop.stage == 2:
+                self._cancel()
+            self._fill()
+        except BaseException as error:  # noqa: BLE001 - a report raised it: it belongs to whoever awaits the run
+            self._finished.set_exception(error)
+        else:
+            if not self._workers and not self._waiting:
+                self._finished.set_result(None)
+
+    def _give_up_ahead(self) -> None:
+        """What was handed over, and has not begun, begins no more."""
+        if self._caller.ahead:
+            self._caller.allow(0)
+
+    def _cancel(self) -> None:
+        """End all calls at once. A worker that asks for it is between two calls, and has no other one."""
+        self._canceled = True
+        for worker in self._workers:
+            worker.cancel()
+
+    def _set_alarm(self, due: float | None) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due is not None:
+            first = due if self._deadline is None else min(due, self._deadline)
+            self._alarm = self._loop.call_later(max(0.0, first - self._clock()), self._wake)
+
+    def _tick(self) -> None:
+        """Measure how late the loop is, and keep the progress up to date."""
+        now, progress = self._loop.time(), self._tally.progress
+        if self._ticks:
+            # Timers are rounded up to a millisecond; that is no delay.
+            self._tally.loop_delays.add(max(0.0, (now - self._tick_due) * 1000 - 1))
+        if self._ticks % _TICKS_PER_MOMENT == 0:
+            progress.note(self._clock())
+        if self._how is None and self._is_over():
+            self._give_up_ahead()  # or it would begin when the calls that run now end
+        progress.in_flight, progress.waiting = self._concurrency.in_flight, len(self._waiting)
+        self._ticks += 1
+        self._tick_due = now + _TICK
+        self._ticker = self._loop.call_at(self._tick_due, self._tick)

@@ -1,0 +1,118 @@
+"""What the trials of a session came to: counted while it runs, summed up at its end."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from msgspec import Struct
+
+from highbar.running.calls import Attempt
+from highbar.running.histogram import Histogram
+from highbar.running.progress import ProgressState
+from highbar.running.records import Ended
+from highbar.running.stopping import Spending
+from highbar.suite import RunSettings
+
+HowEnded = Literal["complete", "budget", "time", "interrupted", "refused", "versions"]
+
+
+class Summary(Struct, frozen=True):
+    """How a session of a run ended, and what it did. Costs include what earlier sessions spent.
+
+    `how` is `refused` if the first trials were all refused (`refusal` says by what), and `versions` if the agent gave
+    two of them. `reason` says what was used up. `began` minus `ended` trials were given up: nothing of them is
+    reported, and a later session asks them again from their first turn. `seconds` is the time that it took.
+    """
+
+    how: HowEnded
+    began: int
+    ended: int
+    answered: int
+    errors: int
+    unanswered: int
+    calls: int
+    seconds: float
+    cost_usd: Decimal
+    cost_unknown: int
+    at_once: int  # how many calls were allowed at the end
+    reason: str | None = None
+    refusal: str | None = None
+    versions: tuple[str, ...] = ()
+    latency_p95_ms: float | None = None
+    loop_delay_p95_ms: float | None = None
+    escaped: tuple[str, ...] = ()  # processes that a command left behind and that could not be ended
+
+    @property
+    def is_loop_slow(self) -> bool:
+        """Whether measured latencies may be too long, since the event loop was late by a tenth of them."""
+        if self.latency_p95_ms is None or self.loop_delay_p95_ms is None:
+            return False
+        return self.loop_delay_p95_ms > self.latency_p95_ms / 10
+
+
+class Tally:
+    """Counts calls and ends of trials, in `progress` too. `versions` has one entry, or the two that conflict."""
+
+    def __init__(self, progress: ProgressState, settings: RunSettings) -> None:
+        self.progress = progress
+        self.spending = Spending(settings.budget, progress.cost_usd, progress.cost_unknown)
+        self.versions: tuple[str, ...] = () if progress.agent_version is None else (progress.agent_version,)
+        self.began = self.calls = self.answered = self.errors = self.unanswered = 0
+        self.latencies, self.loop_delays = Histogram(), Histogram()
+
+    def called(self, attempt: Attempt) -> None:
+        """A call came to this."""
+        self.calls += 1
+        if attempt.outcome == "answered" and attempt.latency_ms is not None:
+            self.latencies.add(attempt.latency_ms)
+
+    def ended(self, ended: Ended) -> None:
+        """A trial came to this."""
+        progress = self.progress
+        progress.done += 1
+        if ended.outcome == "answered":
+            self.answered += 1
+        elif ended.outcome == "error":
+            self.errors += 1
+            progress.errors += 1
+        else:
+            self.unanswered += 1
+            progress.unanswered += 1
+        self.spending.note(ended)
+        progress.cost_usd, progress.cost_unknown = self.spending.cost, self.spending.unknown
+        for turn in ended.turns:
+            if turn.reply is not None and turn.reply.agent_version is not None:
+                self._note_version(turn.reply.agent_version)
+
+    def _note_version(self, version: str) -> None:
+        if not self.versions:
+            self.progress.agent_version = version
+        if version not in self.versions and len(self.versions) < 2:
+            self.versions = (*self.versions, version)
+
+    @property
+    def count(self) -> int:
+        """How many trials have ended in this session."""
+        return self.answered + self.errors + self.unanswered
+
+    def summary(self, how: HowEnded, seconds: float, reason: str | None, refusal: str | None) -> Summary:
+        """All of it."""
+        return Summary(
+            how=how,
+            began=self.began,
+            ended=self.count,
+            answered=self.answered,
+            errors=self.errors,
+            unanswered=self.unanswered,
+            calls=self.calls,
+            seconds=seconds,
+            cost_usd=self.spending.cost,
+            cost_unknown=self.spending.unknown,
+            at_once=self.progress.at_once,
+            reason=reason,
+            refusal=refusal,
+            versions=self.versions,
+            latency_p95_ms=self.latencies.percentile(0.95),
+            loop_delay_p95_ms=self.loop_delays.percentile(0.95),
+        )
