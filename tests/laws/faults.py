@@ -273,7 +273,7 @@ def _crashes_help(patch: Patch) -> None:
 
 def _blank_is_a_value(patch: Patch) -> None:
     """An empty text describes a trial, and leaves it out of what the others are chosen for."""
-    patch.setattr(trials, "or_absent", lambda text: text)
+    patch.setattr(trials, "or_absent", lambda text, **_: text)
 
 
 def _over(metric: str, threshold: str, **more: object) -> worse.Row:

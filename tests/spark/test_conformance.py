@@ -254,6 +254,19 @@ def test_percentiles_are_exact_among_many_values_and_in_many_groups(
         assert [part.metrics[name] for part in here.slices] == [part.metrics[name] for part in there.slices]
 
 
+def test_slices_of_more_values_than_are_shown_are_cut_alike(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "many.parquet"
+    duckdb.sql(
+        "SELECT 's' || range AS id, range % 9 > 0 AS passed, 'u' || (hash(range) % 1213) AS team, range AS latency_ms"
+        " FROM range(4000)"
+    ).write_parquet(str(file))
+    policy = {"thresholds": {"blocking": {"pass_rate": 50}}}
+    here = highbar.check(str(file), policy, slices=["team", "category"])
+    there = highbar.check(spark.read.parquet(str(file)), policy, slices=["team", "category"])
+    assert here.slices == there.slices
+    assert here.warnings == there.warnings
+
+
 @pytest.mark.parametrize("id_", ["'s' || range AS id", "'s' || (range // 3) AS id, range % 3 AS trial"])
 def test_sums_beyond_64_bits_are_the_same_to_the_last_digit(spark: Any, tmp_path: Path, id_: str) -> None:
     file = tmp_path / "large.parquet"

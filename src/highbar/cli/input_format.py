@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from click.shell_completion import CompletionItem
 
 from highbar import importers
 from highbar.model import Format
+
+if TYPE_CHECKING:  # see shell_complete
+    from click.shell_completion import CompletionItem
 
 OURS: tuple[str, ...] = get_args(Format)
 TOOLS = tuple(importer.name for importer in importers.IMPORTERS)
@@ -34,6 +36,8 @@ class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in 
         param: click.Parameter,  # noqa: ARG002 - likewise
         incomplete: str,
     ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # only a shell asks
+
         return [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
 
 

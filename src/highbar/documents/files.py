@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from highbar.documents.json_tree import parse_json
 from highbar.documents.limits import MOST_POLICY_BYTES
 from highbar.documents.tree import Node
 from highbar.documents.yaml_tree import parse_yaml
@@ -32,6 +31,8 @@ def read_document(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | 
     text = decode(data, path)
     digest = hashlib.sha256(data).hexdigest()
     if path.suffix.lower() == ".json":
+        from highbar.documents.json_tree import parse_json  # most policies are YAML
+
         return Document(parse_json(text, str(path)), digest, text=text)
     root, problems = parse_yaml(text, str(path))
     return Document(root, digest, problems, text)

@@ -43,13 +43,12 @@ SAFE_SETTINGS = {
 ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
 """Quantiles of a sample: five standard errors."""
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
+SMALL_TEXT = ("threads = 1", "enable_optimizer = false")
+"""For small files planning costs more than running. A packed file may have so many rows that a better plan pays."""
 
 
-def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | None = None) -> DuckDBPyConnection:
-    """A connection that can read the named files and nothing else, and whose configuration is locked.
-
-    For `small` files planning costs more than running: one thread and no statistics save a quarter of the time.
-    """
+def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: str | None = None) -> DuckDBPyConnection:
+    """A connection that can read the named files and nothing else, and whose configuration is locked."""
     import duckdb  # takes 0.1 s: only if rows are read
 
     # The order matters: no path can be allowed once external access is off, and nothing can be set after the lock.
@@ -57,7 +56,7 @@ def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | No
         f"allowed_paths = {literals(list(paths))}",
         "enable_progress_bar = true",  # without it the progress of a query is not counted
         "enable_progress_bar_print = false",
-        *(SMALL if small else ()),
+        *tuning,
         *_within(memory_limit),
         "enable_external_access = false",
         "lock_configuration = true",
@@ -118,9 +117,11 @@ class DuckDBEngine:
         self._files = tuple(files)
         # Chosen by size, not by a count of rows: to count them would take a pass of its own.
         size = sum(Path(file.path).stat().st_size for file in files)
-        self._connection = connect(
-            [file.path for file in files], small=table is None and size < SMALL_BYTES, memory_limit=memory_limit
-        )
+        packed = any(file.format == "parquet" or file.compression for file in files)
+        small = table is None and size < SMALL_BYTES
+        tuning = (SMALL if packed else SMALL_TEXT) if small else ()
+        self._connection = connect([file.path for file in files], tuning=tuning, memory_limit=memory_limit)
+        self._plan_once = small and not packed
         self._limited = memory_limit is not None
         self._many = size > LARGE_BYTES
         self._parts: tuple[SourcePart, ...]
@@ -193,8 +194,11 @@ class DuckDBEngine:
         return Reducer(self, self._parts).records(request)
 
     def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
-        """Name a query, as a table if it is to be `materialized`, else as a view."""
-        kind = "TABLE" if materialized else "VIEW"
+        """Name a query, as a table if it is to be `materialized`, else as a view.
+
+        Every query plans a view again, which takes longer than to store the rows of a small file.
+        """
+        kind = "TABLE" if materialized or self._plan_once else "VIEW"
         self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:

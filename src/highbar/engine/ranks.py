@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, scale
-from highbar.engine import clustered, per_scenario
+from highbar.engine import per_scenario
 from highbar.engine.database import Database, Found, Rows, Sizes, Wanted
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_SLICES
@@ -212,5 +212,7 @@ def _ends(
 ) -> dict[tuple[str, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
     if layout.repeated or layout.clustered:
+        from highbar.engine import clustered  # most results have one trial of each scenario, and no clusters
+
         return clustered.rank_ends(database, layout, same, alpha, ranked, sizes)
     return {(group, wanted): percentile_ranks(n, wanted.share, alpha) for group, n in sizes.items() for wanted in same}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, suite, trials
+from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, trials
 from highbar.engine.database import Database, Query
 from highbar.engine.limits import (
     MOST_FLAKY,
@@ -22,9 +22,18 @@ from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal, matches_sql
-from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition_sums
+from highbar.engine.totals import (
+    Place,
+    Profile,
+    cross_totals,
+    largest_values,
+    products_of,
+    profiles_of,
+    ratio_totals,
+    repetition_sums,
+)
 from highbar.model import FailedScenario, FlakyScenario, Percentile
-from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums
+from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums, SuiteMatch
 from highbar.policy.patterns import is_pattern
 
 if TYPE_CHECKING:
@@ -42,6 +51,7 @@ class _Groups(Struct, frozen=True):
     slices: tuple[Group, ...]
     warnings: tuple[str, ...]
     ranks: Mapping[str, dict[Percentile, Rank]]
+    by: tuple[str, ...]  # SQL for the value of each slice
 
 
 class Reducer(Struct, frozen=True):
@@ -65,11 +75,13 @@ class Reducer(Struct, frozen=True):
     def _reduced(self, request: Request, *, fill: bool) -> Reduction:
         rows = self.database.rows
         made = self._define(request, fill=fill)
-        trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_ = rows(
+        values = "".join(f", count(DISTINCT by_{place})" for place in range(len(request.slices)))
+        trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_, *many_values = rows(
             Query(
                 "SELECT coalesce(sum(scenarios * trial_count), 0), sum(sum_bad_trials), sum(sum_crashed_trials),"
                 " sum(sum_unjudged_trials), sum(scenarios * trial_count - sum_passed_trials - sum_failed_trials),"
-                " sum(failed), sum(sum_violating_trials), sum(sum_blank_trials), sum(undecided) FROM profile",
+                f" sum(failed), sum(sum_violating_trials), sum(sum_blank_trials), sum(undecided){values}"
+                " FROM profile",
                 of_profile=True,
             )
         )[0]
@@ -83,7 +95,8 @@ class Reducer(Struct, frozen=True):
             return self._reduced(request, fill=True)
         warnings += checks.required_and_optional(rows, request)
         warnings += self._variants(made) if made.layout.repeated or made.layout.clustered else ()
-        groups = self._groups(made, request, open_trials=bool(open_))
+        by = [largest_values(rows, i) if many > MOST_SLICES else f"by_{i}" for i, many in enumerate(many_values)]
+        groups = self._groups(made, request, by, open_trials=bool(open_))
         worst = self._failed(made, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
         reduction = Reduction(
             whole=groups.whole,
@@ -95,12 +108,12 @@ class Reducer(Struct, frozen=True):
             failed=failed,
             scenarios_failed=worst,
             patterns=self._patterns(request),
-            suite=suite.match_suite(self.database, request, self.parts) if request.suite else None,
+            suite=self._suite(request) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
             agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.columns else None,
             columns=columns_of(self.parts),
-            categories=self._categories(request.slices),
+            categories=self._categories(request.slices, groups),
             warnings=(*warnings, *groups.warnings),
             scenarios=scenarios.list_scenarios(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
@@ -142,7 +155,7 @@ class Reducer(Struct, frozen=True):
         self.database.define("unsettled", made.unsettled, materialized=few)
         named = scenarios.undecided_trials(self.database.rows, made.layout, request)
         listed = scenarios.list_undecided(self.database.rows, request)
-        best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
+        best = self._groups(self._define_best(request, fill=fill), request, worst.by, open_trials=True, worst=worst)
         return replace(
             reduction,
             best=best.whole,
@@ -181,86 +194,50 @@ class Reducer(Struct, frozen=True):
         found = variants.pooled(self.database.rows, self.parts, clustered=made.layout.clustered)
         return (variants.note(found),) if found else ()
 
-    def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
-        has_category = "category" in slices  # then the profile has them all
-        column, relation = (f"by_{slices.index('category')}", "profile") if has_category else ("category", "trials")
-        sql = f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
-        rows = self.database.rows(Query(sql, of_profile=has_category))
+    def _categories(self, slices: Sequence[str], groups: _Groups) -> tuple[str, ...]:
+        if "category" in slices and f"by_{slices.index('category')}" in groups.by:  # then all of them are shown
+            return tuple(group.by[1] for group in groups.slices if group.by and group.by[0] == "category")
+        rows = self.database.rows("SELECT DISTINCT category FROM trials WHERE category IS NOT NULL ORDER BY 1")
         return tuple(row[0] for row in rows)
 
     def _groups(
-        self, made: plan.ReductionPlan, request: Request, *, open_trials: bool, worst: _Groups | None = None
+        self,
+        made: plan.ReductionPlan,
+        request: Request,
+        by: Sequence[str],
+        *,
+        open_trials: bool,
+        worst: _Groups | None = None,
     ) -> _Groups:
-        """The whole and every slice; at the best, percentiles that are the same as at the `worst` are reused."""
-        profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
+        """The whole and every slice; at the best, percentiles that are the same as at the `worst` are reused.
+
+        `by` is the SQL for the value of each slice.
+        """
+        profiles = profiles_of(self.database.rows, made, by)
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
-            if not profiles[place]:
+            if all(of != place for of, _ in profiles):
                 warnings.append(f"no result has a value for the slice {column}")
-            # The query asks for one value more than is shown, only to see whether there are more.
-            if len(profiles[place]) > MOST_SLICES:
-                profiles[place].popitem()
+            if by[place] != f"by_{place}":
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
         # The profile counts undecided values only for scenarios of one trial each: with several it cannot say that the
         # percentile is the same.
         known = worst.ranks if worst and not made.layout.repeated else None
         ranked = self._ranks(profiles, made, request, open_trials=open_trials, at_worst=known)
-        products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
-
-        def group(place: int | None, value: str | None, by: tuple[str, str] | None) -> Group:
-            at = ranked.get(ranks.group_name(place, value))
-            return _group(by, profiles[place][value], at, products[place].get(value), request)
-
-        slices = [
-            group(place, value, (column, value))
-            for place, column in enumerate(request.slices)
-            for value in sorted(value for value in profiles[place] if value is not None)
-        ]
-        return _Groups(group(None, None, None), tuple(slices), tuple(warnings), ranked)
-
-    def _profiles(self, made: plan.ReductionPlan, place: int | None) -> dict[str | None, Profile]:
-        """The profile of the whole (under None), or of each value of a slice, the largest first."""
-        shape = [key for key in made.keys if not key.startswith("by_")]
-        names = [*shape, "scenarios", *made.sums]
-        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
-        by = "NULL" if place is None else f"by_{place}"
-        there = "true" if place is None else f"{by} IS NOT NULL"
-        largest = (
-            f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
-            f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
-        )
-        # Limited in SQL, before rows are fetched: a slice column of the user's own may have as many values as rows.
-        sql = (
-            f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
-            f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
-            if place is not None
-            else f"SELECT NULL AS value, {', '.join(shape)}, {sums} FROM profile GROUP BY ALL"
-        )
-        rows = self.database.rows(Query(sql, of_profile=True))
-        found: dict[str | None, list[dict[str, int]]] = {}
-        for value, *numbers in rows:
-            found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
-        return {value: Profile(made.layout, lines) for value, lines in found.items()}
-
-    def _products(
-        self, made: plan.ReductionPlan, request: Request, place: int | None, values: Mapping[str | None, Profile]
-    ) -> dict[str | None, dict[str, Any]]:
-        """The sums of products of the whole (under None), or of each value of a slice."""
-        by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
-        # Otherwise a column with a million values would be grouped by all of them, and all but a thousand thrown away.
-        if len(values) == MOST_SLICES:
-            there = f"by_{place} IN ({', '.join(literal(value or '') for value in values)})"
-        names: Sequence[str] = made.products
-        if made.layout.clustered:
-            names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
-            sql = ratios.by_cluster(made.sides, request, by, there)
-        else:
-            sums = ", ".join(f"{ratios.profile_aggregate(name)} AS {name}" for name in names)
-            sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
-        if not names:
-            return {}
-        found = self.database.rows(Query(sql, of_profile=not made.layout.clustered))
-        return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in found}
+        products = products_of(self.database.rows, made, request, by)
+        groups = {
+            (place, value): _group(
+                None if place is None or value is None else (request.slices[place], value),
+                profile,
+                ranked.get(ranks.group_name(place, value)),
+                products.get((place, value)),
+                request,
+            )
+            for (place, value), profile in profiles.items()
+        }
+        whole = groups.pop((None, None))
+        slices = tuple(groups[at] for at in sorted(groups, key=lambda at: (at[0] or 0, at[1] or "")))
+        return _Groups(whole, slices, tuple(warnings), ranked, tuple(by))
 
     def _repetition(self) -> RepetitionSums:
         names = (EVERY_TRIAL, "scenarios", "sum_passed_trials", "sum_passed_squares", "flaky")
@@ -274,7 +251,7 @@ class Reducer(Struct, frozen=True):
 
     def _ranks(
         self,
-        profiles: Mapping[int | None, Mapping[str | None, Profile]],
+        profiles: Mapping[Place, Profile],
         made: plan.ReductionPlan,
         request: Request,
         *,
@@ -284,7 +261,7 @@ class Reducer(Struct, frozen=True):
         """The percentiles of every group, with their bounds."""
         if not request.percentiles:
             return {}
-        named = {ranks.group_name(place, value): one for place, of in profiles.items() for value, one in of.items()}
+        named = {ranks.group_name(*at): profile for at, profile in profiles.items()}
         return ranks.find_percentiles(
             self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
         )
@@ -337,6 +314,12 @@ class Reducer(Struct, frozen=True):
 
         return details.trials_of(self.database.rows, self.parts, ids)
 
+    def _suite(self, request: Request) -> SuiteMatch:
+        """How the results and the suite of the policy fit together."""
+        from highbar.engine.suite import match_suite  # few policies name a suite
+
+        return match_suite(self.database, request, self.parts)
+
     def _patterns(self, request: Request) -> dict[str, Matched]:
         """What each demand on ids found; all plain ids in one query, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
@@ -369,7 +352,7 @@ def _group(
     by: tuple[str, str] | None,
     profile: Profile,
     ranked: dict[Percentile, Rank] | None,
-    products: dict[str, Any] | None,
+    products: Mapping[str, Any] | None,
     request: Request,
 ) -> Group:
     totals = {term: profile.total(term) for term in request.terms}

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 FILE = "highbar_file"
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+PERHAPS_BLANK = literal(r':\s*"[^!-\[\]-~\x{a1}-\x{ac}\x{ae}-\x{2ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]')
+"""Text after a key that begins with anything but a character that is surely seen, such as an escape.
+
+Few files have any, and each pattern that looks for a seen character of any kind takes a millisecond to compile.
+"""
 
 
 TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
@@ -124,8 +129,8 @@ def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
     return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
-def _as_json(names: Collection[str], *, may_mark: bool = True) -> dict[str, Raw]:
-    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON", may_mark) for name in sorted(names)}
+def _as_json(names: Collection[str], *, may_mark: bool = True, may_be_blank: bool = True) -> dict[str, Raw]:
+    return {name: Raw(identifier(name), "JSON", may_mark, may_be_blank) for name in sorted(names)}
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
@@ -135,11 +140,13 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     marked = [f"/{name}{item}" for name in of_form("observed", "violated") for item in ("", "/0")]
     keys = (
         f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd, {twice.in_row(text)} AS inside,"
-        f" json_type(json, {literals(['/id', *marked])}) AS types FROM {source}"
+        f" json_type(json, {literals(['/id', *marked])}) AS types, regexp_matches(json, {PERHAPS_BLANK}) AS blank"
+        f" FROM {source}"
     )
     rows = connection.execute(
         f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) OR inside = 'twice', odd,"
-        f" inside = 'large', coalesce(types[1] <> 'VARCHAR', false), list_contains(types[2:], 'OBJECT') FROM ({keys})"
+        f" inside = 'large', coalesce(types[1] <> 'VARCHAR', false), list_contains(types[2:], 'OBJECT'), blank"
+        f" FROM ({keys})"
     ).fetchall()
     if any(again for _, again, *_ in rows):
         raise InputError(Problem("duplicate key in a result", file=files[0].name))
@@ -151,8 +158,12 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
     # `1` and `"1"` become the same text, so it must be known whether both kinds of ids occur.
-    kinds = frozenset("number" if number else "text" for *_, number, _ in rows)
-    columns = _as_json({str(name) for name, *_ in rows}, may_mark=any(marks for *_, marks in rows))
+    kinds = frozenset("number" if number else "text" for *_, number, _, _ in rows)
+    columns = _as_json(
+        {str(name) for name, *_ in rows},
+        may_mark=any(marks for *_, marks, _ in rows),
+        may_be_blank=any(blank for *_, blank in rows),
+    )
     return [SourcePart(columns, files, id_kinds=kinds)]
 
 
@@ -201,7 +212,10 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 
 def _json_relation(part: SourcePart, wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'JSON'" for name in wanted)
-    return _json_source("read_json", part.files, f", columns={{{columns}}}")
+    source = _json_source("read_json", part.files, f", columns={{{columns}}}")
+    # Text at once: DuckDB would parse JSON for every comparison, and a cast in each of them takes time to plan.
+    texts = ", ".join(f"CAST({identifier(name)} AS VARCHAR) AS {identifier(name)}" for name in wanted)
+    return f"(SELECT {texts} FROM {source})" if wanted else source
 
 
 def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:

@@ -1,4 +1,4 @@
-"""Profile rows → exact totals: sums of one denominator are added first, then divided."""
+"""Profile rows → exact totals of each group: sums of one denominator are added first, then divided."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from msgspec import Struct
 
 from highbar.catalogue import is_repeated
 from highbar.columns import BOUNDED, BY_NAME
+from highbar.engine import ratios
 from highbar.engine.contribution import Contribution, contribution, pass_k_value
+from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
+from highbar.engine.limits import MOST_SLICES
+from highbar.engine.plan import ReductionPlan
+from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.ratios import THIRDS, Sides
+from highbar.engine.sql import literal
 from highbar.model import FlakyScenario, Ratio, Term, Where
 from highbar.model.reduction import RatioTotals, RepetitionSums, Total
 from highbar.statistics.bounds import Sums, effective_trials
@@ -21,7 +27,68 @@ from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
 
 Row = Mapping[str, Any]
+Place = tuple[int | None, str | None]
+"""Which group: the place of a slice and one of its values; None and None for the whole."""
+Numbers = Sequence[Any]
 _WEIGHT_SCALE = BY_NAME["weight"].scale
+
+
+def largest_values(rows: Rows, place: int) -> str:
+    """SQL for the value of a slice that has too many; NULL for any but the largest.
+
+    A slice column of the user's own may have as many values as rows: all but these are never fetched.
+    """
+    largest = rows(
+        Query(
+            f"SELECT by_{place}, sum(scenarios) FROM profile WHERE by_{place} IS NOT NULL"
+            f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES}",
+            of_profile=True,
+        )
+    )
+    return f"CASE WHEN by_{place} IN ({', '.join(literal(value) for value, _ in largest)}) THEN by_{place} END"
+
+
+def profiles_of(rows: Rows, made: ReductionPlan, by: Sequence[str]) -> dict[Place, Profile]:
+    """The profile of the whole and of each value of each slice; `by` is the SQL for the value of each slice."""
+    shape = [key for key in made.keys if not key.startswith("by_")]
+    names = [*shape, "scenarios", *made.sums]
+    found: dict[Place, list[Row]] = {}
+    for at, numbers in _summed(rows, by, shape, [f"sum({name})" for name in ("scenarios", *made.sums)]):
+        found.setdefault(at, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
+    return {at: Profile(made.layout, lines) for at, lines in found.items()}
+
+
+def products_of(rows: Rows, made: ReductionPlan, request: Request, by: Sequence[str]) -> dict[Place, Row]:
+    """The sums of products of the same groups."""
+    if made.layout.clustered:
+        names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
+        found = _of_clusters(rows, made, request, by) if names else ()
+    else:
+        names = list(made.products)
+        found = _summed(rows, by, (), [ratios.profile_aggregate(name) for name in names]) if names else ()
+    return {at: dict(zip(names, numbers, strict=True)) for at, numbers in found}
+
+
+def _summed(rows: Rows, by: Sequence[str], keys: Sequence[str], sums: Sequence[str]) -> Iterator[tuple[Place, Numbers]]:
+    """Sums over the profile for each of the `keys`, in one query: to plan one per slice takes longer than to run it."""
+    marked = [sql for value in by for sql in (f"grouping({value})", value)]
+    sets = ", ".join(f"({', '.join((*value, *keys))})" for value in ((), *((value,) for value in by)))
+    sql = f"SELECT {', '.join((*marked, *keys, *sums))} FROM profile GROUP BY GROUPING SETS ({sets})"
+    for row in rows(Query(sql, of_profile=True)):
+        place = next((i for i in range(len(by)) if row[2 * i] == 0), None)
+        value = None if place is None else row[2 * place + 1]
+        if place is None or value is not None:  # a scenario without a value is in no slice
+            yield (place, value), row[len(marked) :]
+
+
+def _of_clusters(
+    rows: Rows, made: ReductionPlan, request: Request, by: Sequence[str]
+) -> Iterator[tuple[Place, Numbers]]:
+    """Sums of products over clusters of scenarios, which the profile does not have."""
+    for place, value in ((None, "NULL"), *enumerate(by)):
+        there = "true" if place is None else f"{value} IS NOT NULL"
+        found = rows(ratios.by_cluster(made.sides, request, value, there))
+        yield from (((place, of), numbers) for of, *numbers in found)
 
 
 class Profile(Struct, frozen=True):

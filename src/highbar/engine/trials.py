@@ -162,9 +162,9 @@ def typed(
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
     needed = [name for name in part.columns if name in named or name.startswith("tags.")]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
-    # A condition that is NULL says nothing: without the coalesce one absent value would hide another one's fault.
-    any_bad = " OR ".join(f"coalesce({condition}, false)" for condition in bad if condition != "false") or "false"
-    return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
+    # A condition that is NULL says nothing: it hides no fault of another value, and is none itself.
+    any_bad = " OR ".join(condition for condition in bad if condition != "false") or "false"
+    return f"SELECT {selected}, coalesce({any_bad}, false) AS bad FROM {part.relation(needed)}"
 
 
 def _perhaps_trailing(part: SourcePart) -> str:
@@ -194,15 +194,20 @@ def column_text(name: str, column: str, part: SourcePart) -> Typed:
     """The value of any column as text, to slice or to filter by. What describes a scenario is absent if it is blank."""
     read = _any_text(name, column, part)
     (_, value), *_ = read.columns
-    return replace(read, columns=((name, or_absent(f"({value})")),)) if catalogue.sliceable(column) else read
+    if not catalogue.sliceable(column):
+        return read
+    may_be_blank = any(raw.may_be_blank for raw in part.columns.values())
+    return replace(read, columns=((name, or_absent(f"({value})", may_be_blank=may_be_blank)),))
 
 
 def _any_text(name: str, column: str, part: SourcePart) -> Typed:
     raw = part.columns.get(column)
     if column.startswith("tags.") and "tags" in part.columns:
-        tag = f"json_extract_string({part.columns['tags'].as_json()}, {pointer(column.removeprefix('tags.'))})"
+        tags = part.columns["tags"]
+        tag = f"json_extract_string({tags.as_json()}, {pointer(column.removeprefix('tags.'))})"
+        seen = or_absent(f"({tag})", may_be_blank=tags.may_be_blank)
         flat = _scalar_text(raw)[0] if raw else "NULL"
-        return Typed(((name, f"coalesce({or_absent(f'({tag})')}, {flat})"),))
+        return Typed(((name, f"coalesce({seen}, {flat})"),))
     if raw is None:
         return Typed(((name, "CAST(NULL AS VARCHAR)"),))
     value, bad = _scalar_text(raw)

@@ -37,6 +37,7 @@ class Raw(Struct, frozen=True):
     sql: str
     type: str
     may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
+    may_be_blank: bool = True  # whether JSON may have text that is not empty, and of which nothing can be seen
 
     @property
     def is_number(self) -> bool:
@@ -95,11 +96,13 @@ def text(name: str, raw: Raw) -> Typed:
     return Typed(((name, _without_quotes(json)),), f"NOT starts_with({json}, '\"')")
 
 
-def or_absent(text: str) -> str:
+def or_absent(text: str, *, may_be_blank: bool = True) -> str:
     """Text of which something can be seen; NULL for any other, which describes nothing.
 
     Nearly all text begins with a printable ASCII character, which costs nothing to check.
     """
+    if not may_be_blank:
+        return f"nullif({text}, '')"
     seldom = f"{text} < '!' OR {text} >= '\x7f'"
     return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"
 
@@ -107,8 +110,9 @@ def or_absent(text: str) -> str:
 def description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
     read = text(name, raw)
-    value = _json_or_absent(raw.as_json()) if raw.type == "JSON" else or_absent(f"({read.columns[0][1]})")
-    return Typed(((name, value),), read.bad)
+    if raw.type == "JSON" and raw.may_be_blank:
+        return Typed(((name, _json_or_absent(raw.as_json())),), read.bad)
+    return Typed(((name, or_absent(f"({read.columns[0][1]})", may_be_blank=raw.may_be_blank)),), read.bad)
 
 
 def _json_or_absent(json: str) -> str:
@@ -169,7 +173,7 @@ def number(least: float, most: float = LARGEST) -> Reader:
     def read(name: str, raw: Raw) -> Typed:
         value = f"CAST({raw.sql} AS DOUBLE)" if raw.is_number else f"TRY_CAST({raw.as_json()} AS DOUBLE)"
         # NaN is above every number in SQL, so it is above `most`. With an exponent a literal is a double.
-        sound = f"{value} >= {least:e} AND {value} <= {most:e}"
+        sound = f"{value} BETWEEN {least:e} AND {most:e}"
         if raw.is_number:
             return Typed(((name, value),), f"NOT ({sound})")
         return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
@@ -320,6 +324,8 @@ def tags(name: str, raw: Raw) -> Typed:
 def blank_output(name: str, raw: Raw) -> Typed:
     """Only whether there was an output: the text itself is shown in reports, never judged."""
     read = text(name, raw)
+    if not raw.may_be_blank:
+        return Typed((("output_blank", f"coalesce({read.columns[0][1]} = '', true)"),), read.bad)
     return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
 
 

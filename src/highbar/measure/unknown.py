@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from highbar import catalogue
 from highbar.columns import EXTRA, UNBOUNDED, UNBOUNDED_NAMES
 from highbar.language import formula
+from highbar.language.exact import write_decimal
+from highbar.language.phrases import ordinal
 from highbar.language.spelling import nearest
 from highbar.measure.limits import MOST_CATEGORIES
 from highbar.model import (
@@ -30,6 +32,7 @@ from highbar.model import (
     Undecided,
     Where,
 )
+from highbar.model.reduction import Rank
 from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
 
 LIMITS = {column.name: f"`{column.limit.key}` in the policy" for column in UNBOUNDED if column.limit}
@@ -116,6 +119,17 @@ def uneven(resting: Mapping[str, int]) -> str | None:
             has = "scenario has" if lacking == 1 else "scenarios have"
             return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and the formula counts them"
     return None
+
+
+def no_value_at(wanted: Percentile, rank: Rank, undecided: int) -> str:
+    """Why a percentile says nothing if the trial at its rank has no value; of the trials, some may be `undecided`."""
+    percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
+    if not rank.errors:
+        return f"{percentile} an undecided trial"
+    counted = f"{rank.errors} of {rank.trials}"
+    if undecided:
+        return f"{percentile} a trial that crashed or is undecided ({counted} are)"
+    return f"{percentile} a trial that never finished ({counted} crashed)"
 
 
 def nothing_there(where: Where, categories: Sequence[str] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
-from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
-from highbar.language.phrases import ordinal
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
@@ -108,9 +106,13 @@ class Measured:
             self._own_values[key] = self._measure(self.policy.metrics[name], where)
         return self._own_values[key]
 
-    def values(self) -> dict[str, Value]:
-        """All metrics of the policy."""
-        return {name: self.value(name) for name in self.policy.metrics}
+    def values(self) -> MetricValues:
+        """All metrics of the policy. Raises InputError if one of the policy's own is outside of its range."""
+        builtin = catalogue.metrics()
+        for name, metric in self.policy.metrics.items():
+            if metric is not builtin.get(name):
+                self.value(name)
+        return MetricValues(self)
 
     def sums(self, name: str, where: Where = ()) -> Sums | None:
         """The sums behind a metric that is one share; None for any other metric."""
@@ -356,14 +358,32 @@ class Measured:
             return Undefined(unknown.nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
-        percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
-        if not rank.errors:
-            return Undefined(f"{percentile} an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        counted = f"{rank.errors} of {rank.trials}"
-        if undecided:
-            return Undefined(f"{percentile} a trial that crashed or is undecided ({counted} are)")
-        return Undefined(f"{percentile} a trial that never finished ({counted} crashed)")
+        return Undefined(unknown.no_value_at(wanted, rank, undecided))
+
+
+class MetricValues(Mapping[str, Value]):
+    """The metrics of one group by name, each computed when it is looked up: few reports show all metrics of a slice."""
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._measured.policy.metrics:
+            raise KeyError(name)
+        return self._measured.value(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._measured.policy.metrics)
+
+    def __len__(self) -> int:
+        return len(self._measured.policy.metrics)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Value]]]:
+        return dict, (dict(self),)  # a copy or a pickle has the values, not the sums behind them
 
 
 def _spanning(value: Value, other: Value) -> Value:

@@ -9,6 +9,7 @@ import pytest
 
 import highbar
 from highbar.engine import duckdb as engine
+from highbar.engine.limits import MOST_SLICES
 from tests.golden.judged import EACH, judge, verdict_of
 
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
@@ -116,3 +117,21 @@ def test_how_small_files_are_planned_changes_nothing(case, monkeypatch):
     as_small = verdict_of(case)
     monkeypatch.setattr(engine, "SMALL_BYTES", 0)
     assert judge(case) == as_small
+
+
+@pytest.mark.parametrize("more", [{}, {"cluster": "c"}], ids=["independent", "clustered"])
+def test_only_the_largest_values_of_a_slice_are_measured(more):
+    large = [{"id": f"{name}-{i}", "team": name, "passed": i > 0} for name in ("y", "z") for i in range(2)]
+    small = [{"id": f"s-{i:04}", "team": f"t{i:04}", "passed": True} for i in range(MOST_SLICES)]
+    rows = [{**row, "category": "a", **more} for row in (*large, *small, {"id": "none", "passed": False})]
+    found = highbar.check(rows, PASS_RATE, slices=["team", "category"])
+    sizes = {part.by: part.scenarios for part in found.slices}
+    assert sizes == {
+        **{("team", f"t{i:04}"): 1 for i in range(MOST_SLICES - 2)},  # of those of one size the first
+        ("team", "y"): 2,
+        ("team", "z"): 2,
+        ("category", "a"): len(rows),
+    }
+    assert list(sizes) == sorted(sizes, key=lambda by: (by[0] != "team", by))
+    assert found.slices[-2].metrics["pass_rate"].value == Fraction(1, 2)
+    assert f"the slice team has more than {MOST_SLICES} values; only the largest are shown" in found.warnings
