@@ -134,6 +134,13 @@ def python_project(folder: Path, code: str, suite: Sequence[Mapping[str, Any]], 
     return project
 
 
+def command_project(folder: Path, script: str, suite: Sequence[Mapping[str, Any]], **keys: Any) -> Project:
+    """A project whose agent is a script of the shell."""
+    (folder / "agent.sh").write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    (folder / "agent.sh").chmod(0o755)
+    return Project(folder, {"command": ["./agent.sh"]}, suite, **keys)
+
+
 def finished(process: subprocess.Popen[bytes]) -> Run:
     """What a process that was started came to."""
     out, err = process.communicate(timeout=PATIENCE)
