@@ -1,6 +1,7 @@
 """The answers of a run, graded by its suite as it was at a git ref: else a change could lower the bar by its checks.
 
 Each scenario that the suite had there is graded by its checks of then; one that is new has the row that the run wrote.
+One that was asked something else there has no answer to it: it counts as not run.
 The functions of checks, and the schemas that they name, are those of the ref too, if they are beside the suite there.
 """
 
@@ -26,12 +27,12 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
     from highbar.running.history import RunHistory
     from highbar.running.records import Ended
-    from highbar.suite import Suite
+    from highbar.suite import Scenario, Suite
 
 _LARGEST_BESIDE = 2**20
 """Bytes of a file beside the suite that its checks may need: a module, a schema, a list of words."""
-_NAMES_FILES = (b"python", b"is_json")
-"""What a suite has in it if a check needs another file."""
+_NAMES_FILES = (b"python", b"is_json", b"prompts")
+"""What a suite has in it if it needs another file: for a check, or because it is promptfoo's."""
 
 
 class Regraded(Struct, frozen=True):
@@ -84,12 +85,34 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
         why = "has no checks there" if named else "is not there"
         note = f"{folder}: {history.plan.suite_file} {why}, so its answers are graded as the suite is now"
         return Regraded(notes=(f"{there.ref}: {note}",))
+    others = _asked_otherwise(history, suite)
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
         grader = _grader(suite, there.folder / PurePosixPath(named).parent, stack)
-        stream.writelines(_lines(path, history, grader))
+        stream.writelines(
+            _lines(path, history, grader, dict.fromkeys(others, f"it was asked otherwise at {there.ref}"))
+        )
     changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
     note = f"{there.ref}: {folder}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
-    return Regraded({path: str(target)}, (note,) if changed else (), tuple(_weakened(history, suite, before, named)))
+    weakened = [*_weakened(history, suite, before, named)]
+    if others:
+        weakened.append(Weakening(f"{named}: {some_and_more(others)}", "changed", "its question", "another question"))
+    return Regraded({path: str(target)}, (note,) if changed else (), tuple(weakened))
+
+
+def _asked_otherwise(history: RunHistory, suite: Suite) -> list[str]:
+    """The scenarios that the run asked something else than the suite does."""
+    from highbar.suite import read  # only for the folder of a run
+
+    both = [id_ for id_ in history.plan.order if id_ in suite.scenarios]
+    try:
+        asked = read(Path(history.plan.suite_file), data=history.suite_text).scenarios
+    except InputError:  # files that its checks need are on another machine: then any change may be of the question
+        return [id_ for id_ in both if _differs(suite, id_, history.digests[id_])]
+    return [id_ for id_ in both if _question(asked[id_]) != _question(suite.scenarios[id_])]
+
+
+def _question(scenario: Scenario) -> tuple[object, ...]:
+    return scenario.input, scenario.turns, scenario.messages
 
 
 def _differs(suite: Suite, id_: str, digest: str) -> bool:
@@ -166,8 +189,11 @@ def _weakened(history: RunHistory, suite: Suite, before: Policy, path: str) -> I
 # --- the rows --------------------------------------------------------------------------------
 
 
-def _lines(path: str, history: RunHistory, grader: Grader) -> Iterator[bytes]:
-    """The rows of a run, in their order: each of a scenario that the suite has is graded by it."""
+def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[str, str]) -> Iterator[bytes]:
+    """The rows of a run, in their order: each of a scenario that the suite has is graded by it.
+
+    `not_asked` says by id why a scenario was not run as the suite has it.
+    """
     from highbar.running.folder import recorded  # only for the folder of a run
     from highbar.running.rows import line  # likewise
 
@@ -177,6 +203,10 @@ def _lines(path: str, history: RunHistory, grader: Grader) -> Iterator[bytes]:
             row = _row_in(text)
             if row.id not in grader.suite.scenarios:
                 yield text
+                continue
+            if row.id in not_asked:
+                scenario = grader.suite.scenarios[row.id]
+                yield line(grader.row(None, scenario, row.trial, reason=not_asked[row.id]))
                 continue
             offset = history.offset(row.id, row.trial)
             yield line(_graded(row, None if offset is None else answer_at(offset), grader))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from highbar.cli import streams
 from highbar.cli.judging import (
     BarOptions,
     ReportOptions,
@@ -27,7 +28,7 @@ from highbar.model.job import Job
 if TYPE_CHECKING:  # see command
     from highbar.running.choices import RunOptions
     from highbar.running.execution import Done
-    from highbar.suite import Agent
+    from highbar.suite import Agent, Suite
 
 SUITE = "suite.yaml"
 _PACE = ("concurrency", "retries", "budget", "max_time")
@@ -190,7 +191,14 @@ def _carried_out(
             hint = f"name the suite, or write one: highbar init --agent makes {SUITE}, a policy and a tiny agent"
             raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
         prepared = preparing.prepare(Path(file), choices.options(bar.agent_version), os.environ)
+        _say_notes(prepared.suite)
     return run_in_terminal(prepared, quiet=reports.quiet)
+
+
+def _say_notes(suite: Suite) -> None:
+    """What a suite of another tool says that does not hold for the run."""
+    for note in () if suite.tool is None else suite.tool.notes:
+        streams.say(f"note: {suite.file}: {note}")
 
 
 def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:

@@ -68,7 +68,7 @@ def prepare(
     now = datetime.now(UTC)
     plan = RunPlan(
         suite_file=str(file.absolute()),
-        suite_text=data,
+        suite_text=_text_to_keep(suite, data),
         suite_digest=suite.digest,
         order=ids,
         trials={id_: suite.scenarios[id_].trials for id_ in ids},
@@ -85,6 +85,11 @@ def prepare(
     path = options.output or folder.default_path(suite.name or file.stem, now)
     progress = ProgressState(sum(plan.trials.values()), agent_version=agent.version)
     return Prepared(suite, plan, path, progress, _opening(agent, file.parent, environment, function))
+
+
+def _text_to_keep(suite: Suite, data: bytes) -> bytes:
+    """The suite as the folder keeps it: one of another tool may name files, which the text of ours has inside."""
+    return data if suite.tool is None else suite.tool.text
 
 
 def _agent(suite: Suite) -> Agent:
@@ -189,7 +194,7 @@ def _with_changes(
         hint = "--rerun-changed runs them again; or start a new run"
         raise InputError(Problem(message, shown, hint=hint))
     digests = {id_: there.scenarios[id_].digest for id_ in changed}
-    return there, Resumed(now, tuple(changed), data, digests)
+    return there, Resumed(now, tuple(changed), _text_to_keep(there, data), digests)
 
 
 def _stored_settings(plan: RunPlan) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def _say(check: Check) -> str:
     if isinstance(check, AnyOf):
         return f"one of these: {'; '.join(map(_say, check.checks))}"
     if isinstance(check, Not):
-        return f"not: {_say(check.check)}"
+        inner = check.check
+        return _say(inner.check) if isinstance(inner, Not) else f"not: {_say(inner)}"
     if isinstance(check, Statement):
         return f"a judge finds that this is true: {check.text}"
     if isinstance(check, Reported):

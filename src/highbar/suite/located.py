@@ -20,6 +20,12 @@ Position = tuple[int | None, int | None]
 """Line and column, both from 1."""
 
 
+class OtherFile(str):
+    """The first part of a path that leads into another file than the suite's own: the path of that file."""
+
+    __slots__ = ()
+
+
 class Located(Struct, frozen=True):
     """The values of a file, the position of the value at a path (or of its key), and what is wrong with the form."""
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from highbar.documents.problems import Problem as ValueProblem
 from highbar.errors import Problem
 from highbar.suite.parts import Scenario, Suite
 from highbar.suite.reading import problems_at
+from highbar.suite.tools.rewritten import origin_of
 
 
 def unmet(suite: Suite, environment: Mapping[str, str], *, agent: bool = True) -> tuple[Problem, ...]:
@@ -18,6 +21,8 @@ def unmet(suite: Suite, environment: Mapping[str, str], *, agent: bool = True) -
     found = [*_settings(suite, environment, agent=agent), *_scenarios(suite)]
     if not found:
         return ()
+    if suite.tool is not None:  # a test may have become several scenarios
+        found = list(dict.fromkeys(replace(one, path=origin_of(one.path, suite.tool.paths)) for one in found))
     if suite.file is None:
         return tuple(Problem(problem.text, hint=problem.hint) for problem in found)
     return problems_at(suite.file, found).problems
@@ -26,6 +31,8 @@ def unmet(suite: Suite, environment: Mapping[str, str], *, agent: bool = True) -
 def _settings(suite: Suite, environment: Mapping[str, str], *, agent: bool) -> Iterator[ValueProblem]:
     if agent and suite.agent is None:
         hint = "add an agent block, such as agent: {python: module:function}"
+        if suite.tool is not None:
+            hint = "name it on the command line, such as --agent python:module:function"
         yield ValueProblem((), "the suite names no agent", hint)
     for variable in suite.variables:
         if not environment.get(variable.name) and (agent or variable.path[0] != "agent"):
@@ -50,7 +57,10 @@ def _scenarios(suite: Suite) -> Iterator[ValueProblem]:
 
 def _no_judge(path: tuple[str | int, ...], suite: Suite) -> ValueProblem:
     why = "no judge is configured" if suite.judge is None else "this version of Highbar asks no judge yet"
-    return ValueProblem(path, f"this is a statement for a judge, and {why}", "write a check such as {contains: …}")
+    hint = "write a check such as {contains: …}"
+    if suite.tool is not None:
+        why, hint = "this version of Highbar asks no judge yet", "leave it out, or assert what can be checked by itself"
+    return ValueProblem(path, f"this is a statement for a judge, and {why}", hint)
 
 
 def _judged(scenario: Scenario) -> Iterator[tuple[str, ...]]:

@@ -121,6 +121,19 @@ class Variable(Struct, frozen=True):
     path: tuple[str | int, ...]
 
 
+class OtherTool(Struct, frozen=True):
+    """The tool that a suite was written for, and what there is to say about it.
+
+    `text` is the same suite as a file of ours, with the files inside that it names. `paths` leads from where a value is
+    in that to where it is in the tool's own file.
+    """
+
+    name: str
+    text: bytes
+    paths: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {}
+    notes: tuple[str, ...] = ()
+
+
 class Suite(Struct, frozen=True):
     """A suite file. `is_plan`: a list of ids and descriptions, which says what must have run and cannot be run."""
 
@@ -137,6 +150,7 @@ class Suite(Struct, frozen=True):
     is_plan: bool = False
     is_list: bool = False  # a bare list of scenarios, without `scenarios:`
     digest: str = ""
+    tool: OtherTool | None = None
 
     @property
     def labels(self) -> tuple[str | bool, ...]:

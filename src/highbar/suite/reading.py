@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.documents.files import decode as decode_text
 from highbar.documents.files import read_bytes
@@ -22,9 +23,10 @@ from highbar.documents.problems import Problem as ValueProblem
 from highbar.errors import InputError, Problem
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
 from highbar.suite.identity import Allowed, listed
-from highbar.suite.located import Located, locate
+from highbar.suite.located import Located, OtherFile, locate
 from highbar.suite.parts import Suite
 from highbar.suite.plan import read_plan
+from highbar.suite.tools.recognition import recognize
 
 T = TypeVar("T")
 Build = Callable[[Any, Place], T | None]
@@ -48,7 +50,10 @@ def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANY
 
     path = Path(path)
     file = _open(path, data)
-    return _read(file, lambda values, place: build(values, place, path.parent, allowed, (str(path), file.sha256)))
+    return _read(
+        file,
+        _of_any_tool(lambda values, place: build(values, place, path.parent, allowed, (str(path), file.sha256)), path),
+    )
 
 
 def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None = None) -> Suite:
@@ -65,13 +70,28 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
 
 def read_fixed(path: Path | str, *, allowed: Allowed = _ANYTHING) -> Mapping[str, Mapping[str, str]]:
     """By id, what a suite fixes for its results: what a policy's `suite` needs. Raises InputError."""
-    return _read(_open(Path(path), None), lambda values, place: read_plan(values, place, allowed))
+    path = Path(path)
+    return _read(_open(path, None), _of_any_tool(lambda values, place: read_plan(values, place, allowed), path))
 
 
 def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:
     """Problems of a suite that was read before, with their lines in its file."""
     file = _open(Path(path), data)
     return _error(file, _located(file), found)
+
+
+def _of_any_tool(build: Build[T], path: Path) -> Build[T]:
+    """The same for the suites of other tools, whose values are rewritten first."""
+
+    def built(values: Any, place: Place) -> T | None:
+        tool = recognize(values)
+        if tool is None:
+            return build(values, place)
+        from highbar.suite.tools.building import build_rewritten  # only for suites of other tools
+
+        return build_rewritten(tool, values, place, path, build)
+
+    return built
 
 
 def _open(path: Path, data: bytes | None) -> _File:
@@ -98,7 +118,10 @@ def _fast(file: _File, build: Build[T]) -> T | None:
         return None  # the slow way is the only one
     place = Place(problems=[])
     try:
-        found = build(decode(file.text, file.format), place)
+        values = decode(file.text, file.format)
+        if file.format == "yaml" and (tool := recognize(values)) is not None and _odd_scalars(file, tool):
+            return None
+        found = build(values, place)
     except NotPlain:
         return None
     return None if place.problems else found
@@ -106,10 +129,19 @@ def _fast(file: _File, build: Build[T]) -> T | None:
 
 def _located(file: _File) -> Located:
     if file.format != "csv":
-        return locate(file.text, file.format, file.path)
+        found = locate(file.text, file.format, file.path)
+        tool = recognize(found.values) if file.format == "yaml" else None
+        odd = () if tool is None else _odd_scalars(file, tool)
+        return replace(found, problems=(*found.problems, *odd))
     from highbar.suite.csv_rows import read_csv  # few suites are CSV
 
     return read_csv(file.text, file.path)
+
+
+def _odd_scalars(file: _File, tool: str) -> Sequence[Problem]:
+    from highbar.suite.tools.scalars import odd_scalars  # only for suites of other tools
+
+    return odd_scalars(file.text, tool, file.path)
 
 
 def _error(file: _File, located: Located, found: Sequence[ValueProblem]) -> InputError:
@@ -117,12 +149,25 @@ def _error(file: _File, located: Located, found: Sequence[ValueProblem]) -> Inpu
 
     problems = list(located.problems)
     for problem in found:
+        if problem.path and isinstance(problem.path[0], OtherFile):
+            problems.append(_in_other_file(problem))
+            continue
         line, column = located.position(problem.path, _is_about_key(problem))
         first = None if problem.first is None else located.position(problem.first, False)[0]  # noqa: FBT003  # a field
         before = "" if first is None else f", first on line {first}"
         problems.append(Problem(said(problem, located.values) + before, file.path, line, column, problem.hint))
-    ordered = sorted(problems, key=lambda one: (one.line or 0, one.column or 0))
+    ordered = sorted(problems, key=lambda one: (one.file != file.path, one.line or 0, one.column or 0))
     return with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
+
+
+def _in_other_file(problem: ValueProblem) -> Problem:
+    from highbar.suite.tools.building import located_elsewhere  # only for suites of other tools
+
+    path, inside = Path(str(problem.path[0])), problem.path[1:]
+    line, column = located_elsewhere(path).position(inside, _is_about_key(problem))
+    keys = _dotted(inside[:-1] if _is_about_key(problem) else inside)
+    message = f"{keys}: {problem.text}" if keys else problem.text
+    return Problem(message, str(path), line, column, problem.hint)
 
 
 def _is_about_key(problem: ValueProblem) -> bool:

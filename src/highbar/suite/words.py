@@ -67,7 +67,10 @@ def never_checked(suite: Suite) -> Iterator[str]:
 
 
 def settings(suite: Suite) -> Iterator[tuple[str, str]]:
-    """The agent, the judge and the run, each in a sentence."""
+    """The tool that the suite was written for, the agent, the judge and the run, each in a sentence."""
+    if suite.tool is not None:
+        said = (f"This suite was written for {suite.tool.name}", *suite.tool.notes)
+        yield suite.tool.name, " ".join(map(_sentence, said))
     if suite.agent is not None:
         yield "agent", _say_agent(suite.agent)
     judged = sum(_needs_judge(suite))

@@ -1,0 +1,91 @@
+"""The evals of an Agent Skill (`evals/evals.json`) → a suite of ours: one scenario for each eval.
+
+What an eval asserts are statements in plain words, for a judge. They are under `assertions`, or under `expectations`
+as the skill creator has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from highbar.documents.problems import Path_, Place
+from highbar.language.tool_names import shorten, value_digest
+from highbar.suite.tools.rewritten import Draft, Rewritten
+from highbar.suite.values import entries, refuse_unknown
+
+_KEYS = ("skill_name", "description", "version", "evals")
+_STATEMENTS = ("assertions", "expectations")
+_SAID = ("name", "eval_name", "notes", "description", "expected_output")
+"""For people: nothing is judged by them."""
+_EVAL_KEYS = ("id", "prompt", "files", "category", *_STATEMENTS, *_SAID)
+
+
+def rewrite(values: Mapping[str, Any], place: Place) -> Rewritten:
+    """The evals as a suite of ours. What has no counterpart is noted in `place`."""
+    refuse_unknown(values, _KEYS, place)
+    draft, with_files = Draft(), 0
+    for index, item in enumerate(values["evals"]):
+        inside = place.at("evals", index)
+        fields = entries(item, inside, "an eval: {id: …, prompt: …, assertions: […]}")
+        if fields and _add(fields, inside, draft):
+            with_files += bool(fields.get("files"))
+    name = values.get("skill_name")
+    top = {"suite": name} if name is not None else {}
+    notes = []
+    if with_files:
+        named = f"{with_files} evals have files: the agent gets their names as scenario['files']"
+        notes.append(f"{named}, unless it is an HTTP agent")
+    paths = {**draft.paths, ("suite",): ("skill_name",)}
+    return Rewritten("Agent Skills", {**top, "scenarios": draft.scenarios}, paths, tuple(notes))
+
+
+def _add(item: Mapping[str, Any], place: Place, draft: Draft) -> bool:
+    before = len(place.problems)
+    refuse_unknown(item, _EVAL_KEYS, place)
+    if "prompt" not in item:
+        place.refuse("an eval without a prompt: there is nothing to ask")
+    if "id" not in item:
+        place.refuse("an eval without an id", "a position is no identity: give each an id")
+    behaviors: dict[str, Any] = {}
+    paths: dict[Sequence[str], Path_] = {("input",): (*place.path, "prompt"), ("id",): (*place.path, "id")}
+    for name, statement, path in _statements(item, place):
+        behaviors[name] = {"judge": statement}
+        paths["expected_behaviors", name] = path
+    if not behaviors and len(place.problems) == before:
+        hint = "expected_output is for people: say under `assertions` what must be true"
+        place.refuse("this eval asserts nothing: every answer would do", hint)
+    if len(place.problems) > before:
+        return False
+    described = item.get("expected_output") or item.get("description")
+    made = {
+        "id": item["id"],
+        "description": described if isinstance(described, str) and described.strip() else None,
+        "category": item.get("category"),
+        "input": item["prompt"],
+        "files": item.get("files") or None,
+        "expected_behaviors": behaviors,
+    }
+    draft.add(made, place.path, paths)
+    return True
+
+
+def _statements(item: Mapping[str, Any], place: Place) -> Iterator[tuple[str, str, Path_]]:
+    """Each statement with its name, which is the statement itself if that is short."""
+    given = [key for key in _STATEMENTS if item.get(key)]
+    if len(given) > 1:
+        place.at(given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")
+        return
+    for key in given:
+        if not isinstance(item[key], list):
+            place.at(key).refuse_value(item[key], "a list of statements")
+            return
+        for index, value in enumerate(item[key]):
+            inside = place.at(key, index)
+            fields = value if isinstance(value, dict) else {"text": value}
+            statement = fields.get("text")
+            if not isinstance(statement, str) or not statement.strip() or not fields.keys() <= {"text", "id", "name"}:
+                inside.refuse_value(value, "a statement in plain words")
+                continue
+            short = shorten(statement)
+            yield (short if short == statement else f"{short}#{value_digest(statement)}"), statement, inside.path

@@ -1,0 +1,54 @@
+"""Values of another tool's suite → a suite, by way of our keys; problems have the paths of the tool's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
+
+from highbar.documents.problems import Path_, Place
+from highbar.suite.decoding import format_of
+from highbar.suite.located import Located, Position, locate
+from highbar.suite.parts import OtherTool, Suite
+from highbar.suite.tools import SuiteFile, rewrite
+from highbar.suite.tools.linked import text_of
+
+T = TypeVar("T")
+
+
+def build_rewritten(
+    tool: str, values: Any, place: Place, path: Path, build: Callable[[Any, Place], T | None]
+) -> T | None:
+    """What `build` makes of the suite in our keys; None after noting every problem with its path in the tool's file."""
+    rewritten = rewrite(tool, values, place, SuiteFile(path.parent, path.stem))
+    ours = Place(problems=[])
+    found = build(rewritten.values, ours) if rewritten.values["scenarios"] else None
+    for problem in ours.problems:
+        first = None if problem.first is None else rewritten.origin(problem.first)
+        place.problems.append(replace(problem, path=rewritten.origin(problem.path), first=first))
+    if place.problems or found is None:
+        if not place.problems:
+            place.refuse(f"this suite of {tool} has no test")
+        return None
+    if not isinstance(found, Suite):
+        return found
+    other = OtherTool(tool, rewritten.text, rewritten.paths, rewritten.notes)
+    return cast("T", replace(found, tool=other))
+
+
+def located_elsewhere(path: Path) -> Located:
+    """The places in a file that a suite of another tool names."""
+    text = text_of(path)
+    if path.suffix != ".csv":
+        return locate(text, format_of(path.name), str(path))
+    from highbar.suite.tools.promptfoo_csv import read_rows  # few suites have one
+
+    lines = [line for line, _ in read_rows(text, str(path))]
+
+    def position(inside: Path_, _key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
+        first = inside[0] if inside else None
+        return (lines[first] if isinstance(first, int) and first < len(lines) else 1), None
+
+    return Located(None, position)

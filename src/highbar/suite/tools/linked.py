@@ -1,0 +1,72 @@
+"""Files that a suite of another tool names → their text or values. They must be below the suite's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from highbar.documents.files import decode as decode_text
+from highbar.documents.files import read_bytes, similar_file
+from highbar.documents.limits import MOST_SUITE_BYTES
+from highbar.documents.problems import Place
+from highbar.errors import InputError
+from highbar.suite.decoding import NotPlain, decode, format_of
+from highbar.suite.located import locate
+from highbar.suite.tools.scalars import odd_scalars
+
+PREFIX = "file://"
+_MAGIC = frozenset("*?[")
+
+
+def files_named(name: str, place: Place, folder: Path | None) -> Iterator[Path]:
+    """The file of that name, or every file that it matches with `*`; what is wrong with the name is noted."""
+    bare = name.removeprefix(PREFIX)
+    if folder is None:
+        place.refuse("this names a file, and the suite is not in one")
+        return
+    if not _MAGIC.isdisjoint(bare):
+        yield from _matching(bare, place, folder)
+        return
+    path = folder / bare
+    if not _is_below(path, folder):
+        hint = "move it there: what a run is judged by must be kept together"
+        place.refuse(f"the file '{bare[:60]}' is not below the folder of the suite", hint)
+    elif not path.is_file():
+        place.refuse(f"there is no file '{bare[:60]}'", similar_file(path))
+    else:
+        yield path
+
+
+def _matching(pattern: str, place: Place, folder: Path) -> Iterator[Path]:
+    try:
+        found = [path for path in sorted(folder.glob(pattern)) if path.is_file() and _is_below(path, folder)]
+    except (ValueError, NotImplementedError):  # an absolute pattern, or one with `**` inside of a name
+        found = []
+    if not found:
+        place.refuse(f"no file below the folder of the suite matches '{pattern[:60]}'")
+    yield from found
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def text_of(path: Path) -> str:
+    """The text of a file. Raises InputError."""
+    return decode_text(read_bytes(path, MOST_SUITE_BYTES), path)
+
+
+def values_of(path: Path, tool: str) -> Any:
+    """The values of a YAML, JSON or JSONL file. Raises InputError with what is wrong with its form."""
+    text, format_ = text_of(path), format_of(path.name)
+    odd = odd_scalars(text, tool, str(path)) if format_ == "yaml" else []
+    try:
+        if not odd:
+            return decode(text, format_)
+    except NotPlain:
+        pass
+    located = locate(text, format_, str(path))
+    if located.problems or odd:
+        raise InputError(*located.problems, *odd)
+    return located.values

@@ -1,0 +1,261 @@
+"""The tests of a promptfoo configuration, in it and in the files that it names → cases, with the defaults filled in.
+
+A list of texts as a variable makes a case of each of them, and several lists make every combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.documents.problems import Path_, Place
+from highbar.language.promptfoo_names import key_of_test
+from highbar.language.spelling import did_you_mean
+from highbar.suite.located import OtherFile
+from highbar.suite.tools.linked import PREFIX, files_named, text_of, values_of
+from highbar.suite.tools.promptfoo_csv import case_of_row, read_rows
+from highbar.suite.tools.templates import is_template, js_value
+from highbar.suite.values import entries
+
+MOST_COMBINATIONS = 10_000
+"""Cases that the lists of one test may make: more is a slip."""
+_KEYS = (
+    "description", "vars", "assert", "metadata", "options", "threshold", "prompts", "provider", "providers",
+    "providerOutput", "assertScoringFunction",
+)  # fmt: skip
+_REFUSED = {
+    "providerOutput": "a test with an answer of its own asks no agent",
+    "assertScoringFunction": "a scoring function in JavaScript or Python has no counterpart",
+}
+_REFUSED_OPTIONS = {
+    "transform": "the answer is judged as the agent gave it; let the agent transform it",
+    "postprocess": "the answer is judged as the agent gave it; let the agent transform it",
+    "transformVars": "write the variables as they should be",
+    "storeOutputAs": "every scenario is asked by itself",
+}
+_UNREAD = (".py", ".js", ".cjs", ".mjs", ".ts", ".xlsx", ".xls")
+
+
+class Case(Struct, frozen=True):
+    """One test with one value of each variable. `asserts` has every assertion with its path."""
+
+    path: Path_
+    description: str | None
+    variables: Mapping[str, Any]
+    asserts: tuple[tuple[Path_, Any], ...]
+    metadata: Mapping[str, Any]
+    metadata_path: Path_
+    options: Mapping[str, Any]
+    threshold: Any = None
+    prompts: tuple[str, ...] | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its name and its digest, as in promptfoo's results."""
+        assertions = [js_value(assertion) for _, assertion in self.asserts]
+        return key_of_test(self.description, js_value(dict(self.variables)), assertions)
+
+
+class CaseReader:
+    """Reads tests, given the whole configuration."""
+
+    def __init__(self, values: Mapping[str, Any], place: Place, folder: Path | None) -> None:
+        self.values = values
+        self.place = place
+        self.folder = folder
+        self.providers: dict[str, None] = {}  # that single tests name
+        self.unused: dict[str, None] = {}  # options of a provider
+        self.default_path: Path_ = ("defaultTest",)
+        self.default = self._default(values.get("defaultTest"))
+
+    def _default(self, value: Any) -> Mapping[str, Any]:
+        place = self.place.at("defaultTest")
+        if isinstance(value, str):
+            path = next(files_named(value, place, self.folder), None)
+            if path is None:
+                return {}
+            value, self.default_path = values_of(path, "promptfoo"), (OtherFile(path),)
+            place = Place(self.default_path, self.place.problems)
+        found = {} if value is None else entries(value, place, "a mapping")
+        self._refuse_keys(found, place)
+        return found
+
+    def cases(self) -> Iterator[Case]:
+        """Every case; what is wrong with one is noted, and it is left out."""
+        for test, place in self._tests(self.values.get("tests"), self.place.at("tests")):
+            before = len(self.place.problems)
+            merged = self._merged(test, place)
+            if merged is None or len(self.place.problems) > before:
+                continue
+            yield from self._expanded(merged, place)
+
+    def _tests(self, value: Any, place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
+        if isinstance(value, str):
+            yield from self._in_files(value, place)
+        elif isinstance(value, list) and value:
+            for index, item in enumerate(value):
+                inside = place.at(index)
+                if isinstance(item, str):
+                    yield from self._in_files(item, inside)
+                elif isinstance(item, dict):
+                    yield item, inside
+                else:
+                    inside.refuse_value(item, "a test, or the name of a file with tests")
+        else:
+            place.refuse_value(value, "a list of tests, or the name of a file with tests")
+
+    def _in_files(self, name: str, place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
+        bare = name.removeprefix(PREFIX)
+        if "://" in bare or bare.partition(":")[0].endswith(_UNREAD):
+            place.refuse(f"tests of this kind ('{name[:60]}') have no counterpart", "write them as YAML, JSON or CSV")
+            return
+        for path in files_named(name, place, self.folder):
+            file = Place((OtherFile(path),), place.problems)
+            if path.suffix == ".csv":
+                for index, (_, row) in enumerate(read_rows(text_of(path), str(path))):
+                    yield case_of_row(row, file.at(index)), file.at(index)
+                continue
+            values = values_of(path, "promptfoo")
+            alone = isinstance(values, dict)
+            for index, item in enumerate([values] if alone else values if isinstance(values, list) else []):
+                inside = file if alone else file.at(index)
+                if isinstance(item, dict):
+                    yield item, inside
+                else:
+                    inside.refuse_value(item, "a test")
+            if not isinstance(values, list | dict):
+                file.refuse_value(values, "a list of tests")
+
+    def _refuse_keys(self, test: Mapping[str, Any], place: Place) -> None:
+        for key in test:
+            if key in _REFUSED:
+                place.at(key).refuse(f"'{key}' has no counterpart: {_REFUSED[key]}")
+            elif key not in _KEYS:
+                place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KEYS) or "it has no counterpart")
+
+    def _merged(self, test: Mapping[str, Any], place: Place) -> Case | None:
+        """A test with the defaults."""
+        self._refuse_keys(test, place)
+        options = {**self._part(self.default, "options"), **self._part(test, "options", place)}
+        self._refuse_options(options, place.at("options"))
+        for key in ("provider", "providers"):
+            if test.get(key, self.default.get(key)) is not None:
+                self.providers[key] = None
+        threshold = test.get("threshold")
+        return Case(
+            path=place.path,
+            description=self._description(test, place),
+            variables={**self._part(self.default, "vars"), **self._part(test, "vars", place)},
+            asserts=tuple(self._asserts(test, place, options)),
+            metadata={**self._part(self.default, "metadata"), **self._part(test, "metadata", place)},
+            metadata_path=(*place.path, "metadata"),
+            options=options,
+            threshold=self.default.get("threshold") if threshold is None else threshold,
+            prompts=self._prompts(test, place),
+        )
+
+    def _description(self, test: Mapping[str, Any], place: Place) -> str | None:
+        found = test.get("description")
+        if found is None or isinstance(found, str):
+            return found or None
+        place.at("description").refuse_value(found, "text", "quote it")
+        return None
+
+    def _part(self, test: Mapping[str, Any], key: str, place: Place | None = None) -> Mapping[str, Any]:
+        place = Place(self.default_path, self.place.problems) if place is None else place
+        value = test.get(key)
+        return {} if value is None else entries(value, place.at(key), "a mapping")
+
+    def _refuse_options(self, options: Mapping[str, Any], place: Place) -> None:
+        for key in options:
+            if key in _REFUSED_OPTIONS:
+                place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED_OPTIONS[key])
+            elif key not in ("prefix", "suffix", "repeat", "disableVarExpansion", "disableDefaultAsserts"):
+                self.unused[key] = None
+
+    def _prompts(self, test: Mapping[str, Any], place: Place) -> tuple[str, ...] | None:
+        named = test.get("prompts", self.default.get("prompts"))
+        if named is None:
+            return None
+        if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+            place.at("prompts").refuse_value(named, "a list of labels")
+            return None
+        return tuple(named)
+
+    def _asserts(
+        self, test: Mapping[str, Any], place: Place, options: Mapping[str, Any]
+    ) -> Iterator[tuple[Path_, Any]]:
+        default = Place(self.default_path, self.place.problems)
+        sources = [] if options.get("disableDefaultAsserts") is True else [(self.default, default)]
+        for source, at in (*sources, (test, place)):
+            listed = source.get("assert")
+            if listed is not None and not isinstance(listed, list):
+                at.at("assert").refuse_value(listed, "a list of assertions")
+                continue
+            for index, assertion in enumerate(listed or ()):
+                yield (*at.path, "assert", index), self._resolved(assertion, at.at("assert", index))
+
+    def _resolved(self, assertion: Any, place: Place) -> Any:
+        """The assertion that a `$ref` names in the configuration; any other is itself."""
+        if not isinstance(assertion, dict):
+            place.refuse_value(assertion, "an assertion such as {type: contains, value: …}")
+            return {}
+        reference = assertion.get("$ref")
+        if reference is None:
+            return assertion
+        value: Any = self.values if isinstance(reference, str) and reference.startswith("#/") else None
+        for part in reference.removeprefix("#/").split("/") if value is not None else ():
+            value = value.get(part) if isinstance(value, dict) else None
+        if len(assertion) > 1 or not isinstance(value, dict) or "$ref" in value:
+            place.at("$ref").refuse_value(reference, "a reference to an assertion of this file, and nothing beside it")
+            return {}
+        return value
+
+    def _expanded(self, case: Case, place: Place) -> Iterator[Case]:
+        """The case for every combination of the values that its variables list."""
+        lists = [self._values(value, case) for value in case.variables.values()]
+        number = 1
+        for values in lists:
+            number *= len(values)
+        if number > MOST_COMBINATIONS:
+            place.at("vars").refuse(f"the lists of this test make {number} cases, at most {MOST_COMBINATIONS} are read")
+            return
+        for chosen in product(*lists):
+            variables = dict(zip(case.variables, chosen, strict=True))
+            yield Case(
+                **{name: getattr(case, name) for name in Case.__struct_fields__ if name != "variables"},
+                variables=variables,
+            )
+
+    def _values(self, value: Any, case: Case) -> list[Any]:
+        is_list = isinstance(value, list) and value and isinstance(value[0], str)
+        return value if is_list and case.options.get("disableVarExpansion") is not True else [value]
+
+
+def loaded(case: Case, place: Place, folder: Path | None) -> dict[str, Any] | None:
+    """The variables as templates see them: files are read, one line break at the end is cut off."""
+    found: dict[str, Any] = {}
+    for name, value in case.variables.items():
+        text = _in_file(value, place.at("vars", name), folder) if _names_file(value) else value
+        if isinstance(text, str):
+            if is_template(text):
+                place.at("vars", name).refuse("a variable that is a template itself has no counterpart", "write it out")
+            text = text.removesuffix("\n")
+        found[name] = text
+    return None if any(_names_file(case.variables[name]) and text is None for name, text in found.items()) else found
+
+
+def _names_file(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith((PREFIX, "package:"))
+
+
+def _in_file(value: str, place: Place, folder: Path | None) -> str | None:
+    """The text of the file that a variable names."""
+    if not value.endswith((".txt", ".md", ".json", ".csv", ".html", ".xml")) or "*" in value:
+        place.refuse(f"a variable of this kind ('{value[:60]}') has no counterpart", "name a text file")
+        return None
+    return next((text_of(path).strip() for path in files_named(value, place, folder)), None)

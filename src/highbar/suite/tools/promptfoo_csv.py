@@ -1,0 +1,147 @@
+"""A CSV file of tests for promptfoo → tests as its YAML has them, each with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from highbar.documents.problems import Place
+from highbar.documents.scalars import number
+from highbar.errors import InputError, Problem
+from highbar.suite.csv_rows import LONGEST_CELL
+from highbar.suite.tools.promptfoo_assertions import REFUSED, SUPPORTED
+from highbar.suite.tools.promptfoo_lists import NotAList, comma_separated
+
+_LISTS = ("contains-all", "contains-any", "icontains-all", "icontains-any")
+_WITH_THRESHOLD = ("cost", "latency", "starts-with")
+_THRESHOLD = Decimal("0.75")
+"""What promptfoo takes for a threshold that a cell does not say."""
+_SPECIAL = (
+    "expected",
+    "prefix",
+    "suffix",
+    "description",
+    "providerOutput",
+    "metric",
+    "threshold",
+    "metadata",
+    "config",
+)
+_BETWEEN = re.compile(r"(?<!\\),")
+
+
+def read_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file, each with the line on which it begins. Raises InputError."""
+    csv.field_size_limit(LONGEST_CELL)  # of this process: another reader may have set it
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[tuple[int, list[str]]] = []
+    begins = 1
+    try:
+        for cells in reader:
+            rows.append((begins, cells))
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(Problem(f"this is not CSV: {error}", file, begins)) from None
+    if not rows:
+        raise InputError(Problem("the file has no header line", file, 1))
+    header = [name.strip() for name in rows[0][1]]
+    problems = [
+        Problem(f"found {len(cells)} cells, and the header has {len(header)}", file, line)
+        for line, cells in rows[1:]
+        if len(cells) != len(header)
+    ]
+    twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
+    problems += [Problem(f"the column '{name[:60]}' is there twice", file, 1) for name in twice]
+    if problems:
+        raise InputError(*problems)
+    return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows[1:]]
+
+
+def case_of_row(row: Mapping[str, str], place: Place) -> dict[str, Any]:
+    """One row as a test: columns are variables, but for those that begin with `__`."""
+    test: dict[str, Any] = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
+    for name, cell in row.items():
+        key = name.removeprefix("__")
+        if key == name:
+            _variable(name, cell, test, place)
+        elif key.startswith("expected"):
+            if cell.strip():
+                test["assert"].append(assertion_of(cell.strip(), place))
+        elif key in ("prefix", "suffix"):
+            test["options"][key] = cell
+        elif key in ("description", "metric", "threshold", "providerOutput"):
+            test[key] = cell.strip() if key == "threshold" else cell
+        elif key.startswith("metadata:"):
+            _metadata(key.partition(":")[2], cell, test)
+        else:
+            place.at(name).refuse(f"the column '{name[:60]}' has no counterpart")
+    return _finished(test, place)
+
+
+def _variable(name: str, cell: str, test: dict[str, Any], place: Place) -> None:
+    if name.startswith("_") and name[1:].startswith(_SPECIAL):
+        place.at(name).refuse(f"the column '{name[:60]}' begins with one underscore", f"did you mean '_{name[:60]}'?")
+    test["vars"][name] = cell
+
+
+def _metadata(key: str, cell: str, test: dict[str, Any]) -> None:
+    if not cell.strip():
+        return
+    if key.endswith("[]"):
+        test["metadata"][key[:-2]] = [item.strip().replace("\\,", ",") for item in _BETWEEN.split(cell)]
+    else:
+        test["metadata"][key] = cell
+
+
+def _finished(test: dict[str, Any], place: Place) -> dict[str, Any]:
+    metric = test.pop("metric", None)
+    if metric is not None:
+        test["assert"] = [{**assertion, "metric": metric} for assertion in test["assert"]]
+    if "threshold" in test:
+        found = number(test["threshold"]) if test["threshold"] else None
+        if test["threshold"] and found is None:
+            place.at("__threshold").refuse_value(test["threshold"], "a number")
+        test["threshold"] = found
+    return {key: value for key, value in test.items() if value not in (None, "") and (value != {} or key == "vars")}
+
+
+def assertion_of(cell: str, place: Place) -> dict[str, Any]:
+    """What a cell under `__expected` asserts: `contains: x`, `not-icontains-any: a, b`, or the text that it equals.
+
+    >>> assertion_of("icontains: hello", Place(problems=[])), assertion_of("hello", Place(problems=[]))
+    ({'type': 'icontains', 'value': 'hello'}, {'type': 'equals', 'value': 'hello'})
+    """
+    for start, kind in (("javascript:", "javascript"), ("fn:", "javascript"), ("eval:", "javascript")):
+        if cell.startswith(start):
+            return {"type": kind, "value": cell.removeprefix(start).strip()}
+    for start in ("grade:", "llm-rubric:"):
+        if cell.startswith(start):
+            return {"type": "llm-rubric", "value": cell.removeprefix(start)}
+    if cell.startswith("python:") or (cell.startswith("file://") and re.search(r"\.(py|[cm]?[jt]s)(:|$)", cell)):
+        return {"type": "python" if ".py" in cell or cell.startswith("python:") else "javascript", "value": cell}
+    found = _known_type().fullmatch(cell)
+    return {"type": "equals", "value": cell} if found is None else _typed(found, place)
+
+
+def _known_type() -> re.Pattern[str]:
+    names = "|".join(sorted(map(re.escape, (*SUPPORTED, *REFUSED)), key=len, reverse=True))
+    return re.compile(rf"(not-)?({names})(?:\(([0-9]+(?:\.[0-9]+)?)\))?(?::(.*))?", re.DOTALL)
+
+
+def _typed(found: re.Match[str], place: Place) -> dict[str, Any]:
+    kind, threshold, value = found[2], found[3], found[4]
+    made: dict[str, Any] = {"type": f"{found[1] or ''}{kind}"}
+    if kind in _LISTS and value:
+        try:
+            made["value"] = comma_separated(value)
+        except NotAList as error:
+            place.refuse(str(error))
+    elif value is not None:
+        made["value"] = value if kind == "is-json" else value.strip()
+    if kind in _WITH_THRESHOLD:
+        made["threshold"] = _THRESHOLD if threshold is None else number(threshold)
+    return made

@@ -1,0 +1,273 @@
+"""A pydantic-evals dataset → a suite of ours: one scenario for each case.
+
+What a task gets and returns there may be any value of Python; an agent here gets and gives text. So inputs that are no
+text are asked as JSON, and an expected output that is no text is compared with the JSON of the reply.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from highbar.documents.problems import Path_, Place
+from highbar.language.promptfoo_names import id_of_test
+from highbar.language.spelling import did_you_mean
+from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, value_digest
+from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
+from highbar.suite.tools.templates import js_value
+from highbar.suite.values import entries, refuse_unknown
+
+_KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
+_CASE_KEYS = ("name", "inputs", "metadata", "expected_output", "evaluators")
+_OF_REPORTS = ("failures", "trace_id", "span_id", "experiment_metadata", "averages", "analyses")
+_MILLISECONDS = 1000
+_SPANS = "record the tool calls of the agent, and write `calls` checks in a suite of Highbar"
+_REFUSED = {
+    "IsInstance": "an agent here always answers with text",
+    "GEval": "write a rubric for an LLMJudge",
+    **dict.fromkeys(
+        (
+            "HasMatchingSpan", "ToolCorrectness", "TrajectoryMatch", "ArgumentCorrectness", "MaxToolCalls",
+            "MaxModelRequests",
+        ),
+        _SPANS,
+    ),
+}  # fmt: skip
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+class _Evaluator(Struct, frozen=True):
+    """An evaluator: its class, its arguments by name, and the path to it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    path: Path_
+
+
+def rewrite(values: Mapping[str, Any], place: Place, file: SuiteFile) -> Rewritten:
+    """The dataset as a suite of ours. What has no counterpart is noted in `place`."""
+    of_report = next((key for key in _OF_REPORTS if key in values), None)
+    if of_report is not None:
+        hint = "check it as results: highbar check FILE"
+        place.at(of_report).refuse("this is a report of pydantic-evals, not a dataset", hint)
+        return Rewritten("pydantic-evals", {"scenarios": []})
+    refuse_unknown(values, _KEYS, place)
+    shared = list(_evaluators(values.get("evaluators"), place.at("evaluators")))
+    draft, structured = Draft(), 0
+    keys = [_key(case) for case in values["cases"] if isinstance(case, dict)]
+    names = Counter(name for name, _ in {*keys})
+    for index, case in enumerate(values["cases"]):
+        inside = place.at("cases", index)
+        fields = entries(case, inside, "a case: {name: …, inputs: …}")
+        if fields and _add(fields, shared, inside, names, draft):
+            structured += not isinstance(fields.get("inputs"), str)
+    made = {"suite": values.get("name") or file.stem, "scenarios": draft.scenarios}
+    paths = {**draft.paths, ("suite",): ("name",)}
+    return Rewritten("pydantic-evals", made, paths, tuple(_notes(values, structured)))
+
+
+def _notes(values: Mapping[str, Any], structured: int) -> Iterator[str]:
+    if structured:
+        yield f"the inputs of {structured} cases are no text; the agent gets them as JSON"
+    if values.get("report_evaluators"):
+        yield "report_evaluators are not used: they judge no case"
+
+
+def _key(case: Mapping[str, Any]) -> tuple[str, str]:
+    """The name of a case, and a digest of it for one that has none: a position is no identity."""
+    digest = value_digest(js_value([case.get("inputs"), case.get("expected_output"), case.get("evaluators")]))
+    name = case.get("name")
+    return (name if isinstance(name, str) and name else _as_text(case.get("inputs"))), digest
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+def _add(
+    case: Mapping[str, Any], shared: Sequence[_Evaluator], place: Place, names: Mapping[str, int], draft: Draft
+) -> bool:
+    before = len(place.problems)
+    refuse_unknown(case, _CASE_KEYS, place)
+    if case.get("inputs") is None:
+        place.refuse("a case without inputs: there is nothing to ask")
+    own = list(_evaluators(case.get("evaluators"), place.at("evaluators")))
+    behaviors: dict[str, Any] = {}
+    paths: dict[Sequence[str], Path_] = {}
+    for evaluator in (*own, *shared):
+        read = _read_evaluator(evaluator, case, place)
+        if read is not None:
+            name = _unlike(read[0], behaviors)
+            behaviors[name] = read[1]
+            paths["expected_behaviors", name] = evaluator.path
+    if len(place.problems) > before:
+        return False
+    right = [name for name in behaviors if means_correct(name)]
+    if right:
+        paths["answer",] = paths["expected_behaviors", right[0]]
+    columns, metadata = _described(case.get("metadata"))
+    checks = [behaviors[name] for name in right]
+    answer = (checks[0] if len(checks) == 1 else {"all": checks}) if checks else None
+    made = {"id": _id(case, names), "input": _as_text(case["inputs"]), **columns, "tags": metadata or None}
+    inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
+    inside |= {(name,): (*place.path, "metadata", name) for name in columns}
+    draft.add({**made, "expected_behaviors": behaviors or None, "answer": answer}, place.path, {**inside, **paths})
+    return True
+
+
+def _id(case: Mapping[str, Any], names: Mapping[str, int]) -> str:
+    name = case.get("name")
+    if isinstance(name, str) and name:
+        return scenario_id(name)
+    key = _key(case)
+    return id_of_test(key, alone=names[key[0]] == 1)
+
+
+def _described(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Columns and tags, as the importer of reports makes them."""
+    values = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
+    plain = js_value(values)
+    columns = {name: plain[name] for name in DESCRIBED if isinstance(plain.get(name), str)}
+    tags = flat_tags(plain, skip=DESCRIBED) or {}
+    return columns, {name: text for name, text in tags.items() if name.strip() and text.strip()}
+
+
+def _unlike(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, with a number if it is taken."""
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+# --- evaluators ------------------------------------------------------------------------------
+
+
+def _evaluators(value: Any, place: Place) -> Iterator[_Evaluator]:
+    """Each evaluator, in any of the forms in which a dataset may have it."""
+    if value is None:
+        return
+    if not isinstance(value, list):
+        place.refuse_value(value, "a list of evaluators")
+        return
+    for index, item in enumerate(value):
+        inside = place.at(index)
+        if isinstance(item, str):
+            yield _Evaluator(item, {}, inside.path)
+        elif isinstance(item, dict) and {"name", "arguments"} == item.keys() and isinstance(item["name"], str):
+            yield _Evaluator(item["name"], _arguments(item["name"], item["arguments"]), inside.path)
+        elif isinstance(item, dict) and len(item) == 1:
+            ((name, argument),) = item.items()
+            given = argument if isinstance(argument, dict) else [argument]
+            yield _Evaluator(name, _arguments(name, given), inside.path)
+        else:
+            inside.refuse_value(item, "an evaluator such as EqualsExpected, or {Contains: …}")
+
+
+def _arguments(name: str, given: Any) -> Mapping[str, Any]:
+    """Arguments by name; one without a name is the first of its class."""
+    if isinstance(given, dict):
+        return given
+    first = _PARAMETERS.get(name, ("value",))[0]
+    return {first: given[0]} if isinstance(given, list) and given else {}
+
+
+def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: Place) -> tuple[str, Any] | None:
+    """The name and the check of an evaluator; None if it judges nothing here, or after noting a problem."""
+    at = Place(evaluator.path, place.problems)
+    reader = _READERS.get(evaluator.name)
+    if reader is None:
+        hint = _REFUSED.get(evaluator.name)
+        hint = hint or did_you_mean(evaluator.name, _READERS) or "write a check in Python: python: module:function"
+        _once(at, f"the evaluator '{evaluator.name[:60]}' has no counterpart", hint)
+        return None
+    unknown = [key for key in evaluator.arguments if key not in _PARAMETERS[evaluator.name]]
+    if unknown:
+        _once(at, f"{evaluator.name} has no argument '{unknown[0][:60]}'", None)
+        return None
+    named = evaluator.arguments.get("evaluation_name")
+    check = reader(evaluator.arguments, case, at)
+    return None if check is None else (named if isinstance(named, str) else evaluator.name, check)
+
+
+def _once(place: Place, text: str, hint: str | None) -> None:
+    """Note a problem of an evaluator once, though every case has it."""
+    if not any(one.path == place.path and one.text == text for one in place.problems):
+        place.refuse(text, hint)
+
+
+_Reader = Callable[[Mapping[str, Any], Mapping[str, Any], Place], Any]
+
+
+def _is(value: Any) -> Any:
+    """The reply is this text; or, read as JSON, this value."""
+    if isinstance(value, str):
+        return {"equals": value, "exact": True}
+    return {"json": {"": {"equals": value, "exact": True}}, "whole": True}
+
+
+def _equals(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+    if arguments.get("value") is None:
+        _once(place, "Equals without a value", None)
+        return None
+    return _is(arguments["value"])
+
+
+def _equals_expected(_: Mapping[str, Any], case: Mapping[str, Any], __: Place) -> Any:
+    expected = case.get("expected_output")
+    return None if expected is None else _is(expected)  # without an expected output, it judges nothing
+
+
+def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+    value = arguments.get("value")
+    if isinstance(value, int) and not isinstance(value, bool) and arguments.get("as_strings") is True:
+        value = str(value)
+    if not isinstance(value, str):
+        _once(place, "Contains looks for text here: an answer is text", "quote the value")
+        return None
+    check = {"contains": value, "exact": True, "part": True}
+    return check if arguments.get("case_sensitive", True) is True else {**check, "any_case": True}
+
+
+def _max_duration(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+    seconds = arguments.get("seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | Decimal):
+        _once(place, "MaxDuration wants a number of seconds", None)
+        return None
+    return {"latency_ms": {"at_most": seconds * _MILLISECONDS}}
+
+
+def _llm_judge(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+    rubric = arguments.get("rubric")
+    if not isinstance(rubric, str) or not rubric.strip():
+        _once(place, "an LLMJudge without a rubric", None)
+    elif arguments.get("assertion") is False:
+        _once(place, "an LLMJudge that only gives a score judges nothing", "leave `assertion` as it is")
+    elif arguments.get("include_expected_output") is True:
+        _once(place, "a judge here does not see the expected output", "write it into the rubric")
+    else:
+        return {"judge": rubric}
+    return None
+
+
+_READERS: Mapping[str, _Reader] = {
+    "Equals": _equals,
+    "EqualsExpected": _equals_expected,
+    "Contains": _contains,
+    "MaxDuration": _max_duration,
+    "LLMJudge": _llm_judge,
+}
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "Equals": ("value", "evaluation_name"),
+    "EqualsExpected": ("evaluation_name",),
+    "Contains": ("value", "case_sensitive", "as_strings", "evaluation_name"),
+    "MaxDuration": ("seconds",),
+    "LLMJudge": (
+        "rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion",
+    ),
+}  # fmt: skip

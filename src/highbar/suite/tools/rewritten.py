@@ -1,0 +1,65 @@
+"""A suite of another tool in our keys, and where each of its values came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from highbar.documents.problems import Path_
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+class SuiteFile(Struct, frozen=True):
+    """The file that a suite is in: its folder, in which it may name others, and its name without the ending."""
+
+    folder: Path | None = None
+    stem: str | None = None
+
+
+class Rewritten(Struct, frozen=True):
+    """A suite in our keys. `paths` leads from where a value is in it to where it was in the tool's file."""
+
+    tool: str
+    values: Mapping[str, Any]
+    paths: Mapping[Path_, Path_] = {}
+    notes: tuple[str, ...] = ()
+
+    def origin(self, path: Path_) -> Path_:
+        """Where a value, or what it is in, was in the tool's file."""
+        return origin_of(path, self.paths)
+
+    @property
+    def text(self) -> bytes:
+        """The suite as a file of ours: JSON that is YAML, too, whatever the name of the file says."""
+        text = _ENCODER.encode(self.values).decode()
+        return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+def origin_of(path: Path_, paths: Mapping[Path_, Path_]) -> Path_:
+    """The path that the longest known beginning of a path leads to."""
+    for end in range(len(path), 0, -1):
+        if path[:end] in paths:
+            return paths[path[:end]]
+    return ()
+
+
+class Draft:
+    """The scenarios so far, each with the paths from which it was made."""
+
+    def __init__(self) -> None:
+        self.scenarios: list[Mapping[str, Any]] = []
+        self.paths: dict[Path_, Path_] = {}
+
+    def add(self, scenario: Mapping[str, Any], path: Path_, inside: Mapping[Sequence[str], Path_]) -> None:
+        """Add a scenario that was made of the value at `path`; `inside` has the paths of its own values."""
+        here = ("scenarios", len(self.scenarios))
+        self.scenarios.append({key: value for key, value in scenario.items() if value is not None})
+        self.paths[here] = path
+        self.paths |= {(*here, *keys): origin for keys, origin in inside.items()}
