@@ -51,6 +51,21 @@ def notes_about(verdict, text):
     return [note for note in verdict.warnings if text in note]
 
 
+@pytest.mark.parametrize(
+    "other", [{"input": "Hello"}, {"turns": ["When?", "Hello"]}, {"messages": [{"role": "user", "content": "When?!"}]}]
+)
+def test_an_answer_to_another_question_says_nothing_by_the_suite_at_the_ref(here, other):
+    now = suite_of({"matches": r"\d+ am"}, **other)
+    for key in ("input", "turns", "messages"):
+        if key not in other:
+            now["scenarios"][0].pop(key, None)
+    made(here, STRICT, now, "10 am")
+    assert pipeline.check(JOB).verdict == "pass"
+    found = at_ref.check_against_ref(JOB, "main")
+    assert (found.verdict, found.against.verdict) == ("inconclusive", "inconclusive")
+    assert [(each.what, each.change) for each in found.against.weakened] == [("evals/suite.json: HOURS", "changed")]
+
+
 def test_a_check_that_was_lowered_fails_by_the_suite_at_the_ref(here):
     made(here, STRICT, LOOSE)
     assert pipeline.check(JOB).verdict == "pass"
