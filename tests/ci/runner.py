@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.architecture.repository import ROOT
+from tests.docs import forking
 from tests.unit.report.workflow import read_outputs
 
 EXPRESSION = re.compile(r"\$\{\{ *([^}]*?) *\}\}")
@@ -58,6 +59,7 @@ class Runner:
     folder: Path
     number: int | None = 7
     install: bool = False  # for real; else what is installed here stands where the step would put it
+    forked: bool = False  # `highbar` is a process of the server that starts it at once, not of Python's own
 
     def __post_init__(self) -> None:
         self.workspace.mkdir(parents=True)
@@ -66,7 +68,8 @@ class Runner:
         self._program("bin/gh", GH.format(python=sys.executable, store=str(self.folder / "gh.json")))
         self.comments = []
         if not self.install:
-            self._program("temp/highbar/bin/python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+            own = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+            self._program("temp/highbar/bin/python", forking.python() if self.forked else own)
 
     @property
     def workspace(self) -> Path:

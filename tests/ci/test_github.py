@@ -28,7 +28,7 @@ EXAMPLE = ROOT / "examples" / "support-agent"
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    made = Runner(tmp_path)
+    made = Runner(tmp_path, forked=True)
     shutil.copytree(EXAMPLE, made.workspace / "evals")
     return made
 
@@ -134,7 +134,7 @@ def test_a_token_that_may_not_comment_changes_nothing_but_the_log(runner: Runner
 def test_no_comment_is_posted_unless_asked_for_or_without_a_pull_request(
     tmp_path: Path, number: int | None, comment: str
 ) -> None:
-    runner = Runner(tmp_path, number)
+    runner = Runner(tmp_path, number, forked=True)
     shutil.copytree(EXAMPLE, runner.workspace / "evals")
     assert runner.run(ACTION, inputs("v2", comment=comment)).succeeded
     assert runner.comments == []
@@ -172,7 +172,7 @@ def test_the_workflow_gives_the_action_what_it_takes() -> None:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Runner:
     """A checkout whose main branch has a policy, a suite and a baseline of v2."""
-    made = Runner(tmp_path)
+    made = Runner(tmp_path, forked=True)
     shutil.copytree(EXAMPLE, made.workspace / "examples" / "support-agent")
     shutil.rmtree(made.workspace / ".git")
     page = (ROOT / "docs" / "how-to" / "gate-a-pull-request.md").read_text("utf-8")

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.architecture.repository import ROOT
+from tests.docs import forking
 
 JOB = yaml.safe_load((ROOT / "ci" / "gitlab" / "highbar.yml").read_text("utf-8"))[".highbar"]
 SHELLS = [shell for shell in ("bash", "sh", "dash") if shutil.which(shell)]
@@ -24,7 +24,7 @@ def run(folder: Path, shell: str, part: str = "script", **variables: str) -> sub
     (folder / ".git").mkdir(exist_ok=True)
     (folder / "bin").mkdir(exist_ok=True)
     program = folder / "bin" / "python"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    program.write_text(forking.python())
     program.chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
     environment = {**inherited, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", **JOB["variables"]}

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT
+from tests.commandline import run
 
 
 @pytest.fixture
-def highbar_output() -> Callable[..., str]:
+def highbar_output(tmp_path: Path) -> Callable[..., str]:
     """What `highbar` with these arguments prints to standard output."""
 
     def output(*arguments: object) -> str:
-        command = [sys.executable, "-m", "highbar", *map(str, arguments)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+        return run(tmp_path, *map(str, arguments)).out
 
     return output

@@ -53,6 +53,13 @@ def command() -> str:
     return f'#!/bin/sh\nexec {sys.executable} -S -E {client} "$@"\n'
 
 
+def python() -> str:
+    """The text of a program that is this Python, in which `-I -m highbar` starts at once."""
+    serving = command().partition("\n")[2]
+    asked = '[ "$1 $2 $3" = "-I -m highbar" ]'
+    return f'#!/bin/sh\nif {asked}; then\nshift 3\n{serving}fi\nexec "{sys.executable}" "$@"\n'
+
+
 def serve(address: str) -> None:
     """Fork for each call until this process is ended, or the one that started it is gone."""
     import duckdb  # noqa: F401 - loaded once for all calls
