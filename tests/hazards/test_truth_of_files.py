@@ -18,6 +18,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
+from highbar.engine import duckdb as engine
 from tests.commandline import judged, refused, run
 
 if sys.version_info >= (3, 14):
@@ -199,20 +200,28 @@ def test_r36_the_limit_of_16_mib_holds_from_16_mib_on(folder, name):
     refused(done, name, "longer than 16 MiB")
 
 
-def large_rows(**changes):
+def large_rows(number_of_rows=9_000, **changes):
+    """The JSON lines of so many rows, of half a kilobyte each; the one in the middle is changed."""
     row = {"id": "s", "category": "happy_path", "behaviors": ["a"], "passed": True, "error": None, "output": "p" * 500}
-    rows = [json.dumps({**row, "id": f"s{number}"}) for number in range(9_000)]
-    rows[4_500] = json.dumps({**row, "id": "s4500", **changes})
+    rows = [json.dumps({**row, "id": f"s{number}"}) for number in range(number_of_rows)]
+    rows[number_of_rows // 2] = json.dumps({**row, "id": f"s{number_of_rows // 2}", **changes})
     return "".join(line + "\n" for line in rows).encode()
 
 
-@pytest.mark.parametrize("value", ["NaN", "nAn", "-inf"])
-@pytest.mark.parametrize("column", ["id", "error", "behaviors", "output"])
-def test_r22_large_files_refuse_what_small_ones_refuse(folder, column, value):
+def refused_in_the_middle(folder, rows, column, value):
     late = ["@@"] if column == "behaviors" else "@@"
-    data = large_rows(**{column: late}).replace(b'"@@"', value.encode())
+    data = large_rows(rows, **{column: late}).replace(b'"@@"', value.encode())
     (folder / "bad.jsonl").write_bytes(data)
-    refused(check(folder, "bad.jsonl"), "bad.jsonl", line=4_501)
+    refused(check(folder, "bad.jsonl"), "bad.jsonl", line=rows // 2 + 1)
+
+
+@pytest.mark.parametrize("column", ["id", "error", "behaviors", "output"])
+def test_r22_large_files_refuse_what_small_ones_refuse(folder, column, monkeypatch):
+    refused_in_the_middle(folder, 9_000, column, "NaN")
+    for name, size in (("SMALL_BYTES", 10_000), ("LARGE_BYTES", 100_000)):
+        monkeypatch.setattr(engine, name, size)  # how a file is read depends on nothing else
+    for value in ("nAn", "-inf"):
+        refused_in_the_middle(folder, 300, column, value)
 
 
 @pytest.mark.parametrize("value", ["NaN", "inf"])

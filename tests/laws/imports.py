@@ -161,10 +161,8 @@ def case_of(tool: str, path: Path, folder: Path) -> Case | None:
         if tagged is None:
             return None
         path, start = tagged, {**start, "select": {"tags.model": "x"}}
-    start |= _judges(path, start)
-    try:
-        verdict = highbar.check(path, start)
-    except InputError:
+    verdict = _judged(path, start)
+    if verdict is None:
         return None
     rules = [_beyond(name, value) for name, value in verdict.metrics.items() if name in METRICS]
     policy = {key: value for key, value in start.items() if key != "thresholds"}
@@ -173,17 +171,18 @@ def case_of(tool: str, path: Path, folder: Path) -> Case | None:
     return None if before is None else Case(tool, path, policy, before, _suite(tool, path, policy, folder))
 
 
-def _judges(path: Path, policy: Mapping[str, Any]) -> dict[str, Any]:
-    """The `judged_by` that a file without a declared judge asks for."""
+def _judged(path: Path, policy: dict[str, Any]) -> highbar.Verdict | None:
+    """The verdict, after the `judged_by` that a file without a declared judge asks for was added to the policy."""
     try:
-        highbar.check(path, policy)
+        return highbar.check(path, policy)
     except InputError as error:
         for problem in error.problems:
             asked = re.search(r"judged_by: \{ (\w+): \{ (\w+): (.+), at_least: 1 \} \}", problem.hint or "")
-            if asked:
+            if asked and "judged_by" not in policy:
                 name = json.loads(asked[3]) if asked[3].startswith('"') else asked[3]
-                return {"judged_by": {asked[1]: {asked[2]: name, "at_least": 1}}}
-    return {}
+                policy["judged_by"] = {asked[1]: {asked[2]: name, "at_least": 1}}
+                return _judged(path, policy)
+    return None
 
 
 def _beyond(name: str, value: highbar.Value) -> dict[str, str] | None:
