@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.commandline import judged
+from tests.commandline import judged, refused
 from tests.runs.projects import python_project
 
 MUST_NOT: list[dict[str, Any]] = [
@@ -67,3 +67,15 @@ def test_h127_a_reply_of_which_nothing_can_be_seen_is_an_error_and_not_undecided
     project = python_project(tmp_path, answering(text), MUST_NOT)
     judged(project.run(), "fail")
     assert project.row("SEC-1")["error"].startswith("empty reply")
+
+
+# --- columns of the suite's own ------------------------------------------------------------------------
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("column", ["Correct", "PASSED", "behaviours", "Behaviors", "latency-ms", "Unjudged"])
+def test_a_column_that_no_results_may_have_is_refused_before_the_first_call(tmp_path: Path, column: str) -> None:
+    """Or a run would be paid for that nothing can judge."""
+    project = python_project(tmp_path, "def answer(said):\n    return note(said)\n", [{**MUST_NOT[0], column: True}])
+    refused(project.run(), f"'{column}' is nearly")
+    assert project.asked() == []

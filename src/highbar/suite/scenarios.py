@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from highbar import checks
-from highbar.columns import BY_NAME, SCENARIO_TEXTS
+from highbar.columns import BY_NAME, COLUMN_NAMES, SCENARIO_TEXTS
 from highbar.documents.problems import Path_, Place
 from highbar.documents.scalars import written
 from highbar.suite.amounts import decimal
@@ -29,6 +29,8 @@ CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
 WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | {"found", "attempts", "tool_calls"}
 """Columns of a row that say what happened; a scenario cannot have them."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
+_NOT_NEARLY = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
+"""What a column of the user's own must not nearly be: results with a near miss of one of their columns are refused."""
 _UNGRADED = frozenset({"trials", "timeout", "description"})
 """Keys on which no answer and no grade depends."""
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
@@ -126,7 +128,7 @@ class ScenarioReader:
                 hint = "did you mean 'trials'?" if key == "trial" else "did you mean 'expected_behaviors'?"
                 where = hint if key in ("trial", "behaviors") else "a scenario says what is asked and expected"
                 self.place.at(*path, key).refuse(f"'{key}' is a column that a run writes", where)
-            elif is_known(key, SCENARIO_KEYS, self.place, path, self.allowed):
+            elif is_known(key, _NOT_NEARLY, self.place, path, self.allowed):
                 yield key, value
 
     def _weight(self, value: Any, path: Path_) -> Any:
