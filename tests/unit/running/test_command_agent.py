@@ -118,6 +118,7 @@ def test_it_runs_in_the_folder_of_the_suite_with_the_environment_that_was_given(
         ('echo \'{"output": "a"} {"output": "b"}\'', "malformed reply: standard output begins with {"),
         ('echo \'{"label": "spam"}\'', "malformed reply: unknown key 'label'"),
         ('echo \'{"error": "no books"}\'', "no books"),
+        ('printf \'\\357\\273\\277{"error": "no books"}\'', "no books"),
         ('echo \'{"output": "\\ud800"}\'', "half of a surrogate pair"),
         ("printf '%0100000d' 0 | tr 0 '{'", "malformed reply: standard output begins with {"),
     ],

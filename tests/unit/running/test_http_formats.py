@@ -220,6 +220,14 @@ def test_messages_are_read() -> None:
     assert (alone.output, alone.tokens_used) == (None, None)
 
 
+@pytest.mark.parametrize("kind", ["server_tool_use", "mcp_tool_use"])
+def test_a_tool_that_the_server_carries_out_itself_is_called_too(kind: str) -> None:
+    document = faulty.anthropic("ten")
+    document["content"].insert(0, {"type": kind, "id": "1", "name": "web_search", "input": {"query": "whales"}})
+    calls = reply_to(document, format="anthropic").tool_calls
+    assert calls == (ToolCall("web_search", {"query": "whales"}),)
+
+
 def test_a_message_that_was_cut_by_our_own_limit_is_an_error() -> None:
     assert "cut at 4096 tokens" in refused(faulty.anthropic("half", stop_reason="max_tokens"), format="anthropic")
 

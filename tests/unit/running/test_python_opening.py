@@ -146,6 +146,14 @@ def test_a_file_with_the_name_of_a_module_that_is_loaded_is_refused(tmp_path):
     assert problem.hint == f"rename {tmp_path / 'json.py'}"
 
 
+@pytest.mark.parametrize("begin", ["def", "async def"])
+def test_files_beside_the_suite_with_names_of_the_standard_library_are_no_concern_of_ours(tmp_path, begin):
+    for name in ("queue", "threading", "contextvars", "traceback", "selectors", "ssl", "logging"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')", "utf-8")
+    (attempt,) = answers(python_agent(tmp_path, f"{begin} answer(input): return input"), "a")
+    assert output(attempt) == "a"
+
+
 def test_a_refused_agent_leaves_no_process_behind(tmp_path):
     code = "import os, subprocess\nopen('started', 'w').write(str(os.getpid()))\n1 / 0"
     with pytest.MonkeyPatch.context() as patch:

@@ -15,6 +15,8 @@ PATH = "/messages"
 MOST_TOKENS = 4096
 """Of a reply. The interface demands a number, and every model takes this one."""
 _VERSION = "2023-06-01"
+_USES = ("tool_use", "server_tool_use", "mcp_tool_use")
+"""Blocks that are calls: of the caller's tools, and of those that the server carries out itself."""
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -86,7 +88,7 @@ def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "text" and isinstance(block.get("text"), str):
             texts.append(block["text"])
-        elif kind == "tool_use":
+        elif kind in _USES:
             calls.append({"name": block.get("name"), "arguments": block.get("input")})
         elif kind is None or kind == "text":
             raise MalformedReply(f"content: found {shown(block)}, wanted a block of text or tool_use")

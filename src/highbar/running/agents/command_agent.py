@@ -256,7 +256,7 @@ def _value(output: bytes) -> Any:
     What begins like an object and is none was cut, and is not taken for text.
     """
     try:
-        text = output.decode("utf-8")
+        text = output.decode("utf-8-sig")  # some programs begin with a mark of the byte order, which says nothing
     except UnicodeDecodeError as error:
         raise MalformedReply(f"standard output is not UTF-8 (byte {error.start})") from None
     if not text.lstrip().startswith("{"):

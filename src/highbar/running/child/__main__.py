@@ -50,13 +50,14 @@ def _serve(requests: int, replies: int, shared: int) -> None:
         if not reader.read(requests, received.append):
             return
     setup: dict[str, Any] = received[0][3]
+    # What we need ourselves is loaded first: a module beside the suite file may have any name, such as queue.
+    from highbar.running.child import checks, finding, threads  # noqa: F401  # see above
+
     sys.path.insert(0, setup["folder"])
     sys.argv[:] = [setup.get("name", "")]
     if setup["role"] == "agent":
         _serve_agent(setup, requests, replies, shared)
     else:
-        from highbar.running.child import checks  # see above
-
         # What came right behind the first message is read already.
         checks.serve(setup["folder"], requests, replies, setup["largest"], reader, received[1:])
 
@@ -73,7 +74,10 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
         return
     is_async = finding.is_async(function)
     if is_async:
+        beside, sys.path[:] = sys.path[:], [path for path in sys.path if path != setup["folder"]]
         from highbar.running.child.loop import serve  # asyncio is slow to load, and sync functions need none of it
+
+        sys.path[:] = beside
     else:
         from highbar.running.child.threads import serve  # see above
     facts = {"is_async": is_async, "takes_scenario": takes_scenario}
