@@ -24,6 +24,7 @@ from highbar.cli.judging import (
 from highbar.cli.outputs import begin, read_outputs
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job
+from highbar.report import format_of
 
 if TYPE_CHECKING:  # see command
     from highbar.running.choices import RunOptions
@@ -146,6 +147,9 @@ def command(
     interrupted can be resumed, and highbar check judges the folder again. Without a policy the folder is written,
     nothing is judged, and the exit code is 2.
     """
+    if choices.output is not None and format_of(choices.output) is not None:
+        hint = f"--report {choices.output} writes a report; --output names the folder of the run"
+        raise InputError(Problem(f"--output {choices.output} has the ending of a report", hint=hint))
     outputs = read_outputs(reports.files)
     begin(outputs, refusal, ())
     try:
@@ -156,11 +160,20 @@ def command(
             return _KILLED_BY + ended_by
         if no_check:
             return _UNDECIDED if done.document.done.undecided else 0
+        if not done.document.whole and not subset:
+            _say_outcomes(done.folder)
         job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))
         return judge(bar.on(job), bar.against_ref, reports, outputs)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise
+
+
+def _say_outcomes(folder: Path) -> None:
+    from highbar.cli.running import outcomes  # see command
+
+    for line in outcomes(folder):
+        streams.say(line)
 
 
 def _refuse_a_bad_policy(bar: BarOptions, *, no_check: bool) -> None:

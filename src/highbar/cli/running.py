@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shlex
@@ -9,19 +10,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from highbar.cli import streams
 from highbar.language.phrases import count
 from highbar.report.visible import visible
 from highbar.running.execution import carry_out
+from highbar.running.grading import failed
 from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, line
 from highbar.running.stopping import NothingCalled, StopRequest
-from highbar.store.run_document import is_run_folder
+from highbar.store.run_document import RESULTS, is_run_folder
 
 if TYPE_CHECKING:  # of what a run gives
     from highbar.running.execution import Done
@@ -30,6 +33,9 @@ if TYPE_CHECKING:  # of what a run gives
 _EVERY = 0.2
 _LONG = 60.0
 """Seconds from which on it matters how long a run took."""
+_MOST_OUTCOMES = 20
+"""Trials of a part of the suite that are listed."""
+_LONGEST_OUTCOME = 300
 _ERASE = "\r\x1b[K"
 
 
@@ -164,8 +170,32 @@ def _said(done: Done) -> Iterator[str]:
     for process in summary.escaped:
         yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"
-    if counts.undecided or document.state == "interrupted":
+    unknown = document.state == "budget" and done.progress.cost_unknown  # then no other budget helps
+    if (counts.undecided and not unknown) or document.state == "interrupted":
         yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
+
+
+def outcomes(folder: Path) -> Iterator[str]:
+    """What each trial of a run of few scenarios came to, which no verdict says if only a part was run."""
+    with (folder / RESULTS).open(encoding="utf-8") as stream:
+        for text in islice(stream, _MOST_OUTCOMES):
+            row = json.loads(text)
+            yield f"  {row['id']}, trial {row['trial']}: {_outcome(row)}"
+        more = sum(1 for _ in stream)
+    if more:
+        yield f"  … and {more} more in {folder / RESULTS}"
+
+
+def _outcome(row: Mapping[str, Any]) -> str:
+    if row.get("unjudged") and not row.get("error"):
+        return f"undecided: {row['unjudged']}"
+    if not failed(row):
+        return "passed"
+    missed = row["missed"].items() if isinstance(row.get("missed"), dict) else ()
+    reasons = [f"error: {row['error']}"] if row.get("error") else []
+    reasons += [f"violated: {name}" for name in row.get("violations", ())]
+    reasons += [f"{name}: {reason}" for name, reason in missed]
+    return f"failed: {'; '.join(reasons)}"[:_LONGEST_OUTCOME] if reasons else "failed"
 
 
 def _how_to_go_on(folder: Path) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from highbar import checks
-from highbar.checks import Finding, Functions
+from highbar.checks import Check, Finding, Functions
 from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.agents.replies import EMPTY
@@ -24,6 +24,7 @@ from highbar.running.records import Ended, answer_of
 from highbar.running.rows import are_distinct, sound
 from highbar.running.transcript import transcript
 from highbar.suite import Behavior, Scenario, Suite
+from highbar.suite.check_words import say
 
 NEVER_CALLED = "the run ended before"
 LONGEST_REASON = 2000
@@ -39,7 +40,7 @@ class _Graded(Struct):
     missed: dict[str, str]
     unclear: dict[str, str]
 
-    def note(self, name: str, finding: Finding, *, must_not: bool = False) -> None:
+    def note(self, name: str, check: Check, finding: Finding, *, must_not: bool = False) -> None:
         """Add what a check came to. Of a must-not that did not happen there is nothing to explain."""
         if finding.observed is None:
             self.unclear[name] = finding.reason or "it could not be carried out"
@@ -47,8 +48,8 @@ class _Graded(Struct):
         self.observed[name] = finding.observed
         if finding.found is not None and (finding.observed or not must_not):
             self.found.setdefault(name, finding.found)
-        if finding.reason and not finding.observed and not must_not:
-            self.missed.setdefault(name, finding.reason)
+        if not finding.observed and not must_not:
+            self.missed.setdefault(name, finding.reason or f"wanted: {say(check)}")
 
 
 class Grader:
@@ -118,7 +119,7 @@ class Grader:
         forbidden = self._violations(row, scenario, answer, judged)
         if scenario.answer is not None:
             finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged)
-            expected.note("answer", finding)
+            expected.note("answer", scenario.answer, finding)
             if finding.observed is not None:
                 row["correct"] = finding.observed
         if scenario.expected is not None:
@@ -179,7 +180,7 @@ class Grader:
         graded = _Graded({}, {}, {}, {})
         for name, behavior in behaviors.items():
             finding = checks.apply(behavior.check, answer, must_not=must_not, functions=self.functions, judged=judged)
-            graded.note(name, finding, must_not=must_not)
+            graded.note(name, behavior.check, finding, must_not=must_not)
         return graded
 
 

@@ -60,10 +60,10 @@ def prepare(
     """
     data = read_bytes(file, MOST_SUITE_BYTES) if data is None else data
     suite = options.on(read(file, data=data))
-    _refuse_unmet(suite, environment, own_agent=options.agent is None)
+    _refuse_unmet(suite, environment, own_agent=options.agent is None, data=data)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     ids = order.permutation(order.choose(suite, options.chosen), seed)
-    _refuse_missing_functions(suite, ids, file.parent)
+    refuse_missing_functions(suite, ids, file.parent)
     agent = _agent(suite)
     now = datetime.now(UTC)
     plan = RunPlan(
@@ -98,13 +98,22 @@ def _agent(suite: Suite) -> Agent:
     return suite.agent
 
 
-def _refuse_unmet(suite: Suite, environment: Mapping[str, str], *, own_agent: bool) -> None:
-    problems = unmet(suite, environment, agent=own_agent)
+def _refuse_unmet(suite: Suite, environment: Mapping[str, str], *, own_agent: bool, data: bytes) -> None:
+    problems = [*unmet(suite, environment, agent=own_agent, data=data)]
+    if suite.run.budget is not None and suite.agent is not None and not _says_its_cost(suite.agent):
+        hint = "with `format: json`, `cost_usd` says where the cost is in a reply"
+        problems.append(Problem("a budget needs the cost of every reply, which this agent never says", hint=hint))
     if problems:
         raise InputError(*problems)
 
 
-def _refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -> None:
+def _says_its_cost(agent: Agent) -> bool:
+    """Whether replies of the agent can say what they cost: the interfaces of model providers do not."""
+    return agent.kind != "http" or "cost_usd" in agent.pointers
+
+
+def refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -> None:
+    """Raise InputError with every function that checks of these scenarios call and that cannot be used."""
     names = functions_of(suite, ids)
     if names:
         from highbar.running.functions import CheckFunctions  # few suites have checks in Python
@@ -161,11 +170,11 @@ def _resumed(
     options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent))
     suite = options.on(read(file, data=history.suite_text))
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
-    _refuse_unmet(suite, environment, own_agent=False)
-    _refuse_missing_functions(suite, plan.order, file.parent)
+    _refuse_unmet(suite, environment, own_agent=False, data=history.suite_text)
+    refuse_missing_functions(suite, plan.order, file.parent)
     opened.append(record)
     agent = _agent(suite)
-    progress = _progress_so_far(opened, agent, with_cost=suite.run.budget is not None)
+    progress = _progress_so_far(opened, agent)
     return Prepared(suite, plan, opened.path, progress, _opening(agent, file.parent, environment, None), opened)
 
 
@@ -203,25 +212,20 @@ def _stored_settings(plan: RunPlan) -> dict[str, Any]:
     return {key: getattr(run, key) for key in plan.settings}
 
 
-def _progress_so_far(opened: RunFolder, agent: Agent, *, with_cost: bool) -> ProgressState:
-    """How far a run has come. What it cost is read only if it matters: every answer has to be read for it."""
+def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:
+    """How far a run has come, and what its answers cost so far."""
     history = opened.history
     counts = history.counts()
     progress = ProgressState(
         counts.trials, done=counts.answered + counts.errors, errors=counts.errors, agent_version=agent.version
     )
-    if progress.agent_version is not None and not with_cost:
-        return progress
     spending = Spending(None, progress.cost_usd, 0)
     with folder.recorded(opened.path) as recorded:
         for offset in _final_offsets(history):
             ended = recorded(offset)
             spending.note(ended)
             progress.agent_version = progress.agent_version or version_of(ended)
-            if progress.agent_version is not None and not with_cost:
-                break
-    if with_cost:
-        progress.cost_usd, progress.cost_unknown = spending.cost, spending.unknown
+    progress.cost_usd, progress.cost_unknown = spending.cost, spending.unknown
     return progress
 
 

@@ -105,7 +105,8 @@ def _say_calls(check: Called | CalledInOrder | CalledOnly) -> str:
     if check.where:
         parts.append(f"with arguments of which {_say_at(check.where)}")
     if (check.at_least, check.at_most) != (1, None):
-        parts.append(f"{_bounds(check.at_least, check.at_most)} times")
+        once = (check.at_least, check.at_most) == (1, 1)
+        parts.append("exactly once" if once else f"{_bounds(check.at_least, check.at_most)} times")
     return " ".join(parts) + (", in every call" if check.every else "")
 
 

@@ -13,10 +13,13 @@ from highbar.suite.reading import problems_at
 from highbar.suite.tools.rewritten import origin_of
 
 
-def unmet(suite: Suite, environment: Mapping[str, str], *, agent: bool = True) -> tuple[Problem, ...]:
+def unmet(
+    suite: Suite, environment: Mapping[str, str], *, agent: bool = True, data: bytes | None = None
+) -> tuple[Problem, ...]:
     """Every problem that keeps the suite from being run, with its line if the suite came from a file.
 
-    `agent` is false if the agent is named elsewhere, as by `--agent`.
+    `agent` is false if the agent is named elsewhere, as by `--agent`. `data` is what the file would hold, if there is
+    none.
     """
     found = [*_settings(suite, environment, agent=agent), *_scenarios(suite)]
     if not found:
@@ -25,7 +28,7 @@ def unmet(suite: Suite, environment: Mapping[str, str], *, agent: bool = True) -
         found = list(dict.fromkeys(replace(one, path=origin_of(one.path, suite.tool.paths)) for one in found))
     if suite.file is None:
         return tuple(Problem(problem.text, hint=problem.hint) for problem in found)
-    return problems_at(suite.file, found).problems
+    return problems_at(suite.file, found, data).problems
 
 
 def _settings(suite: Suite, environment: Mapping[str, str], *, agent: bool) -> Iterator[ValueProblem]:

@@ -128,6 +128,9 @@ class ScenarioReader:
                 hint = "did you mean 'trials'?" if key == "trial" else "did you mean 'expected_behaviors'?"
                 where = hint if key in ("trial", "behaviors") else "a scenario says what is asked and expected"
                 self.place.at(*path, key).refuse(f"'{key}' is a column that a run writes", where)
+            elif value is None:
+                hint = "a comma outside of quotes begins another key: put the text in quotes"
+                self.place.at(*path, key).refuse(f"'{key[:60]}' has no value", hint)
             elif is_known(key, _NOT_NEARLY, self.place, path, self.allowed):
                 yield key, value
 

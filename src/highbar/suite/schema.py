@@ -33,11 +33,15 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar suite",
         "description": "What an agent is asked, and by what its answers are judged.",
-        "anyOf": [
-            {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/planned"}},
-            {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/checked"}},
-            _file(),
-        ],
+        # Not `anyOf`: editors then say only that the whole file fits none of the forms.
+        "if": {"type": "array"},
+        "then": {
+            "anyOf": [
+                {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/planned"}},
+                {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/checked"}},
+            ]
+        },
+        "else": _file(),
         "$defs": {**_scenarios(), **check_definitions()},
     }
 

@@ -25,6 +25,7 @@ RUN_KEYS = ("trials", "concurrency", "timeout", "trial_timeout", "retries", "bud
 SLOTS = ("{input}", "{messages}", "{id}")
 """What a text of the body is replaced by, if it is nothing but this."""
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_PLACEHOLDER = re.compile(r"\{\w+\}")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*")
 _TIME_HINT = "write the unit: 60s, 500ms or 2m"
@@ -139,8 +140,27 @@ def _body(fields: Mapping[str, Any], place: Place) -> None:
             hint = "a text is replaced only if it is nothing but {input}, {messages} or {id}"
             place.at(*path).refuse(f"'{found[:60]}' has more than the name in braces", hint)
             used += 1
+        elif _PLACEHOLDER.fullmatch(found):
+            hint = f"known: {', '.join(SLOTS)}"
+            place.at(*path).refuse(f"'{found[:60]}' is not replaced by anything", hint)
+            used += 1
+    for path in _unquoted(fields["body"], ("body",)):
+        place.at(*path).refuse("YAML reads braces without quotes as a mapping", "write '{input}' in quotes")
+        used += 1
     if not used:
         place.at("body").refuse("the body has neither {input} nor {messages} nor {id}: every call would be the same")
+
+
+def _unquoted(value: Any, path: Path_) -> Iterator[Path_]:
+    """Every `{input}` that was written without quotes: YAML makes `{"input": null}` of it."""
+    if isinstance(value, dict):
+        if len(value) == 1 and None in value.values() and f"{{{next(iter(value))}}}" in SLOTS:
+            yield path
+        for key, inner in value.items():
+            yield from _unquoted(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _unquoted(inner, (*path, index))
 
 
 def _pointer(value: Any, place: Place) -> str | None:

@@ -77,7 +77,8 @@ def settings(suite: Suite) -> Iterator[tuple[str, str]]:
     if suite.judge is not None:
         yield "judge", f"{_say_judge(suite.judge)}, for {count(judged, 'check')}."
     elif judged:
-        yield "judge", f"No judge is configured, and {count(judged, 'check')} with plain words need one to be run."
+        need = "needs a judge, which" if judged == 1 else "need a judge, which"
+        yield "judge", f"{count(judged, 'check')} with plain words {need} this version of Highbar does not ask yet."
     if not suite.is_plan:
         yield "run", _say_run(suite.run)
 

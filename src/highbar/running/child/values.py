@@ -11,6 +11,7 @@ LONGEST_REASON = 500
 """Characters of an exception."""
 DEEPEST = 100
 """Mappings and lists inside each other: more than any reply may have, and no stack runs out."""
+_LONGEST_FILE = 100
 _AROUND = 64  # bytes of a message beside what it is about
 
 
@@ -75,7 +76,19 @@ def described(error: BaseException) -> str:
     except BaseException:  # noqa: BLE001  # the user's own __str__ can raise anything
         text = "its message cannot be shown"
     name = _name(type(error))
-    return f"{name}: {text}"[:LONGEST_REASON] if text else name
+    return (f"{name}: {text}"[:LONGEST_REASON] if text else name) + _raised_at(error)
+
+
+def _raised_at(error: BaseException) -> str:
+    """The file and line that raised it, for the one who has to repair it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    # A function that takes other arguments is called in vain here, in our own code.
+    if trace is None or trace.tb_frame.f_globals.get("__package__") == __package__:
+        return ""
+    file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f" ({file[:_LONGEST_FILE]}:{trace.tb_lineno})"
 
 
 def _name(kind: type) -> str:
