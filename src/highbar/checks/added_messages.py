@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from highbar.checks.values import NotJson, Unreadable, decode
 from highbar.model.answer import Answer, ToolCall
 
-_OF_OTHERS = frozenset({"user", "human", "system", "developer", "tool", "function"})
+OF_OTHERS = frozenset({"user", "human", "system", "developer", "tool", "function"})
 """Roles of those who are not the agent. What anyone else says, the agent says."""
 _key = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
 
@@ -22,26 +22,27 @@ def with_added(answer: Answer) -> Answer:
 
     A call that the agent reports as one, too, counts once: how often a tool was called must not double.
     """
-    own = [message for message in answer.messages if _role(message) not in _OF_OTHERS]
+    own = [message for message in answer.messages if role_of(message) not in OF_OTHERS]
     if not own:
         return answer
     reported = Counter(map(_key, answer.calls))
     added = []
-    for call in (call for message in own for call in _calls(message)):
+    for call in (call for message in own for call in calls_of(message)):
         key = _key(call)
         if reported[key]:
             reported[key] -= 1
         else:
             added.append(call)
-    texts = tuple(text for message in own for text in _texts(message.get("content")))
+    texts = tuple(text for message in own for text in texts_of(message.get("content")))
     return replace(answer, replies=(*answer.replies, *texts), tool_calls=(*answer.tool_calls, tuple(added)))
 
 
-def _role(message: Mapping[str, Any]) -> str:
+def role_of(message: Mapping[str, Any]) -> str:
+    """Who said a message, in lower case."""
     return str(message.get("role")).strip().lower()
 
 
-def _texts(content: Any) -> Iterator[str]:
+def texts_of(content: Any) -> Iterator[str]:
     """The texts of a message: its content, or the parts of it that are text."""
     for part in content if isinstance(content, list) else [content]:
         text = part.get("text", part.get("refusal")) if isinstance(part, Mapping) else part
@@ -49,7 +50,7 @@ def _texts(content: Any) -> Iterator[str]:
             yield text
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
+def calls_of(message: Mapping[str, Any]) -> Iterator[ToolCall]:
     """The calls of a message, in the forms that chat interfaces have for them."""
     content, calls = message.get("content"), message.get("tool_calls")
     blocks = [part for part in content if _is_use(part)] if isinstance(content, list) else []

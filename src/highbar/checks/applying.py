@@ -43,6 +43,7 @@ from highbar.model.answer import Answer
 Functions = Callable[[str], Callable[[Mapping[str, Any]], Any]]
 """From `module:function` to that function."""
 _NO_JUDGE: Mapping[str, Finding] = {}
+_ONLY_LAST = "only the last reply was recorded"
 
 
 class FunctionFailed(Exception):
@@ -71,14 +72,27 @@ def apply(
         return _called(check.name, answer, functions)
     if isinstance(check, Statement):
         return judged.get(check.text) or unclear("no judge is configured")
+    if answer.unrecorded and (lack := _lack(check, answer)) is not None:
+        return unclear(lack)
     try:
         found = _leaf(check, answer)
         if must_not and found.observed is not True:
             stricter = strict_checks.find(check, answer)
-            return found if stricter.observed is False else stricter
+            found = found if stricter.observed is False else stricter
+            if found.observed is False and "replies" in answer.unrecorded:
+                return unclear(_ONLY_LAST)
     except RecursionError:
         return unclear("what the agent reported is nested too deeply")
     return found
+
+
+def _lack(check: Check, answer: Answer) -> str | None:
+    """Why a check cannot be carried out on what was recorded; None if it can. What is not recorded may have happened."""
+    if isinstance(check, Called | CalledInOrder | CalledOnly):
+        return "no tool calls were recorded" if "tool_calls" in answer.unrecorded else None
+    if "replies" in answer.unrecorded and getattr(check, "reply", "last") != "last":
+        return _ONLY_LAST
+    return None
 
 
 def statements(check: Check) -> tuple[str, ...]:
@@ -149,12 +163,13 @@ def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
 
 
 def as_mapping(answer: Answer) -> dict[str, Any]:
-    """An answer as a function of the user's gets it."""
+    """An answer as a function of the user's gets it; what was not recorded is None."""
+    calls = [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
     return {
         "output": answer.output,
-        "replies": list(answer.replies),
+        "replies": None if "replies" in answer.unrecorded else list(answer.replies),
         "messages": [dict(message) for message in answer.messages],
-        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in answer.calls],
+        "tool_calls": None if "tool_calls" in answer.unrecorded else calls,
         "state": answer.state,
         "context": answer.context,
         **answer.measured,

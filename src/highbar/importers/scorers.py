@@ -88,7 +88,7 @@ class Scorers:
         if not self._demands:
             self._settle_without_judge()
         judging = tuple(self._demands or self._declared)
-        if not judging:
+        if not judging and not self._report.answers_only:
             refuse_without_judge(self._tool, names)
         self._judging = frozenset(judging)
         for name in names:

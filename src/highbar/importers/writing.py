@@ -76,7 +76,7 @@ def _filled(given: Row, report: Report) -> Row:
     """The row without absent values, with long texts cut; counts it in the report."""
     report.rows += 1
     row = {column: value for column, value in given.items() if value is not None}
-    for column in _SHOWN:
+    for column in _SHOWN if not report.answers_only else ():
         value = row.get(column)
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
             row[column] = value[:LONGEST_TEXT] + "…"

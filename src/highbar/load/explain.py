@@ -268,7 +268,9 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange
                 continue
             try:
                 row = {
-                    name: _cell(name, cell, measured) for name, cell in zip(header, cells, strict=True) if cell != ""
+                    name: cell_value(name, cell, measured)
+                    for name, cell in zip(header, cells, strict=True)
+                    if cell != ""
                 }
             except _Refused as error:
                 yield Problem(str(error), file=file.name, line=reader.line_num, hint=error.hint)
@@ -303,7 +305,7 @@ def _mixed_line_ends(name: str, text: str) -> Problem | None:
     return None
 
 
-def _cell(name: str, cell: str, measured: Collection[str]) -> object:
+def cell_value(name: str, cell: str, measured: Collection[str]) -> object:
     """The value of a field; `measured` columns hold numbers."""
     lists = name in ("expected_behaviors", "behaviors", "must_not", "violations", "tags")
     if name in ("passed", "correct", "expected", "predicted") and cell.lower() in ("true", "false"):

@@ -34,10 +34,14 @@ LONGEST_ROW = 16 * 1024 * 1024
 
 
 class Guidance(Struct, frozen=True):
-    """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it."""
+    """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it.
+
+    `answers_only`: the answers are graded anew, so that nobody has to judge in the file, and no answer is cut.
+    """
 
     mapping: RowMap | None = None
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)
+    answers_only: bool = False
 
 
 NO_GUIDANCE = Guidance()
@@ -84,7 +88,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
     # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
-    report = Report(judged_by=guidance.judged_by.get(format_name, ()))
+    report = Report(judged_by=guidance.judged_by.get(format_name, ()), answers_only=guidance.answers_only)
     try:
         with _readable(path, name, format_name) as readable, open(target, "wb") as stream:
             convert(_reader(format_name, guidance.mapping), readable, name, stream, report)

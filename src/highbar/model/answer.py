@@ -21,7 +21,8 @@ class Answer(Struct, frozen=True):
 
     `replies` and `tool_calls` have one entry per turn; a reply of tool calls alone has no text (None). `state` and
     `context` are None if the agent reported none, as are the measured numbers that are not known. `behaviors` is what
-    the agent said about itself; None if it said nothing.
+    the agent said about itself; None if it said nothing. `unrecorded` names what is not known because another program
+    kept the record: `tool_calls`, or `replies` if only the last one is there.
     """
 
     replies: tuple[str | None, ...] = ()
@@ -31,6 +32,7 @@ class Answer(Struct, frozen=True):
     context: Any = None
     measured: Mapping[str, int | float | Decimal] = {}  # latency, tokens, cost: by column
     behaviors: Mapping[str, bool] | None = None
+    unrecorded: tuple[str, ...] = ()
 
     @property
     def output(self) -> str | None:

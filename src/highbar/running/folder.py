@@ -63,7 +63,7 @@ class RunFolder:
         """Replace results.jsonl as a whole by these lines, each with its end. Raises ReportError if that fails."""
         digest = hashlib.sha256()
         rows = 0
-        with _replaced(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
+        with replaced(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
             for line in lines:
                 if not line or line.find(b"\n") != len(line) - 1:
                     raise ValueError("a row is one line")
@@ -212,7 +212,7 @@ def _exists(path: Path) -> InputError:
 
 
 @contextmanager
-def _replaced(target: Path) -> Iterator[Path]:
+def replaced(target: Path) -> Iterator[Path]:
     """A path to write beside the target, which then takes its place. Raises ReportError if something fails."""
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:

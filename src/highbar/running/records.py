@@ -60,7 +60,8 @@ class TurnEnd(Struct, frozen=True, omit_defaults=True):
 class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     """A trial ended. Its `turns` are all that was received, of an error too.
 
-    `attempts` counts the calls of the turn that needed most. `digest` is the scenario's, as it was asked.
+    `attempts` counts the calls of the turn that needed most. `digest` is the scenario's, as it was asked. `unrecorded`
+    is what a record that another program kept does not have: see Answer.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     turns: tuple[TurnEnd, ...] = ()
     reason: str | None = None
     attempts: int = 1
+    unrecorded: tuple[str, ...] = ()
 
 
 class Resumed(Struct, frozen=True, tag="resumed"):
@@ -114,4 +116,5 @@ def answer_of(ended: Ended) -> Answer:
         context=last.context,
         measured=measured,
         behaviors=last.behaviors,
+        unrecorded=ended.unrecorded,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -10,6 +11,7 @@ from highbar.running.grading import Grader
 from highbar.running.history import RunHistory
 from highbar.running.records import Ended
 from highbar.running.rows import line
+from highbar.suite import Scenario
 
 NOT_RUN = {
     "budget": "the budget of the run was used up",
@@ -25,12 +27,19 @@ def result_lines(history: RunHistory, recorded: Callable[[int], Ended], grader: 
     One answer is in memory at a time. Planned scenarios that the suite does not have get no row.
     """
     planned = history.plan.trials
-    reason = NOT_RUN.get(history.finished.how) if history.finished is not None else None
     for id_, scenario in grader.suite.scenarios.items():
         for trial in range(1, planned.get(id_, 0) + 1):
-            offset = history.offset(id_, trial)
-            ended = None if offset is None else _final(recorded(offset), history)
-            yield line(grader.row(ended, scenario, trial, reason=reason))
+            yield line(result_row(history, recorded, grader, scenario, trial))
+
+
+def result_row(
+    history: RunHistory, recorded: Callable[[int], Ended], grader: Grader, scenario: Scenario, trial: int
+) -> dict[str, Any]:
+    """The row of one planned trial."""
+    offset = history.offset(scenario.id, trial)
+    ended = None if offset is None else _final(recorded(offset), history)
+    reason = NOT_RUN.get(history.finished.how) if history.finished is not None else None
+    return grader.row(ended, scenario, trial, reason=reason)
 
 
 def _final(ended: Ended, history: RunHistory) -> Ended:

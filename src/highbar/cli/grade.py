@@ -1,0 +1,117 @@
+"""`highbar grade`: recorded answers and a suite in, rows graded by it out. No agent is called."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.errors import InputError, Problem
+from highbar.language.phrases import count
+
+if TYPE_CHECKING:  # see command
+    from highbar.running.regrading import GradedRows, Regrading
+
+_EXAMPLES = """\b
+Examples:
+  highbar grade runs/pr -o regraded.jsonl
+  highbar grade runs/pr --suite stricter.yaml -o regraded.jsonl
+  highbar grade logs/*.eval --suite suite.yaml -o results.jsonl
+
+`highbar check` then judges the new file.
+"""
+_ENDINGS = (".jsonl", ".ndjson")
+
+
+@click.command("grade", short_help="Grade recorded answers again, by a suite.", epilog=_EXAMPLES)
+@click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="RESULTS...")
+@click.option(
+    "--suite", type=click.Path(), metavar="FILE", help="The suite to grade by; else the one that the run names."
+)
+@click.option("-o", "--output", type=click.Path(), required=True, metavar="FILE", help="Write the rows here: .jsonl.")
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
+@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
+def command(
+    *,
+    results: tuple[str, ...],
+    suite: str | None,
+    output: str,
+    input_format: str | None,
+    map_file: str | None,
+    quiet: bool,
+) -> int:
+    """Grade the answers in RESULTS again by the checks of a suite, without calling the agent.
+
+    RESULTS are run folders, or results that have the agent's answers in them (output, tool_calls, messages), of any
+    tool that highbar check reads. An earlier grading in them is replaced. A scenario of the suite without a recorded
+    answer is undecided.
+    """
+    from highbar.load import files, run_folders  # help and usage errors do without it
+    from highbar.running import regrading  # likewise
+
+    if not output.endswith(_ENDINGS):
+        raise InputError(Problem("the output's name has no known ending", file=output, hint="end it in .jsonl"))
+    named = files.paths_named(results)
+    runs = [path for path in named if run_folders.results_in(path) is not None]
+    with ExitStack() as stack:
+        if runs:
+            if len(runs) < len(named) or "-" in results:
+                raise InputError(Problem("run folders and other results cannot be graded together", hint="grade each"))
+            opened = [regrading.open_run(Path(path).parent) for path in runs]
+            suite = str(regrading.suite_of(opened)) if suite is None else suite
+            grader_for = stack.enter_context(regrading.graded_by(Path(suite)))
+            made = regrading.regrade_runs(opened, grader_for, stack)
+        else:
+            made, suite = _of_rows(results, suite, input_format, map_file, stack)
+        _refuse_overwriting(output, (*named, *run_folders.files_beside(runs), suite, *filter(None, [map_file])))
+        done = regrading.write_rows(made.rows, Path(os.path.realpath(output)))
+    if not quiet:
+        _say(made, done, suite, output)
+    return 0
+
+
+def _of_rows(
+    results: tuple[str, ...], suite: str | None, input_format: str | None, map_file: str | None, stack: ExitStack
+) -> tuple[Regrading, str]:
+    """Rows of ours and of other tools, and the suite that they are graded by."""
+    from highbar.load import files, foreign  # see command
+    from highbar.running import regrading  # likewise
+
+    if suite is None:
+        raise InputError(Problem("--suite FILE is missing: only a run folder names its suite"))
+    mapping = None
+    if map_file is not None:
+        from highbar.policy.mapping import read_map_file  # few results need one
+
+        mapping = read_map_file(map_file)
+    found = files.find_files(
+        results,
+        stack=stack,
+        input_format=input_format,
+        stdin=streams.standard_input(),
+        guidance=foreign.Guidance(mapping, answers_only=True),
+    )
+    grader_for = stack.enter_context(regrading.graded_by(Path(suite)))
+    for file in found:
+        for note in file.urgent:
+            streams.say(note)
+    return regrading.regrade_rows(found, grader_for, stack), suite
+
+
+def _refuse_overwriting(output: str, read: tuple[str, ...]) -> None:
+    if os.path.realpath(output) in {os.path.realpath(name) for name in read}:
+        raise InputError(Problem("this file is both read and written", file=output, hint="name another output"))
+
+
+def _say(made: Regrading, done: GradedRows, suite: str, output: str) -> None:
+    for note in made.notes:
+        streams.say(f"note: {note}")
+    parts = [f"{done.errors} of them errors" if done.errors else "", f"{done.undecided} undecided"]
+    counts = ", ".join(filter(None, parts if done.undecided else parts[:1]))
+    streams.say(f"{count(done.rows, 'row')} graded by {suite}{f' ({counts})' if counts else ''}: {output}")

@@ -1,0 +1,165 @@
+"""A result row that a run or another tool wrote → the end of a trial, to be graded as if it had just ended.
+
+Nothing is made up: what the row does not have is not known, and a check that needs it cannot be carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.checks.added_messages import OF_OTHERS, calls_of, role_of, texts_of
+from highbar.checks.values import NotJson, Unreadable, decode
+from highbar.model.answer import ToolCall
+from highbar.running.calls import Reply
+from highbar.running.records import Ended, TurnEnd
+from highbar.suite import Scenario
+
+NOT_RUN = "not run"
+NO_ANSWER = "no recorded answer"
+OTHER_QUESTION = "the recorded answer is to another question"
+CUT = "only a part of the answer was recorded"
+_OF_ANSWERS = ("output", "tool_calls", "messages")
+
+
+class RowFault(Exception):
+    """What is wrong with a column of a row, in words."""
+
+
+class RowAnswer(Struct, frozen=True):
+    """What a row says. `unjudged` is why its answer cannot be graded at all; then `ended` is None."""
+
+    ended: Ended | None
+    unjudged: str | None = None
+
+
+def has_answer(row: Mapping[str, Any]) -> bool:
+    """Whether a row has any part of an answer."""
+    return any(name in row for name in _OF_ANSWERS)
+
+
+def needs_answer(row: Mapping[str, Any]) -> bool:
+    """Whether a row without an answer lacks something: neither an error nor a trial that was not run."""
+    return not row.get("error") and not _not_run(row)
+
+
+def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_recorded: bool) -> RowAnswer:
+    """What a row says about a trial. `calls_recorded`: rows of its file have tool calls, so that none here means none.
+
+    Raises RowFault if a column is not what it has to be.
+    """
+    messages = _messages(row)
+    calls = _tool_calls(row, messages)
+    known = calls is not None or calls_recorded
+    turns, replies_known = _turns(row, scenario, messages, calls or ())
+    lacks = (*(() if known else ("tool_calls",)), *(() if replies_known else ("replies",)))
+    outcome: Any = "error" if row.get("error") else "infrastructure" if _not_run(row) else "answered"
+    if outcome == "answered":
+        unjudged = _ungradable(row, scenario, turns, calls_known=known)
+        if unjudged is not None:
+            return RowAnswer(None, unjudged)
+    elif turns and turns[-1].reply is not None and turns[-1].reply.is_empty:
+        turns = ()  # nothing was received
+    reason = row.get("error") or _reason(row)
+    return RowAnswer(Ended(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks))
+
+
+def _ungradable(
+    row: Mapping[str, Any], scenario: Scenario, turns: Sequence[TurnEnd], *, calls_known: bool
+) -> str | None:
+    """Why the answer in a row cannot be graded; None if it can. An empty text may be a call that was not recorded."""
+    reply = turns[-1].reply
+    if not has_answer(row) or (reply is not None and reply.is_empty and not calls_known):
+        return f"check: {NO_ANSWER}"
+    if isinstance(row.get("left_out"), Mapping) and any(name in row["left_out"] for name in _OF_ANSWERS):
+        return f"check: {CUT}"
+    asked, recorded = scenario.asked, row.get("input")
+    if asked is not None and recorded is not None and recorded.split() != asked.split():
+        return f"check: {OTHER_QUESTION}"
+    return None
+
+
+def _not_run(row: Mapping[str, Any]) -> bool:
+    return str(row.get("unjudged", "")).startswith(NOT_RUN)
+
+
+def _reason(row: Mapping[str, Any]) -> str | None:
+    """Why a trial was not run."""
+    return str(row["unjudged"]).removeprefix(NOT_RUN).lstrip(": ") or None if _not_run(row) else None
+
+
+def _turns(
+    row: Mapping[str, Any], scenario: Scenario, messages: Sequence[Mapping[str, Any]], calls: tuple[ToolCall, ...]
+) -> tuple[tuple[TurnEnd, ...], bool]:
+    """What was received, turn by turn; and whether that is all of it. What was measured is of all turns together."""
+    said = _by_turn(messages, scenario)
+    wanted = max(1, len(scenario.turns))
+    is_whole = len(said) == wanted or wanted == 1
+    earlier = [TurnEnd(Reply(_last_text(part), part, tokens_used=0, cost_usd=Decimal(0)), 0.0) for part in said[:-1]]
+    added = said[-1] if said else ()
+    output = row.get("output")
+    last = Reply(
+        _last_text(added) if output is None else output,
+        added,
+        calls,
+        tokens_used=row.get("tokens_used"),
+        cost_usd=_decimal(row.get("cost_usd")),
+        quality_score=_decimal(row.get("quality_score")),
+    )
+    return (*(earlier if is_whole else ()), TurnEnd(last, row.get("latency_ms"))), is_whole
+
+
+def _by_turn(messages: Sequence[Mapping[str, Any]], scenario: Scenario) -> list[tuple[Mapping[str, Any], ...]]:
+    """The messages after those of the scenario, in parts that each follow a question of the user."""
+    asked = [index for index, message in enumerate(messages) if role_of(message) in ("user", "human")]
+    asked = [index for index in asked if index >= len(scenario.messages)]
+    if not scenario.turns:
+        start = len(scenario.messages) or (asked[0] + 1 if asked else 0)
+        return [tuple(messages[start:])]
+    return [tuple(messages[start + 1 : end]) for start, end in zip(asked, [*asked[1:], None], strict=True)]
+
+
+def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """The text of the agent's last message; None if that has none."""
+    own = [message for message in messages if role_of(message) not in OF_OTHERS]
+    return "\n".join(texts_of(own[-1].get("content"))) or None if own else None
+
+
+def _decimal(value: float | None) -> Decimal | None:
+    return None if value is None else Decimal(repr(value))
+
+
+def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    found = _decoded(row.get("messages", []))
+    if not isinstance(found, list) or not all(isinstance(message, Mapping) for message in found):
+        if isinstance(row.get("left_out"), Mapping):
+            return ()
+        raise RowFault("messages: wanted a list of messages in chat form")
+    return tuple(found)
+
+
+def _tool_calls(row: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...] | None:
+    """The tool calls of a row; None if it says nothing of them."""
+    if "tool_calls" not in row:
+        own = [message for message in messages if role_of(message) not in OF_OTHERS]
+        return tuple(call for message in own for call in calls_of(message)) if messages else None
+    found = _decoded(row["tool_calls"])
+    calls = tuple(calls_of({"tool_calls": found}))
+    if isinstance(found, list) and len(calls) == len(found):
+        return calls
+    if isinstance(row.get("left_out"), Mapping):
+        return None
+    raise RowFault("tool_calls: wanted a list of {name, arguments}")
+
+
+def _decoded(value: Any) -> Any:
+    """A value that a cell of a table has as JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return decode(value)
+    except (NotJson, Unreadable):
+        return value

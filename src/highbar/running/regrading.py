@@ -1,0 +1,311 @@
+"""Recorded answers and a suite → rows, graded by the suite as it is now. No agent is called.
+
+The answers are those of run folders, from their journals, or of result rows of any format and of other tools' files.
+Every scenario of the suite gets its rows: one without a recorded answer is undecided, and so is an answer to another
+question than the suite asks.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from msgspec import Struct
+
+from highbar.columns import names
+from highbar.errors import InputError, Problem
+from highbar.language.phrases import count, some_and_more
+from highbar.language.spelling import did_you_mean
+from highbar.load.row_reading import read_rows
+from highbar.model import ResultsFile
+from highbar.running import folder
+from highbar.running.grading import Grader
+from highbar.running.history import RunHistory
+from highbar.running.preparing import functions_of, refuse_missing_functions
+from highbar.running.recorded_answers import NO_ANSWER, OTHER_QUESTION, RowFault, answer_in, has_answer, needs_answer
+from highbar.running.records import Ended
+from highbar.running.results import result_row
+from highbar.running.rows import line
+from highbar.store.run_document import DOCUMENT, read_document
+from highbar.suite import Scenario, Suite, read
+
+REPLACED = frozenset({*names("judges"), "found", "missed"}) - {"error", "unjudged"}
+"""Columns of an earlier grading."""
+_NOT_KEPT = REPLACED | {*names("demands"), "error", "unjudged", "judge", "attempts"}
+"""Columns of a recorded row that the graded one has from the suite and its checks alone."""
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Regrading(Struct, frozen=True, eq=False):
+    """Rows to write, made while they are read; and what there is to say about the recorded answers."""
+
+    rows: Iterator[dict[str, Any]]
+    notes: tuple[str, ...] = ()
+
+
+class GradedRows(Struct, frozen=True):
+    """How many rows were written, how many of them are errors, and how many are undecided."""
+
+    rows: int
+    errors: int
+    undecided: int
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> GradedRows:
+    """Write rows as JSONL, whole or not at all. Raises ReportError if that fails."""
+    found = Counter[str]()
+    with folder.replaced(target) as beside, beside.open("xb", buffering=1 << 20) as stream:
+        for row in rows:
+            stream.write(line(row))
+            found["rows"] += 1
+            found["errors" if "error" in row else "undecided" if "unjudged" in row else "graded"] += 1
+    return GradedRows(found["rows"], found["errors"], found["undecided"])
+
+
+@contextmanager
+def graded_by(file: Path) -> Iterator[Callable[[str | None], Grader]]:
+    """From the version of an agent to what grades its answers by the suite in a file. Raises InputError."""
+    suite = read(file)
+    if suite.is_plan:
+        hint = "give its scenarios answers, expected_behaviors or must_not"
+        raise InputError(Problem("this suite has no checks to grade by", str(file), hint=hint))
+    ids = tuple(suite.scenarios)
+    refuse_missing_functions(suite, ids, file.parent)
+    with ExitStack() as stack:
+        functions = None
+        if functions_of(suite, ids):
+            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
+
+            functions = stack.enter_context(CheckFunctions(file.parent))
+        yield lambda version: Grader(suite, functions, agent_version=version)
+
+
+# --- the answers of runs ---------------------------------------------------------------------
+
+
+class RecordedRun(Struct, frozen=True, eq=False):
+    """A run with its answers: what its journal says, and the version of the agent, if it is known."""
+
+    path: Path
+    history: RunHistory
+    version: str | None
+
+
+def open_run(path: Path) -> RecordedRun:
+    """The run in a folder, whether or not it is finished. Raises InputError."""
+    history = folder.read_run(path)
+    version = history.plan.agent_version
+    if (path / DOCUMENT).exists():
+        version = read_document(path).agent.version or version
+    return RecordedRun(path, history, version)
+
+
+def suite_of(runs: Sequence[RecordedRun]) -> Path:
+    """The suite that the runs name. Raises InputError if they name several."""
+    files = list(dict.fromkeys(run.history.plan.suite_file for run in runs))
+    if len(files) > 1:
+        message = f"these runs are of several suites: {some_and_more(files)}"
+        raise InputError(Problem(message, hint="--suite FILE names the one to grade by"))
+    return Path(files[0])
+
+
+def regrade_runs(
+    runs: Sequence[RecordedRun], grader_for: Callable[[str | None], Grader], stack: ExitStack
+) -> Regrading:
+    """The rows of runs, in the order of the suite. Raises InputError if they and the suite do not fit together."""
+    graders = [grader_for(run.version) for run in runs]
+    suite = graders[0].suite
+    place: dict[str, int] = {}
+    problems: list[Problem] = []
+    for number, run in enumerate(runs):
+        ids = run.history.plan.trials
+        problems += _unknown(ids, suite, str(run.path))
+        twice = [id_ for id_ in ids if id_ in place]
+        if twice:
+            message = f"two runs have answers of the same scenarios: {some_and_more(twice)}"
+            problems.append(Problem(message, str(run.path), hint="grade one run at a time"))
+        place |= dict.fromkeys(ids, number)
+    if problems:
+        raise InputError(*problems)
+    recorded = [stack.enter_context(folder.recorded(run.path)) for run in runs]
+    changed = {id_ for run in runs for id_ in _asked_otherwise(run.history, suite)}
+    rows = _of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
+    return Regrading(rows, tuple(_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))))
+
+
+def _of_runs(
+    runs: Sequence[tuple[RecordedRun, Callable[[int], Ended], Grader]], place: Mapping[str, int], changed: set[str]
+) -> Iterator[dict[str, Any]]:
+    for id_, scenario in runs[0][2].suite.scenarios.items():
+        if id_ not in place:
+            yield from _without_answer(runs[0][2], scenario, scenario.trials)
+            continue
+        run, recorded, grader = runs[place[id_]]
+        for trial in range(1, run.history.plan.trials[id_] + 1):
+            if id_ in changed:
+                yield grader.row(None, scenario, trial, reason=OTHER_QUESTION)
+            else:
+                yield result_row(run.history, recorded, grader, scenario, trial)
+
+
+def _asked_otherwise(history: RunHistory, suite: Suite) -> Iterator[str]:
+    """The scenarios of a run that ask the agent something else by now."""
+    changed = [id_ for id_, digest in history.digests.items() if suite.scenarios[id_].digest != digest]
+    if changed:
+        before = read(history.plan.suite_file, data=history.suite_text).scenarios
+        yield from (id_ for id_ in changed if _question(before[id_]) != _question(suite.scenarios[id_]))
+
+
+def _question(scenario: Scenario) -> tuple[Any, ...]:
+    return scenario.input, scenario.turns, scenario.messages
+
+
+# --- the answers in rows ---------------------------------------------------------------------
+
+
+class _RowPlace(Struct, frozen=True, gc=False):
+    """Where a row is in the copy, and which file it is of."""
+
+    offset: int
+    file: int
+
+
+class _RowIndex(Struct):
+    """What the rows of all files have, by scenario and trial."""
+
+    places: dict[str, dict[int, _RowPlace]]
+    twice: Counter[tuple[str, int]]
+    columns: list[Counter[str]]  # of each file
+    lacking: list[int]  # rows of each file that have no answer and should
+
+
+def regrade_rows(
+    files: Sequence[ResultsFile], grader_for: Callable[[str | None], Grader], stack: ExitStack
+) -> Regrading:
+    """The rows of files, graded, in the order of the suite. Raises InputError if they and the suite do not fit."""
+    grader = grader_for(None)
+    copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+    index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
+    for number, file in enumerate(files):
+        for row in read_rows(file):
+            _note(row, number, copy, index)
+    problems = [
+        *_unknown(index.places, grader.suite, files[0].name if len(files) == 1 else None),
+        *(_doubled(id_, trial) for id_, trial in index.twice),
+        *(problem for number, file in enumerate(files) for problem in _no_answers(file, index, number)),
+    ]
+    if problems:
+        raise InputError(*problems)
+    calls = [columns["tool_calls"] > 0 for columns in index.columns]
+    missing = [id_ for id_ in grader.suite.scenarios if id_ not in index.places]
+    notes = [*_notes(missing, ()), *_said_of_rows(index, grader.suite)]
+    return Regrading(_of_rows(grader, index, copy, files, calls), tuple(notes))
+
+
+def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -> None:
+    """Copy a row, and note where it is: only that is in memory."""
+    id_, trial = str(row["id"]), row.get("trial", 1)
+    trials = index.places.setdefault(id_, {})
+    if trial in trials:
+        index.twice[id_, trial] += 1
+    trials[trial] = _RowPlace(copy.tell(), number)
+    # ASCII, so that halves of surrogate pairs stay what they are.
+    copy.write(json.dumps(row).encode() + b"\n")
+    index.columns[number].update(row)
+    index.lacking[number] += needs_answer(row) and not has_answer(row)
+
+
+def _of_rows(
+    grader: Grader, index: _RowIndex, copy: IO[bytes], files: Sequence[ResultsFile], calls: Sequence[bool]
+) -> Iterator[dict[str, Any]]:
+    for id_, scenario in grader.suite.scenarios.items():
+        trials = index.places.get(id_, {})
+        for trial, place in sorted(trials.items()):
+            copy.seek(place.offset)
+            row = json.loads(copy.readline())
+            try:
+                yield _regraded(row, scenario, trial, grader, calls_recorded=calls[place.file])
+            except RowFault as fault:
+                raise InputError(Problem(f"{id_}, trial {trial}: {fault}", files[place.file].name)) from None
+        yield from _without_answer(grader, scenario, scenario.trials - len(trials), trials)
+
+
+def _regraded(
+    row: Mapping[str, Any], scenario: Scenario, trial: int, grader: Grader, *, calls_recorded: bool
+) -> dict[str, Any]:
+    found = answer_in(row, scenario, trial, calls_recorded=calls_recorded)
+    graded = grader.row(found.ended, scenario, trial)
+    graded.pop("attempts", None)
+    if found.unjudged is not None:
+        graded["unjudged"] = found.unjudged
+    kept = {name: value for name, value in row.items() if name not in _NOT_KEPT and name not in ("id", "trial")}
+    tags = {**kept.pop("tags", {}), **graded.get("tags", {})}
+    flat = {f"tags.{name}" for name in tags}
+    graded = {**{name: value for name, value in kept.items() if name not in flat}, **graded}
+    if tags:
+        graded["tags"] = tags
+    for name in ("messages", "attempts"):  # as they were recorded, not as the suite would have them
+        if name in row:
+            graded[name] = row[name]
+    return graded
+
+
+def _no_answers(file: ResultsFile, index: _RowIndex, number: int) -> Iterator[Problem]:
+    columns = index.columns[number]
+    if index.lacking[number] and not any(columns[name] for name in ("output", "tool_calls", "messages")):
+        hint = "record what the agent said in `output`; `highbar check` judges rows that were graded elsewhere"
+        yield Problem("this file records no answers: no row has an output", file.name, hint=hint)
+
+
+def _said_of_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
+    columns = [name for name in sorted(REPLACED) if any(counted[name] for counted in index.columns)]
+    if columns:
+        yield f"the earlier grading is replaced: {', '.join(columns)}"
+    if not any(counted["tool_calls"] or counted["messages"] for counted in index.columns):
+        yield "no tool calls were recorded: checks of calls are undecided, and must-nots were looked for in texts alone"
+    fewer = [id_ for id_, trials in index.places.items() if len(trials) < suite.scenarios[id_].trials]
+    if fewer:
+        yield f"fewer trials were recorded than the suite has, of {some_and_more(fewer)}: the others are undecided"
+
+
+# --- what does not fit together --------------------------------------------------------------
+
+
+def _without_answer(
+    grader: Grader, scenario: Scenario, trials: int, taken: Mapping[int, object] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of a scenario for trials that were not recorded, under numbers that are not taken."""
+    number = 0
+    for _ in range(trials):
+        number += 1
+        while taken and number in taken:
+            number += 1
+        yield grader.row(None, scenario, number, reason=NO_ANSWER)
+
+
+def _unknown(ids: Iterable[str], suite: Suite, file: str | None) -> Iterator[Problem]:
+    unknown = [id_ for id_ in ids if id_ not in suite.scenarios]
+    if unknown:
+        named = suite.file or "the suite"
+        hint = did_you_mean(unknown[0], suite.scenarios) or "--suite FILE names the suite that has them"
+        yield Problem(
+            f"{named} does not have {count(len(unknown), 'scenario')}: {some_and_more(unknown)}", file, hint=hint
+        )
+
+
+def _doubled(id_: str, trial: int) -> Problem:
+    message = f"two rows are of the same trial: {id_}, trial {trial}"
+    return Problem(message, hint="give each repetition of a scenario its own number in `trial`")
+
+
+def _notes(missing: Sequence[str], changed: Sequence[str]) -> Iterator[str]:
+    if missing:
+        yield f"no recorded answer, so undecided: {some_and_more(missing)}"
+    if changed:
+        yield f"the suite asks something else by now, so undecided: {some_and_more(changed)}"
