@@ -28,6 +28,7 @@ def build_rewritten(
     for problem in ours.problems:
         first = None if problem.first is None else rewritten.origin(problem.first)
         place.problems.append(replace(problem, path=rewritten.origin(problem.path), first=first))
+    place.problems[:] = dict.fromkeys(place.problems)  # every test has the problems of its defaults
     if place.problems or found is None:
         if not place.problems:
             place.refuse(f"this suite of {tool} has no test")

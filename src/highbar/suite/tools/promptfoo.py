@@ -135,9 +135,9 @@ class _Scenarios:
     def _add(
         self, case: Case, prompt: PromptTemplate, variables: Mapping[str, Any], checks: _Checks, draft: Draft
     ) -> None:
-        place = Place(prompt.path, self.place.problems)
+        test_place = Place(case.path, self.place.problems)
         affixes = [case.options.get(key) or "" for key in ("prefix", "suffix")]
-        asked = prompt.asked(variables, place, *map(str, affixes))
+        asked = prompt.asked(variables, test_place, *map(str, affixes))
         if asked is None:
             return
         test = id_of_test(case.key, alone=self.names[case.key[0]] == 1)
@@ -170,7 +170,7 @@ class _Checks:
 
     def __init__(self, case: Case, variables: Mapping[str, Any], place: Place, file: SuiteFile) -> None:
         self.place = place
-        self.reader = AssertionReader(variables, file.folder)
+        self.reader = AssertionReader(variables, file.folder, place)
         self.behaviors: defaultdict[str, list[Any]] = defaultdict(list)
         self.must_not: defaultdict[str, list[Any]] = defaultdict(list)
         self.origins: dict[tuple[str, str], Path_] = {}
@@ -181,11 +181,12 @@ class _Checks:
                 self._add_set(assertion, at, threshold=case.threshold)
             elif (found := self.reader.read(assertion, at)) is not None:
                 top.append(found)
-        if case.threshold is None:
-            for one in top:
-                self._add(one)
-        else:
+                if case.threshold is None:
+                    self._add(found)
+        if case.threshold is not None:
             self._add_threshold(top, case, place)
+        if not case.asserts:
+            place.refuse("this test asserts nothing: promptfoo lets every answer pass", "give it an `assert`")
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -78,11 +78,12 @@ class Asserted(Struct, frozen=True):
 
 
 class AssertionReader:
-    """Reads the assertions of one test, given its variables and the folder of its file."""
+    """Reads the assertions of one test, given its variables, the folder of its file, and the place of the test."""
 
-    def __init__(self, variables: Mapping[str, Any], folder: Path | None) -> None:
+    def __init__(self, variables: Mapping[str, Any], folder: Path | None, test: Place | None = None) -> None:
         self.variables = variables
         self.folder = folder
+        self.test = test
 
     def read(self, assertion: Mapping[str, Any], place: Place) -> Asserted | None:
         """One assertion that is no set; None after noting what has no counterpart."""
@@ -114,7 +115,7 @@ class AssertionReader:
         if value.startswith((PREFIX, "package:")):
             place.refuse("a value in another file has no counterpart here", "write it out")
             return None
-        return filled(value, self.variables, place)
+        return filled(value, self.variables, place, self.test)
 
 
 def refuse_keys(assertion: Mapping[str, Any], base: str, place: Place) -> None:

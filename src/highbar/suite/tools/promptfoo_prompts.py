@@ -58,27 +58,28 @@ class PromptTemplate(Struct, frozen=True):
         return False
 
     def asked(
-        self, variables: Mapping[str, Any], place: Place, prefix: str = "", suffix: str = ""
+        self, variables: Mapping[str, Any], test: Place, prefix: str = "", suffix: str = ""
     ) -> dict[str, Any] | None:
-        """What the agent is asked, as a scenario says it; None after noting a problem."""
+        """What the agent is asked in a test, as a scenario says it; None after noting a problem."""
+        place = Place(self.path, test.problems)
         if self.text is not None:
-            text = filled(prefix + self.text + suffix, variables, place)
+            text = filled(prefix + self.text + suffix, variables, place, test)
             return None if text is None else {"input": text}
         if prefix or suffix:
             place.refuse("a prefix or suffix of a conversation has no counterpart", "put it into the messages")
             return None
         before = len(place.problems)
-        messages = _filled_inside(list(self.messages), variables, place)
+        messages = _filled_inside(list(self.messages), variables, place, test)
         return {"messages": messages} if len(place.problems) == before else None
 
 
-def _filled_inside(value: Any, variables: Mapping[str, Any], place: Place) -> Any:
+def _filled_inside(value: Any, variables: Mapping[str, Any], place: Place, test: Place) -> Any:
     if isinstance(value, str):
-        return filled(value, variables, place)
+        return filled(value, variables, place, test)
     if isinstance(value, list):
-        return [_filled_inside(item, variables, place) for item in value]
+        return [_filled_inside(item, variables, place, test) for item in value]
     if isinstance(value, dict):
-        return {key: _filled_inside(inner, variables, place) for key, inner in value.items()}
+        return {key: _filled_inside(inner, variables, place, test) for key, inner in value.items()}
     return value
 
 

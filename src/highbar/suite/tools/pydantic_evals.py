@@ -105,6 +105,8 @@ def _add(
             name = _unlike(read[0], behaviors)
             behaviors[name] = read[1]
             paths["expected_behaviors", name] = evaluator.path
+    if not behaviors and len(place.problems) == before:
+        place.refuse("no evaluator judges this case: every answer would do", "give it one, or an expected_output")
     if len(place.problems) > before:
         return False
     right = [name for name in behaviors if means_correct(name)]

@@ -22,8 +22,10 @@ def is_template(text: str) -> bool:
     return _TAG.search(text) is not None
 
 
-def filled(text: str, variables: Mapping[str, Any], place: Place) -> str | None:
+def filled(text: str, variables: Mapping[str, Any], place: Place, test: Place | None = None) -> str | None:
     """The text with every `{{name}}` replaced by that variable; None after noting what else is in it.
+
+    `place` is that of the template, `test` that of the test whose variables they are: a template may be of all tests.
 
     >>> filled("Say {{ word }}!", {"word": "hi"}, Place(problems=[]))
     'Say hi!'
@@ -36,7 +38,7 @@ def filled(text: str, variables: Mapping[str, Any], place: Place) -> str | None:
             hint = "templates are filled in by name only, as in {{name}}: no filters, no tags, no expressions"
             place.refuse(f"found {shown(text[tag.start() : tag.start() + 40])} in a template", hint)
             return None
-        value = _value(name[1], variables, place)
+        value = _value(name[1], variables, place if test is None else test.at("vars"))
         if value is None:
             return None
         parts += [text[at : tag.start()], value]
