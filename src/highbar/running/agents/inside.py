@@ -8,6 +8,7 @@ their own instead.
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import time
 from collections.abc import Callable
@@ -16,9 +17,8 @@ from typing import Any, Self
 
 from highbar.running.agents.replies import read_attempt
 from highbar.running.calls import AgentCall, Attempt
+from highbar.running.child.values import described, plain
 from highbar.suite.parts import Agent
-
-_LONGEST_REASON = 500
 
 
 class InsideAgent:
@@ -32,7 +32,7 @@ class InsideAgent:
         self.agent = agent
         self.is_async = _is_async(function)
         self.most = 64 if self.is_async else 32
-        self.takes_scenario = "scenario" in inspect.signature(function).parameters
+        self.takes_scenario = _takes_scenario(function)
         self._threads = None if self.is_async else ThreadPoolExecutor(self.most, "highbar-agent")
 
     async def __aenter__(self) -> Self:
@@ -51,18 +51,24 @@ class InsideAgent:
         try:
             async with asyncio.timeout(call.timeout) as limit:
                 value = await self._value(call)
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # noqa: BLE001 - it is the user's code: SystemExit must not end the run
+        except BaseException as error:  # it is the user's code: SystemExit must not end the run
+            if isinstance(error, asyncio.CancelledError) and _is_canceled():
+                raise
             if isinstance(error, TimeoutError) and limit.expired():
                 return Attempt("error", reason=f"timed out after {call.timeout:g} s")
-            reason = f"{type(error).__name__}: {_text(error)}"[:_LONGEST_REASON]
-            return Attempt("error", reason=reason, latency_ms=(time.perf_counter() - start) * 1000)
-        return read_attempt(value, self.agent, (time.perf_counter() - start) * 1000)
+            return Attempt("error", reason=described(error), latency_ms=(time.perf_counter() - start) * 1000)
+        return self._read(value, (time.perf_counter() - start) * 1000)
+
+    def _read(self, value: Any, latency: float) -> Attempt:
+        """What a value comes to. Only plain values can be recorded, and only they are what they say."""
+        faults: list[str] = []
+        attempt = read_attempt(plain(value, faults), self.agent, latency)
+        return Attempt("error", attempt.reply, f"malformed reply: {faults[0]}", latency) if faults else attempt
 
     async def _value(self, call: AgentCall) -> Any:
-        said: Any = call.text if call.text is not None else [dict(message) for message in call.messages]
-        more = {"scenario": dict(call.scenario)} if self.takes_scenario else {}
+        # Copies to the ground: what a function changes must not be asked or graded.
+        said: Any = call.text if call.text is not None else copy.deepcopy(list(call.messages))
+        more = {"scenario": copy.deepcopy(dict(call.scenario))} if self.takes_scenario else {}
         if self._threads is None:
             return await self.function(said, **more)
         loop = asyncio.get_running_loop()
@@ -76,15 +82,21 @@ def _guarded(function: Callable[..., Any], said: Any, more: dict[str, Any]) -> A
     except Exception:
         raise
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the function
-        raise RuntimeError(f"{type(error).__name__}: {_text(error)}") from error
+        raise RuntimeError(described(error)) from error
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object with an async __call__
 
 
-def _text(error: BaseException) -> str:
+def _takes_scenario(function: Callable[..., Any]) -> bool:
     try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the user's own __str__
-        return "no message"
+        return "scenario" in list(inspect.signature(function).parameters)[1:]
+    except (TypeError, ValueError):  # it has no signature, as some functions in C
+        return False
+
+
+def _is_canceled() -> bool:
+    """Whether it was us who canceled this call."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
