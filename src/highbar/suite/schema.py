@@ -118,6 +118,7 @@ def _scenarios() -> dict[str, Any]:
     scenario = {
         "type": "object",
         "properties": keys,
+        "additionalProperties": {"not": {"type": "null"}},
         "required": ["id"],
         "allOf": [{"not": {"required": list(pair)}} for pair in pairs],
         "dependentRequired": {"predict": ["expected"]},

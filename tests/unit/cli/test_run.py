@@ -105,7 +105,7 @@ def test_an_error_of_the_agent_fails_its_trial(folder):
     done = run(folder, "run", "suite.json", "--output", "out", "--format", "json")
     assert done.exit == 1
     assert done.json["counts"]["errors"] == 1
-    assert rows(folder)[-1]["error"] == "ValueError: out of order"
+    assert rows(folder)[-1]["error"] == "ValueError: out of order (greeter.py:3)"
 
 
 def test_an_agent_on_the_command_line_replaces_that_of_the_suite(folder):
@@ -157,6 +157,41 @@ def test_a_subset_is_judged_if_that_is_asked_for(folder):
     assert run(folder, "run", "suite.json", "--output", "out", "--only", "A", "--subset").exit == 0
     assert run(folder, "check", "out").exit == 2
     assert run(folder, "check", "out", "--subset").exit == 0
+
+
+def test_a_part_of_the_suite_says_what_its_trials_came_to(folder):
+    wrong = {"id": "W", "input": "Will", "answer": {"contains": "goodbye"}}
+    write_suite(
+        folder, scenarios=[*SUITE["scenarios"], wrong, {"id": "C", "input": "crash", "answer": {"contains": "x"}}]
+    )
+    done = run(folder, "run", "suite.json", "--output", "out", "--only", "A", "--only", "W", "--only", "C")
+    assert done.exit == 2
+    assert "A, trial 1: passed" in done.err
+    assert "W, trial 1: failed: answer: wanted: the reply contains 'goodbye'" in done.err
+    assert "C, trial 1: failed: error: ValueError: out of order (greeter.py:3)" in done.err
+
+
+def test_the_folder_of_a_run_is_not_named_like_a_report(folder):
+    done = run(folder, "run", "suite.json", "--output", "report.html")
+    assert done.exit == 2
+    assert "--report report.html" in done.err
+    assert not (folder / "report.html").exists()
+
+
+def test_a_budget_is_refused_for_an_agent_that_never_says_its_cost(folder):
+    done = run(folder, "run", "suite.json", "--output", "out", "--agent", "http://127.0.0.1:9/", "--budget", "$1")
+    assert done.exit == 2
+    assert "a budget needs the cost" in done.err
+    assert not (folder / "out").exists()
+
+
+def test_a_key_without_a_value_is_refused(folder):
+    text = "scenarios:\n  - { id: A, input: Hello, do you have whales?, answer: { contains: hello } }\n"
+    (folder / "cut.yaml").write_text(text, "utf-8")
+    done = run(folder, "run", "cut.yaml", "--agent", "python:greeter:answer", "--output", "out")
+    assert done.exit == 2
+    assert "'do you have whales?' has no value" in done.err
+    assert "in quotes" in done.err
 
 
 def test_an_existing_folder_is_never_overwritten(folder):
@@ -284,6 +319,8 @@ def test_python_takes_a_suite_as_values_and_an_agent_as_text(folder, monkeypatch
     monkeypatch.chdir(folder)
     done = highbar.run(SUITE["scenarios"], "python:greeter:answer", policy={"pass_criteria": {"overall": "100%"}})
     assert done.verdict.passed
+    with pytest.raises(highbar.InputError, match="names no agent"):
+        highbar.run(SUITE["scenarios"])
     with pytest.raises(highbar.InputError, match="wanted a function"):
         highbar.run(SUITE["scenarios"], 7)
     with pytest.raises(highbar.InputError, match="timeout"):

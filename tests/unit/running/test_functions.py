@@ -115,7 +115,7 @@ def test_every_function_that_cannot_be_used_is_refused_at_once(functions, tmp_pa
     assert [problem.message for problem in caught.value.problems] == [
         "there is no polit in own, wanted own:polit",
         "there is no module absent, wanted absent:f",
-        "broken cannot be imported: ZeroDivisionError: division by zero",
+        "broken cannot be imported: ZeroDivisionError: division by zero (broken.py:2)",
         "the check deadly:f cannot be loaded: its module ended its process: exit code 0",
         "own:later is async, wanted a plain function",
         "own:two takes (answer, more), wanted one parameter",

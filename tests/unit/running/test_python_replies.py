@@ -152,7 +152,7 @@ BAD = {
     "stops": "GeneratorExit",
     "unprintable": "Unprintable: its message cannot be shown",
     "textual": "TextualError: quoted",
-    "long": "ValueError: " + "x" * 488,
+    "long": "ValueError: " + "x" * 450,
     "bad text": "ValueError: a\N{REPLACEMENT CHARACTER}",
     "recursion": "RecursionError: maximum recursion depth exceeded",
     "memory": "MemoryError",

@@ -76,7 +76,8 @@ def described(error: BaseException) -> str:
     except BaseException:  # noqa: BLE001  # the user's own __str__ can raise anything
         text = "its message cannot be shown"
     name = _name(type(error))
-    return (f"{name}: {text}"[:LONGEST_REASON] if text else name) + _raised_at(error)
+    where = _raised_at(error)
+    return (f"{name}: {text}" if text else name)[: LONGEST_REASON - len(where)] + where
 
 
 def _raised_at(error: BaseException) -> str:
