@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
     from highbar.running.history import RunHistory
     from highbar.running.records import Ended
-    from highbar.suite import Scenario, Suite
+    from highbar.suite import Suite
 
 _LARGEST_BESIDE = 2**20
 """Bytes of a file beside the suite that its checks may need: a module, a schema, a list of words."""
@@ -76,6 +76,7 @@ def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path)
 
 def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regraded:
     from highbar.running.folder import read_run  # only for the folder of a run
+    from highbar.running.regrading import asked_otherwise  # likewise
 
     folder = Path(path).parent
     history = read_run(folder)
@@ -84,8 +85,10 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     if named is None or suite is None or suite.is_plan:
         why = "has no checks there" if named else "is not there"
         note = f"{folder}: {history.plan.suite_file} {why}, so its answers are graded as the suite is now"
-        return Regraded(notes=(f"{there.ref}: {note}",))
-    others = _asked_otherwise(history, suite)
+        # A suite that was renamed has no checks at the ref to be held to: that must not go unseen.
+        listed = Weakening(f"suite of {folder}", "changed", f"{why} at {there.ref}", "graded as it is now")
+        return Regraded(notes=(f"{there.ref}: {note}",), weakened=(listed,))
+    others = asked_otherwise(history, suite)
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
         grader = _grader(suite, there.folder / PurePosixPath(named).parent, stack)
         stream.writelines(
@@ -97,22 +100,6 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
     if others:
         weakened.append(Weakening(f"{named}: {some_and_more(others)}", "changed", "its question", "another question"))
     return Regraded({path: str(target)}, (note,) if changed else (), tuple(weakened))
-
-
-def _asked_otherwise(history: RunHistory, suite: Suite) -> list[str]:
-    """The scenarios that the run asked something else than the suite does."""
-    from highbar.suite import read  # only for the folder of a run
-
-    both = [id_ for id_ in history.plan.order if id_ in suite.scenarios]
-    try:
-        asked = read(Path(history.plan.suite_file), data=history.suite_text).scenarios
-    except InputError:  # files that its checks need are on another machine: then any change may be of the question
-        return [id_ for id_ in both if _differs(suite, id_, history.digests[id_])]
-    return [id_ for id_ in both if _question(asked[id_]) != _question(suite.scenarios[id_])]
-
-
-def _question(scenario: Scenario) -> tuple[object, ...]:
-    return scenario.input, scenario.turns, scenario.messages
 
 
 def _differs(suite: Suite, id_: str, digest: str) -> bool:

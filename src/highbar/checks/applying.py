@@ -87,7 +87,7 @@ def apply(
 
 
 def _lack(check: Check, answer: Answer) -> str | None:
-    """Why a check cannot be carried out on what was recorded; None if it can. What is not recorded may have happened."""
+    """Why a check cannot be carried out on what was recorded; None if it can. What was not recorded may be there."""
     if isinstance(check, Called | CalledInOrder | CalledOnly):
         return "no tool calls were recorded" if "tool_calls" in answer.unrecorded else None
     if "replies" in answer.unrecorded and getattr(check, "reply", "last") != "last":

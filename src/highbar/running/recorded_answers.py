@@ -119,7 +119,7 @@ def _by_turn(messages: Sequence[Mapping[str, Any]], scenario: Scenario) -> list[
     if not scenario.turns:
         start = len(scenario.messages) or (asked[0] + 1 if asked else 0)
         return [tuple(messages[start:])]
-    return [tuple(messages[start + 1 : end]) for start, end in zip(asked, [*asked[1:], None], strict=True)]
+    return [tuple(messages[start + 1 : end]) for start, end in zip(asked, (*asked[1:], None), strict=False)]
 
 
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:

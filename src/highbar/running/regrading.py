@@ -134,7 +134,7 @@ def regrade_runs(
     if problems:
         raise InputError(*problems)
     recorded = [stack.enter_context(folder.recorded(run.path)) for run in runs]
-    changed = {id_ for run in runs for id_ in _asked_otherwise(run.history, suite)}
+    changed = {id_ for run in runs for id_ in asked_otherwise(run.history, suite)}
     rows = _of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
     return Regrading(rows, tuple(_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))))
 
@@ -154,12 +154,17 @@ def _of_runs(
                 yield result_row(run.history, recorded, grader, scenario, trial)
 
 
-def _asked_otherwise(history: RunHistory, suite: Suite) -> Iterator[str]:
-    """The scenarios of a run that ask the agent something else by now."""
-    changed = [id_ for id_, digest in history.digests.items() if suite.scenarios[id_].digest != digest]
-    if changed:
-        before = read(history.plan.suite_file, data=history.suite_text).scenarios
-        yield from (id_ for id_ in changed if _question(before[id_]) != _question(suite.scenarios[id_]))
+def asked_otherwise(history: RunHistory, suite: Suite) -> list[str]:
+    """The scenarios that the run asked something else than the suite does."""
+    both = [id_ for id_ in history.plan.order if id_ in suite.scenarios]
+    changed = [id_ for id_ in both if suite.scenarios[id_].digest != history.digests[id_]]
+    if not changed:
+        return []
+    try:
+        asked = read(history.plan.suite_file, data=history.suite_text).scenarios
+    except InputError:  # files that its checks need are on another machine: then any change may be of the question
+        return changed
+    return [id_ for id_ in changed if _question(asked[id_]) != _question(suite.scenarios[id_])]
 
 
 def _question(scenario: Scenario) -> tuple[Any, ...]:
@@ -217,7 +222,7 @@ def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -
     trials[trial] = _RowPlace(copy.tell(), number)
     # ASCII, so that halves of surrogate pairs stay what they are.
     copy.write(json.dumps(row).encode() + b"\n")
-    index.columns[number].update(row)
+    index.columns[number].update(row.keys())
     index.lacking[number] += needs_answer(row) and not has_answer(row)
 
 
