@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -29,6 +30,7 @@ from highbar.report import format_of
 if TYPE_CHECKING:  # see command
     from highbar.running.choices import RunOptions
     from highbar.running.execution import Done
+    from highbar.running.preparing import Prepared
     from highbar.suite import Agent, Suite
 
 SUITE = "suite.yaml"
@@ -153,9 +155,8 @@ def command(
     outputs = read_outputs(reports.files)
     begin(outputs, refusal, ())
     try:
-        if choices.resume is None:
-            _refuse_a_bad_policy(bar, no_check=no_check)
-        done, ended_by = _carried_out(suite, choices, bar, reports)
+        judged_by = None if no_check or choices.resume is not None else _suite_of_policy(bar)
+        done, ended_by = _carried_out(suite, choices, bar, reports, judged_by)
         if ended_by is not None:
             return _KILLED_BY + ended_by
         if no_check:
@@ -176,16 +177,27 @@ def _say_outcomes(folder: Path) -> None:
         streams.say(line)
 
 
-def _refuse_a_bad_policy(bar: BarOptions, *, no_check: bool) -> None:
-    """Raise InputError before the first call: a run may cost money, and no verdict can come of it."""
+def _suite_of_policy(bar: BarOptions) -> str | None:
+    """The suite that the policy names. Raises InputError if the policy is wrong, before a call has cost money."""
     from highbar import policy as policies  # help and usage errors do without it
 
-    if not no_check:
-        policies.choose(bar.policy)
+    suite = policies.choose(bar.policy).suite
+    return None if suite is None else suite.file
+
+
+def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
+    """Raise InputError if the policy has another suite: its results could not be judged."""
+    from highbar.load.run_folders import is_graded_by  # see command
+
+    digest = hashlib.sha256(prepared.plan.suite_text).hexdigest()
+    if not is_graded_by(judged_by, digest, prepared.suite.digest):
+        message = f"the policy judges by another suite, {judged_by}"
+        hint = "name the same suite in both, or run with --no-check"
+        raise InputError(Problem(message, prepared.suite.file, hint=hint))
 
 
 def _carried_out(
-    suite: str | None, choices: RunChoices, bar: BarOptions, reports: ReportOptions
+    suite: str | None, choices: RunChoices, bar: BarOptions, reports: ReportOptions, judged_by: str | None
 ) -> tuple[Done, int | None]:
     """What the run did, and the number of the signal that ended it."""
     from highbar.cli.running import run_in_terminal  # help and usage errors do without it
@@ -205,6 +217,8 @@ def _carried_out(
             raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
         prepared = preparing.prepare(Path(file), choices.options(bar.agent_version), os.environ)
         _say_notes(prepared.suite)
+        if judged_by is not None:
+            _refuse_another_suite(prepared, judged_by)
     return run_in_terminal(prepared, quiet=reports.quiet)
 
 

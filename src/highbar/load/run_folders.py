@@ -89,22 +89,28 @@ def refuse_another_suite(path: str, suite: str) -> None:
     The rows say what the checks came to that were in the suite then: to judge them by the suite of today would pass a
     version that was never held to it. A file that only lists ids has no checks.
     """
-    from highbar.documents.files import read_bytes  # only for the folder of a run
-    from highbar.documents.limits import MOST_SUITE_BYTES  # likewise
-    from highbar.store.run_document import read_document  # likewise
+    from highbar.store.run_document import read_document  # only for the folder of a run
 
     folder = os.path.dirname(path) or os.curdir
     graded_by = read_document(Path(folder)).suite
-    data = read_bytes(Path(suite), MOST_SUITE_BYTES)
-    if hashlib.sha256(data).hexdigest() == graded_by.sha256:
-        return
-    from highbar.suite import read  # only if the file has changed: the checks take 40 ms to load
-
-    now = read(suite, data=data)
-    if not now.is_plan and now.digest != graded_by.digest:
+    if not is_graded_by(suite, graded_by.sha256, graded_by.digest):
         message = f"this run was graded by another version of the suite than {suite} is now"
         hint = f"run it again; highbar run --resume {folder} --rerun-changed runs what has changed"
         raise InputError(Problem(message, folder, hint=hint))
+
+
+def is_graded_by(suite: str, sha256: str, digest: str) -> bool:
+    """Whether a suite file is the text, or at least has the scenarios, with these digests; or has no checks at all."""
+    from highbar.documents.files import read_bytes  # only for runs
+    from highbar.documents.limits import MOST_SUITE_BYTES  # likewise
+
+    data = read_bytes(Path(suite), MOST_SUITE_BYTES)
+    if hashlib.sha256(data).hexdigest() == sha256:
+        return True
+    from highbar.suite import read  # only if the file has changed: the checks take 40 ms to load
+
+    now = read(suite, data=data)
+    return now.is_plan or now.digest == digest
 
 
 def only_run(folder: str, runs: Sequence[str], others: Sequence[str]) -> str:

@@ -146,6 +146,7 @@ def _odd_scalars(file: _File, tool: str) -> Sequence[Problem]:
 
 def _error(file: _File, located: Located, found: Sequence[ValueProblem]) -> InputError:
     from highbar.documents.excerpts import with_excerpts  # only if something is wrong
+    from highbar.suite.settings import NOT_IN_A_FILE  # likewise
 
     problems = list(located.problems)
     for problem in found:
@@ -157,7 +158,9 @@ def _error(file: _File, located: Located, found: Sequence[ValueProblem]) -> Inpu
         before = "" if first is None else f", first on line {first}"
         problems.append(Problem(said(problem, located.values) + before, file.path, line, column, problem.hint))
     ordered = sorted(problems, key=lambda one: (one.file != file.path, one.line or 0, one.column or 0))
-    return with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
+    shown = with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
+    secret = (replace(one, excerpt=None) if NOT_IN_A_FILE in one.message else one for one in shown.problems)
+    return InputError(*secret)
 
 
 def _in_other_file(problem: ValueProblem) -> Problem:

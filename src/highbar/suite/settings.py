@@ -28,6 +28,9 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*")
+_PASSWORD = re.compile(r"https?://[^\s/@]*:(?!\$\{)[^\s/@]+@")
+NOT_IN_A_FILE = "a key or password does not belong into a file"
+"""What is said of a secret. The line that has it is not shown: a log may be public."""
 _TIME_HINT = "write the unit: 60s, 500ms or 2m"
 _MOST_USD = 10**9
 MOST_TOKENS = 10**7
@@ -66,6 +69,9 @@ def read_agent(value: Any, place: Place) -> Agent | None:
 
 def address(value: Any, place: Place) -> str | None:
     """A web address, which may have a `${NAME}`."""
+    if isinstance(value, str) and _PASSWORD.match(value):
+        place.refuse(NOT_IN_A_FILE, "put it into the environment, and write http://user:${AGENT_PASSWORD}@… here")
+        return None
     if isinstance(value, str) and _ADDRESS.fullmatch(value):
         return value
     place.refuse_value(value, "an address that begins with http:// or https://")
@@ -121,7 +127,7 @@ def _headers(value: Any, place: Place) -> dict[str, str]:
 def _key(value: Any, place: Place) -> str | None:
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
-    place.refuse("a key does not belong into a file", "put it into the environment, and write ${AGENT_KEY} here")
+    place.refuse(NOT_IN_A_FILE, "put it into the environment, and write ${AGENT_KEY} here")
     return None
 
 

@@ -87,6 +87,27 @@ def test_a_broken_policy_is_refused_before_the_first_call(folder):
     assert not (folder / "out").exists()
 
 
+def test_a_policy_with_another_suite_is_refused_before_the_first_call(folder):
+    other = {**SUITE, "scenarios": [{"id": "B", "input": "Bea", "answer": {"contains": "goodbye"}}]}
+    (folder / "other.json").write_text(json.dumps(other), "utf-8")
+    done = run(folder, "run", "other.json", "--output", "out")
+    assert done.exit == 2
+    assert "the policy judges by another suite" in done.err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.hazard("H114")
+@pytest.mark.parametrize(
+    "agent", [{"http": "http://127.0.0.1:9/", "key": "CANARY-1"}, {"http": "http://me:CANARY-1@127.0.0.1:9/"}]
+)
+def test_a_secret_in_a_suite_is_refused_and_not_shown(folder, agent):
+    (folder / "suite.json").write_text(json.dumps({**SUITE, "agent": agent}, indent=1), "utf-8")
+    done = run(folder, "run", "suite.json", "--output", "out")
+    assert done.exit == 2
+    assert "does not belong into a file" in done.err
+    assert "CANARY" not in done.err + done.out
+
+
 def test_no_check_only_runs(folder):
     (folder / "highbar.yaml").unlink()
     done = run(folder, "run", "suite.json", "--output", "out", "--no-check")
