@@ -130,7 +130,8 @@ class HttpAgent:
         try:
             # Before anything is quoted or cut: no part of a secret is left.
             document = self._redactor.value(decoded(bytes(exchange.received)))
-            fields = self._format.fields(document, self.agent)
+            # Arguments of calls are JSON inside of JSON, in which a secret may be escaped once more.
+            fields = self._redactor.value(self._format.fields(document, self.agent))
         except MalformedReply as error:
             return self._error(exchange, f"malformed reply: {error}")
         return read_attempt(fields, self.agent, exchange.latency_ms)
