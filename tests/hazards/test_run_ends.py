@@ -185,7 +185,7 @@ def test_h73_a_failure_from_before_the_interruption_still_fails_after_it(tmp_pat
     judged(project.check(), "fail")
 
 
-def test_h75_a_trial_that_was_called_and_not_recorded_counts_once(tmp_path: Path) -> None:
+def test_h72_h75_a_trial_that_was_called_and_not_recorded_counts_once(tmp_path: Path) -> None:
     project = waiting_project(tmp_path)
     with project.started("run", "suite.json", "--output", "out") as process:
         wait_for_calls(project, 2)
