@@ -25,12 +25,19 @@ from highbar.errors import InputError
 from tests.importers.imported import COUNTS, FIXTURES, SAMPLES, imported, recognized
 
 RECIPES = Path(__file__).parent / "recipes"
+SUITES = Path(__file__).parent / "suites"
+"""Suites of other tools, and what the tools say about answers to them."""
 _HEADER = re.compile(r"^# /// script\n(.*?)^# ///$", re.DOTALL | re.MULTILINE)
 
 
 def recipes() -> dict[str, Path]:
     """The recipe of each tool, by the name of its folder of fixtures."""
     return {path.stem.removeprefix("make_"): path for path in sorted(RECIPES.glob("make_*.py"))}
+
+
+def folder_of(name: str) -> Path:
+    """The folder of fixtures that a recipe makes."""
+    return SUITES / name.removesuffix("_suites") if name.endswith("_suites") else FIXTURES / name
 
 
 def pinned(recipe: Path) -> list[str]:
@@ -95,13 +102,13 @@ def main(arguments: list[str]) -> int:
             recipe, made = recipes()[name], Path(temporary) / "made" / name
             python = environment(asked.environments or Path(temporary), name)
             subprocess.run([str(python), str(recipe), str(made)], check=True, stdout=subprocess.DEVNULL)
-            same = counted(made) == counted(FIXTURES / name) and _counts(name, python, keep=asked.keep)
+            same = counted(made) == counted(folder_of(name)) and _counts(name, python, keep=asked.keep)
             differ += not same
             told = "the same" if same else "DIFFERENT"
             print(f"{name}: {told} ({', '.join(pinned(recipe)) or 'see the recipe'})")  # noqa: T201 - a program
             if asked.keep:
-                shutil.rmtree(FIXTURES / name)
-                shutil.copytree(made, FIXTURES / name)
+                shutil.rmtree(folder_of(name))
+                shutil.copytree(made, folder_of(name))
     return 1 if differ else 0
 
 

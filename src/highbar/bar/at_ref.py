@@ -200,7 +200,7 @@ def _read_policy(there: Revision, path: str) -> Policy:
     for named in policies.names_in(copy):
         beside = there.beside(path, named)
         if there.has(beside):  # if it is missing, the reader of the policy says so
-            there.read(beside)
+            regrading.read_with_files(there, beside)
     try:
         return policies.read(copy)
     except InputError as error:

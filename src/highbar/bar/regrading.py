@@ -31,8 +31,10 @@ if TYPE_CHECKING:  # only for the folder of a run
 
 _LARGEST_BESIDE = 2**20
 """Bytes of a file beside the suite that its checks may need: a module, a schema, a list of words."""
-_NAMES_FILES = (b"python", b"is_json", b"prompts")
-"""What a suite has in it if it needs another file: for a check, or because it is promptfoo's."""
+_IN_CHECKS = (b"python", b"is_json")
+"""What a suite has in it if a check needs another file."""
+_IN_OTHER_TOOLS = (b"prompts",)
+"""What a suite of promptfoo has in it: its tests may be in other files, so that even its ids need them."""
 
 
 class Regraded(Struct, frozen=True):
@@ -133,13 +135,22 @@ def _suite_path(there: Revision, file: str, before: Policy) -> str | None:
     return found
 
 
+def read_with_files(there: Revision, path: str, *, checks: bool = False) -> Path:
+    """A copy of a file as it was, with copies of the files beside it if it is a suite that may need them.
+
+    `checks`: the checks of a suite are read, too.
+    """
+    copy = there.read(path)
+    if any(word in copy.read_bytes() for word in (*_IN_OTHER_TOOLS, *(_IN_CHECKS if checks else ()))):
+        there.read_below(str(PurePosixPath(path).parent), _LARGEST_BESIDE)
+    return copy
+
+
 def _read_suite(there: Revision, path: str) -> Suite:
     """The suite as it was, with the files beside it if its checks may need them."""
     from highbar.suite import read  # only for the folder of a run
 
-    copy = there.read(path)
-    if any(word in copy.read_bytes() for word in _NAMES_FILES):
-        there.read_below(str(PurePosixPath(path).parent), _LARGEST_BESIDE)
+    copy = read_with_files(there, path, checks=True)
     try:
         return read(copy)
     except InputError as error:

@@ -22,6 +22,7 @@ _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 _DIGITS = ((0x30, 0x39),)
 _WORD = (*_DIGITS, (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??")
+_SPECIAL = frozenset("\\.^$*+?()[]{}|-")
 _HEX = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})")
 _GROUP = re.compile(r"\(\?(?:(:)|<([A-Za-z_][A-Za-z0-9_]*)>)")
 
@@ -67,10 +68,9 @@ def _class(ranges: Iterable[tuple[int, int]], *, negated: bool = False) -> str:
 def _one(code: int) -> str:
     """One character, as RE2 takes it inside and outside of a class."""
     character = chr(code)
-    if character == " " or (character.isascii() and character.isalnum()):
-        return character
-    is_mark = character.isascii() and character.isprintable()
-    return f"\\{character}" if is_mark else f"\\x{{{code:x}}}"
+    if not character.isascii() or not character.isprintable():
+        return f"\\x{{{code:x}}}"
+    return f"\\{character}" if character in _SPECIAL else character
 
 
 SPACE, NOT_SPACE = _class(_SPACES), _class(_SPACES, negated=True)

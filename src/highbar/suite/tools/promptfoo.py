@@ -150,7 +150,7 @@ class _Scenarios:
             scenario |= {"id": f"{test} · {scenario_id(label)}", "cluster": described.get("cluster", test)}
             tags = {**tags, "prompt": label}
         scenario |= {"trials": case.options.get("repeat"), "tags": tags or None, **checks.columns}
-        inside: dict[Sequence[str], Path_] = {(key,): prompt.path for key in asked}
+        inside: dict[Sequence[str], Path_] = {(key,): (*case.path, "vars") for key in asked}
         inside |= {(key,): (*case.metadata_path, key) for key in described}
         inside |= {("tags",): case.metadata_path, ("trials",): (*case.path, "options", "repeat")}
         draft.add(scenario, case.path, {**inside, **checks.paths})

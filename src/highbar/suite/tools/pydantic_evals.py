@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from highbar.documents.problems import Path_, Place
 from highbar.language.promptfoo_names import id_of_test
 from highbar.language.spelling import did_you_mean
-from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, value_digest
+from highbar.language.tool_names import DESCRIBED, as_text, flat_tags, means_correct, scenario_id, value_digest
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_value
 from highbar.suite.values import entries, refuse_unknown
@@ -38,7 +37,6 @@ _REFUSED = {
         _SPANS,
     ),
 }  # fmt: skip
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class _Evaluator(Struct, frozen=True):
@@ -82,11 +80,12 @@ def _key(case: Mapping[str, Any]) -> tuple[str, str]:
     """The name of a case, and a digest of it for one that has none: a position is no identity."""
     digest = value_digest(js_value([case.get("inputs"), case.get("expected_output"), case.get("evaluators")]))
     name = case.get("name")
-    return (name if isinstance(name, str) and name else _as_text(case.get("inputs"))), digest
+    return (name if isinstance(name, str) and name else _asked(case.get("inputs"))), digest
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+def _asked(inputs: Any) -> str:
+    """What the agent is asked: text as it is, anything else as JSON."""
+    return as_text(js_value(inputs)) or ""
 
 
 def _add(
@@ -115,7 +114,7 @@ def _add(
     columns, metadata = _described(case.get("metadata"))
     checks = [behaviors[name] for name in right]
     answer = (checks[0] if len(checks) == 1 else {"all": checks}) if checks else None
-    made = {"id": _id(case, names), "input": _as_text(case["inputs"]), **columns, "tags": metadata or None}
+    made = {"id": _id(case, names), "input": _asked(case["inputs"]), **columns, "tags": metadata or None}
     inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
     inside |= {(name,): (*place.path, "metadata", name) for name in columns}
     draft.add({**made, "expected_behaviors": behaviors or None, "answer": answer}, place.path, {**inside, **paths})
