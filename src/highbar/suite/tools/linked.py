@@ -25,6 +25,9 @@ def files_named(name: str, place: Place, folder: Path | None) -> Iterator[Path]:
     if folder is None:
         place.refuse("this names a file, and the suite is not in one")
         return
+    if not bare or "\0" in bare:
+        place.refuse_value(name, "the name of a file")
+        return
     if not _MAGIC.isdisjoint(bare):
         yield from _matching(bare, place, folder)
         return

@@ -235,9 +235,9 @@ def _word_count(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Pl
     least = most = value
     if isinstance(value, dict) and value and value.keys() <= {"min", "max"}:
         least, most = value.get("min", 1), value.get("max")
-    for bound in (least, most):
+    for bound in (least, least if most is None else most):
         is_whole = isinstance(bound, int) and not isinstance(bound, bool)
-        if bound is not None and not (is_whole and 1 <= bound <= _MOST_WORDS):
+        if not (is_whole and 1 <= bound <= _MOST_WORDS):
             place.at("value").refuse_value(value, f"a whole number from 1 to {_MOST_WORDS}, or {{min: …, max: …}}")
             return None
     at_least = {"matches": _with_words(least), "exact": True}

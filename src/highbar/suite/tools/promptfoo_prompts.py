@@ -115,6 +115,10 @@ def _read_prompt(item: Any, place: Place, folder: Path | None) -> Iterator[Promp
     fields = item if isinstance(item, dict) else {"raw": item}
     raw = fields.get("raw", fields.get("id"))
     label, id_ = fields.get("label"), fields.get("id")
+    for key, given in (("label", label), ("id", id_)):
+        if given is not None and not (isinstance(given, str) and given.strip()):
+            place.at(key).refuse_value(given, "text")
+            return
     if not isinstance(raw, str) or not raw.strip():
         place.refuse_value(raw, "the text of a prompt, or the name of its file")
         return

@@ -167,3 +167,72 @@ def test_without_an_agent_nothing_is_run(tmp_path):
     assert done.exit == 2
     assert "the suite names no agent" in done.err
     assert "--agent python:module:function" in done.err
+
+
+# --- whatever a file has in it ---------------------------------------------------------------
+
+JUNK: list[Any] = [
+    None, True, 0, -1, 1.5, 10**30, "", " ", "{{q}}", "{% x %}", "file://x.txt", "file://*.csv", "a: [", "\ud800",
+    "\u0000", [], [[]], [None], ["a", 1], {}, {"a": None}, {"type": []}, {"type": "assert-set", "assert": {}},
+    {"Contains": []},
+]  # fmt: skip
+WHOLE: list[Any] = [
+    {
+        "description": "d",
+        "prompts": ["{{q}}", {"raw": "x {{q}}", "label": "l"}],
+        "providers": [{"id": "a"}],
+        "defaultTest": {"vars": {"q": "a"}, "assert": [{"type": "contains", "value": "a"}], "options": {"prefix": "p"}},
+        "evaluateOptions": {"repeat": 2},
+        "tests": [
+            {
+                "description": "t",
+                "vars": {"q": ["a", "b"], "n": 1.5},
+                "metadata": {"category": "edge_case", "a": 1},
+                "threshold": 0.5,
+                "prompts": ["l"],
+                "assert": [
+                    {"type": "contains-any", "value": ["a", "b"], "weight": 2},
+                    {"type": "is-json", "value": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                    {"type": "regex", "value": "a+", "metric": "m"},
+                    {"type": "word-count", "value": {"min": 1}},
+                ],
+            },
+            {"assert": [{"type": "assert-set", "threshold": 0.5, "assert": [{"type": "latency", "threshold": 5}]}]},
+        ],
+    },
+    {
+        "name": "n",
+        "cases": [
+            {"name": "a", "inputs": {"a": 1}, "expected_output": [1], "metadata": {"b": 1}, "evaluators": ["Equals"]}
+        ],
+        "evaluators": [{"Contains": {"value": "a"}}, {"name": "Equals", "arguments": {"value": 1}}, {"MaxDuration": 5}],
+    },
+    SKILL,
+]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, inner in inside for found in places(inner, (*path, key)))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], junk: Any) -> Any:
+    if not path:
+        return junk
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = replaced(value[path[0]], path[1:], junk)
+    return copy
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_junk_anywhere_is_a_problem_and_never_a_crash(tmp_path_factory, data):
+    whole = data.draw(st.sampled_from(WHOLE))
+    changed = replaced(whole, data.draw(st.sampled_from(places(whole))), data.draw(st.sampled_from(JUNK)))
+    path = tmp_path_factory.mktemp("junk") / "suite.json"
+    path.write_text(json.dumps(changed), "utf-8")
+    for read in (suite.read, suite.read_fixed):
+        try:
+            read(path)
+        except InputError as error:
+            assert all(problem.file == str(path) for problem in error.problems)  # noqa: PT017  # it may be fine, too
