@@ -69,14 +69,23 @@ def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path)
 
     Raises InputError if a run cannot be read, or if the ref cannot have its suite.
     """
-    made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl") for number, path in enumerate(runs)]
+    planned = _planned_in_shards(runs)
+    made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl", planned) for number, path in enumerate(runs)]
     rows = {path: instead for one in made for path, instead in one.rows.items()}
     return Regraded(
         rows, tuple(note for one in made for note in one.notes), tuple(each for one in made for each in one.weakened)
     )
 
 
-def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regraded:
+def _planned_in_shards(runs: Sequence[str]) -> frozenset[str]:
+    """The scenarios of all shards among the runs: what one of them does not have may be in another."""
+    from highbar.running.folder import read_run  # only for the folder of a run
+
+    plans = [read_run(Path(path).parent).plan for path in runs] if len(runs) > 1 else []
+    return frozenset(id_ for plan in plans if plan.chosen.shard is not None for id_ in plan.order)
+
+
+def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards: frozenset[str]) -> Regraded:
     from highbar.running.folder import read_run  # only for the folder of a run
     from highbar.running.regrading import asked_otherwise  # likewise
 
@@ -98,7 +107,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regrade
         )
     changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
     note = f"{there.ref}: {folder}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
-    weakened = [*_weakened(history, suite, before, named)]
+    weakened = [*_weakened(history, suite, before, named, in_shards)]
     if others:
         weakened.append(Weakening(f"{named}: {some_and_more(others)}", "changed", "its question", "another question"))
     return Regraded({path: str(target)}, (note,) if changed else (), tuple(weakened))
@@ -168,10 +177,12 @@ def _grader(suite: Suite, folder: Path, stack: ExitStack) -> Grader:
     return Grader(suite, stack.enter_context(CheckFunctions(folder)))
 
 
-def _weakened(history: RunHistory, suite: Suite, before: Policy, path: str) -> Iterator[Weakening]:
+def _weakened(
+    history: RunHistory, suite: Suite, before: Policy, path: str, in_shards: frozenset[str]
+) -> Iterator[Weakening]:
     """What the run has less of than the suite demanded. If the policy has a suite, its own rule says what is gone."""
     plan = history.plan
-    gone = [id_ for id_ in suite.scenarios if id_ not in plan.trials]
+    gone = [id_ for id_ in suite.scenarios if id_ not in plan.trials and id_ not in in_shards]
     if gone and before.suite is None:
         yield Weakening(path, "removed", some_and_more(gone))
     fewer = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -45,6 +46,7 @@ Examples:
   highbar run suite.yaml --agent python:my_agent:answer --trials 3
   highbar run suite.yaml --agent http://localhost:8000/chat --budget '$5'
   highbar run suite.yaml --only 'SEC-*' --subset
+  highbar run suite.yaml --shard 2/5 --no-check --output runs/shard-2
   highbar run --resume runs/library-agent-20261116-142530
 """
 
@@ -65,6 +67,7 @@ class RunChoices(Struct, frozen=True, eq=False):
     only: tuple[str, ...]
     category: tuple[str, ...]
     limit: int | None
+    shard: tuple[int, int] | None
 
     def settings(self) -> dict[str, Any]:
         """The settings of the suite's `run` block that options replace, read. Raises InputError."""
@@ -82,7 +85,7 @@ class RunChoices(Struct, frozen=True, eq=False):
             None if self.agent is None else _agent(self.agent),
             agent_version,
             None if self.output is None else Path(self.output),
-            Chosen(self.only, self.category, self.limit),
+            Chosen(self.only, self.category, self.limit, self.shard),
         )
 
 
@@ -90,6 +93,16 @@ def _agent(text: str) -> Agent:
     from highbar.suite.agent_text import read_agent_text  # most suites name their agent
 
     return read_agent_text(text)
+
+
+def _read_shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """`2/5` as its numbers."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", value)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise click.BadParameter(f"{value!r}: wanted K/N with K from 1 to N, such as 2/5")
+    return int(found[1]), int(found[2])
 
 
 def _run_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -119,6 +132,12 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
     )
     @click.option("--category", multiple=True, metavar="NAME", help="Run only scenarios of this category. Repeatable.")
     @click.option("--limit", type=int, metavar="N", help="Run only the first N scenarios.")
+    @click.option(
+        "--shard",
+        callback=_read_shard,
+        metavar="K/N",
+        help="Run part K of N, chosen by the ids. highbar check judges all N folders together.",
+    )
     @wraps(command)
     def with_choices(**arguments: Any) -> int:
         fields = {name: arguments.pop(name) for name in RunChoices.__struct_fields__}
@@ -130,7 +149,7 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.command("run", short_help="Run an agent on a suite of scenarios, and judge it.", epilog=_EXAMPLES)
 @click.argument("suite", required=False, type=click.Path())
 @_run_options
-@click.option("--subset", is_flag=True, help="Judge a run of some scenarios only (--only, --category, --limit).")
+@click.option("--subset", is_flag=True, help="Judge a run of a part (--only, --category, --limit, --shard).")
 @click.option("--no-check", is_flag=True, help="Only run: exit with 0 if every trial has an answer or an error.")
 @bar_options
 @report_options("--report")

@@ -19,6 +19,7 @@ from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, run_folders, unpacking
+from highbar.load import shards as shard_sets
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
 
@@ -69,6 +70,7 @@ def find_files(
     # Some tools say in one file which others belong to the run; a file may replace or complete another.
     together = _look_at(arguments, input_format)
     problems.extend(together.problems)
+    shards = _shards(arguments, problems) if not subset else shard_sets.ShardedRun()
     for argument in arguments:
         try:
             if argument == "-":
@@ -76,10 +78,10 @@ def find_files(
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    _of_run(path, guidance, regraded, subset=subset)
+                    _of_run(path, guidance, regraded, shards, subset=subset)
                     or _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
                     for path, folder in named.found
-                    if path not in together.left
+                    if path not in together.left and path not in shards.empty
                 ]
                 found += _with_note(read, named.note)
         except InputError as error:
@@ -181,11 +183,27 @@ def _as_file(
     return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
 
 
-def _of_run(path: str, guidance: foreign.Guidance, regraded: Mapping[str, str], *, subset: bool) -> ResultsFile | None:
+def _shards(arguments: Sequence[str], problems: list[Problem]) -> shard_sets.ShardedRun:
+    """The shards among the results; if they are not the whole, that is a problem, and none of them is judged."""
+    try:
+        return shard_sets.sharded_run(paths_named(arguments), is_alone="-" not in arguments)
+    except InputError as error:
+        problems.extend(error.problems)
+        return shard_sets.ShardedRun(frozenset(paths_named(arguments)))  # that they are parts was said already
+
+
+def _of_run(
+    path: str,
+    guidance: foreign.Guidance,
+    regraded: Mapping[str, str],
+    shards: shard_sets.ShardedRun,
+    *,
+    subset: bool,
+) -> ResultsFile | None:
     """The results in the folder of a run; None if the file is not in one."""
     if run_folders.results_in(path) is None:
         return None
-    run = run_folders.read_results(path, subset=subset)
+    run = run_folders.read_results(path, subset=subset, with_others=path in shards.paths)
     instead = regraded.get(path)
     original = os.path.realpath(path)
     file = ResultsFile(instead or original, path, "jsonl", original=original if instead else None, recorded=run.sha256)

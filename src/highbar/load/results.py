@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, files, foreign, run_folders
+from highbar.load.shards import ShardedRun, sharded_run
 from highbar.model import Policy, ResultsFile, Source
 from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
 
@@ -64,7 +65,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
         if guidance.mapping is not None:
             hint = "highbar import map writes the rows that Spark can read"
             raise InputError(Problem("Spark does not read by a mapping", hint=hint))
-        yield replace(found, paths=tuple(_outside(path, subset=job.wants.subset) for path in job.results))
+        yield replace(found, paths=_outside(job.results, subset=job.wants.subset))
     else:
         with ExitStack() as stack:
             read = files.find_files(
@@ -85,12 +86,19 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
             yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
 
 
-def _outside(path: str, *, subset: bool) -> str:
-    """A path for an engine that reads the files itself: of the folder of a run, its results."""
+def _outside(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:
+    """Paths for an engine that reads the files itself: of the folder of a run, its results."""
+    named = [run_folders.results_in(path) or path for path in paths]
+    shards = ShardedRun() if subset else sharded_run(named)
+    return tuple(_unchanged(path, shards, subset=subset) for path in named if path not in shards.empty)
+
+
+def _unchanged(path: str, shards: ShardedRun, *, subset: bool) -> str:
+    """The path of results; if they are of a run, they are those that it wrote."""
     found = run_folders.results_in(path)
     if found is None:
         return path
-    run = run_folders.read_results(found, subset=subset)
+    run = run_folders.read_results(found, subset=subset, with_others=found in shards.paths)
     changed = accounts.account(ResultsFile(found, found, "jsonl", recorded=run.sha256)).damaged
     if changed:
         raise InputError(changed)

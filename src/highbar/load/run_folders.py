@@ -62,10 +62,11 @@ def files_beside(paths: Iterable[str]) -> list[str]:
     return [os.path.join(folder, name) for folder in folders for name in (_JOURNAL, _DOCUMENT)]
 
 
-def read_results(path: str, *, subset: bool) -> RunResults:
+def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunResults:
     """The results of a run, by their path as `results_in` gives it. Raises InputError if they may not be judged.
 
-    A run of some scenarios of its suite may be, if the caller accepts a `subset`.
+    A run of some scenarios of its suite may be, if the caller accepts a `subset`, or judges it `with_others` that have
+    the rest.
     """
     from highbar.store.run_document import read_run_document  # only for the folder of a run
 
@@ -76,11 +77,14 @@ def read_results(path: str, *, subset: bool) -> RunResults:
         raise InputError(Problem(f"the run has not ended: its state is {document.state}", folder, hint=again))
     if not os.path.isfile(path):
         raise InputError(Problem("the run has no results", path, hint=f"highbar run --resume {folder} writes them"))
-    if not document.whole and not subset:
+    is_part = not document.whole and not with_others
+    if is_part and not subset:
         message = f"this run was filtered: {_part(document)}; a part says nothing about the whole suite"
         hint = "run the whole suite; --subset judges the part alone, and does not make it the whole"
         raise InputError(Problem(message, folder, hint=hint))
-    return RunResults(path, document.results.sha256, tuple(f"{folder}: {note}" for note in _notes(document)))
+    return RunResults(
+        path, document.results.sha256, tuple(f"{folder}: {note}" for note in _notes(document, is_part=is_part))
+    )
 
 
 def refuse_another_suite(path: str, suite: str) -> None:
@@ -128,12 +132,13 @@ def _part(document: RunDocument) -> str:
     chosen = document.chosen
     options = [*(f"--only {one}" for one in chosen.only), *(f"--category {one}" for one in chosen.category)]
     options += [f"--limit {chosen.limit}"] if chosen.limit is not None else []
+    options += [f"--shard {chosen.shard.number}/{chosen.shard.count}"] if chosen.shard is not None else []
     return count(document.planned.scenarios, "scenario") + (f" ({some(options, 5)})" if options else "")
 
 
-def _notes(document: RunDocument) -> list[str]:
+def _notes(document: RunDocument, *, is_part: bool) -> list[str]:
     found = []
-    if not document.whole:
+    if is_part:
         found.append(f"a filtered run: {_part(document)}. This is no verdict about the whole suite")
     again = document.retried
     if again.trials:

@@ -116,7 +116,7 @@ class RunHistory:
     def left(self) -> Iterator[tuple[str, int]]:
         """The trials that have neither an answer nor an error, in order: trial 1 of all scenarios, then trial 2."""
         trials = self.plan.trials
-        for trial in range(1, max(trials.values()) + 1):
+        for trial in range(1, max(trials.values(), default=0) + 1):
             for id_ in self.plan.order:
                 if trial <= trials[id_] and self._state(self._places[id_][trial - 1]) <= _INFRASTRUCTURE:
                     yield id_, trial
@@ -150,9 +150,10 @@ class RunHistory:
         if self._plan is not None:
             raise self._refusal(offset, "a second plan")
         ids = set(plan.order)
-        if not ids or len(ids) < len(plan.order) or ids != plan.trials.keys() or ids != plan.digests.keys():
+        is_empty = not ids and plan.chosen.shard is None  # nothing may fall to a shard
+        if is_empty or len(ids) < len(plan.order) or ids != plan.trials.keys() or ids != plan.digests.keys():
             raise self._refusal(offset, "the plan does not say for every scenario how often it is run")
-        if min(plan.trials.values()) < 1:
+        if min(plan.trials.values(), default=1) < 1:
             raise self._refusal(offset, "the plan has a scenario without trials")
         self._plan = plan
         self.digests = dict(plan.digests)

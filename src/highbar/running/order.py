@@ -42,11 +42,22 @@ def trials_in_order(order: Sequence[str], trials: Mapping[str, int]) -> Iterator
         left = [id_ for id_ in left if trials[id_] >= trial]
 
 
+def shard_of(id_: str, shards: int) -> int:
+    """The shard that a scenario falls to, from 1. It depends on nothing but the id: SHA-256 modulo the count.
+
+    >>> [shard_of(id_, 3) for id_ in ("A", "B", "C", "D")]
+    [1, 3, 2, 1]
+    """
+    digest = hashlib.sha256(id_.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest, "big") % shards + 1
+
+
 def choose(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
     """The ids of the chosen scenarios, in the order of the suite. Raises InputError with all problems of the choice.
 
     `only` and `category` both have to match. `limit` takes the first ones in the order of the suite, not of the
-    permutation: users who say `--limit 3` expect those that they see first in their file.
+    permutation: users who say `--limit 3` expect those that they see first in their file. `shard` takes a part of
+    what the others leave, and nothing may fall to it.
     """
     problems = [*_unmatched(suite, chosen)]
     if chosen.limit is not None and chosen.limit < 1:
@@ -56,7 +67,11 @@ def choose(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
         problems.append(Problem("no scenario matches both --only and --category"))
     if problems:
         raise InputError(*problems)
-    return ids[: chosen.limit]
+    chosen_ids = ids[: chosen.limit]
+    if chosen.shard is None:
+        return chosen_ids
+    number, shards = chosen.shard
+    return tuple(id_ for id_ in chosen_ids if shard_of(id_, shards) == number)
 
 
 def _matching(suite: Suite, chosen: Chosen) -> Iterator[str]:

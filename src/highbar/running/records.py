@@ -13,11 +13,15 @@ from highbar.running.calls import Reply, TrialOutcome
 
 
 class Chosen(Struct, frozen=True):
-    """Which scenarios of the suite were run, as the options say it. Empty: all of them."""
+    """Which scenarios of the suite were run, as the options say it. Empty: all of them.
+
+    `shard`: the number of a part of the suite, from 1, and of how many parts.
+    """
 
     only: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     limit: int | None = None
+    shard: tuple[int, int] | None = None
 
 
 class RunPlan(Struct, frozen=True, tag="plan"):

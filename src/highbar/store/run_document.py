@@ -68,12 +68,20 @@ class RunExtent(Struct, frozen=True):
     trials: int
 
 
+class ShardOfRun(Struct, frozen=True):
+    """Which part of the suite was run, from 1, and of how many."""
+
+    number: int
+    count: int
+
+
 class ChosenOfRun(Struct, frozen=True):
     """The options that chose scenarios of the suite. Empty: all of them."""
 
     only: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     limit: int | None = None
+    shard: ShardOfRun | None = None
 
 
 class TrialCounts(Struct, frozen=True):
@@ -198,6 +206,7 @@ _RUN = record(
             field("only", TEXTS),
             field("category", TEXTS),
             field("limit", optional(COUNT)),
+            field("shard", optional(record(ShardOfRun, field("number", COUNT), field("of", COUNT, of="count")))),
             description="The options that chose scenarios of the suite.",
         ),
     ),
@@ -303,6 +312,9 @@ def _contradictions(document: RunDocument) -> Iterator[tuple[tuple[str, ...], st
     for name in ("answered", "errors", "undecided"):
         if getattr(document.retried, name) > getattr(document.done, name):
             yield ("retried", name), "more than there are in all"
+    shard = document.chosen.shard
+    if shard is not None and not 1 <= shard.number <= shard.count:
+        yield ("chosen", "shard"), f"found {shard.number} of {shard.count}"
     if document.whole and document.chosen != ChosenOfRun():
         yield ("whole",), "found true, but scenarios were chosen"
     if document.is_finished and document.ended is None:
