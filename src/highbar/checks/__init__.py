@@ -6,7 +6,7 @@ answer. `correct` and `predicted` make the columns of those names.
 
 from __future__ import annotations
 
-from highbar.checks.applying import Functions, apply, as_mapping, function_names, statements
+from highbar.checks.applying import Functions, apply, as_mapping, function_names, reads_calls, statements
 from highbar.checks.glossary import GLOSSARY
 from highbar.checks.labels import Predict, correct, predicted, read_predict
 from highbar.checks.problems import Problem
@@ -31,5 +31,6 @@ __all__ = [
     "read",
     "read_answer",
     "read_predict",
+    "reads_calls",
     "statements",
 ]

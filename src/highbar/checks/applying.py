@@ -111,6 +111,14 @@ def function_names(check: Check) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in inside for name in function_names(part)))
 
 
+def reads_calls(check: Check) -> bool:
+    """Whether a check, or a part of it, is about tool calls."""
+    if isinstance(check, Called | CalledInOrder | CalledOnly):
+        return True
+    inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
+    return any(map(reads_calls, inside))
+
+
 def _leaf(check: Check, answer: Answer) -> Finding:
     match check:
         case Texts() | Matches() | Words() | NumberIs() | IsJson():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 
@@ -35,7 +35,9 @@ _ENDINGS = (".jsonl", ".ndjson")
 )
 @click.option("-o", "--output", type=click.Path(), required=True, metavar="FILE", help="Write the rows here: .jsonl.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
-@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@click.option(
+    "--map", "map_file", type=click.Path(), metavar="FILE", help="Which path of a foreign record feeds which column."
+)
 @click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
 def command(
     *,
@@ -114,4 +116,6 @@ def _say(made: Regrading, done: GradedRows, suite: str, output: str) -> None:
         streams.say(f"note: {note}")
     parts = [f"{done.errors} of them errors" if done.errors else "", f"{done.undecided} undecided"]
     counts = ", ".join(filter(None, parts if done.undecided else parts[:1]))
-    streams.say(f"{count(done.rows, 'row')} graded by {suite}{f' ({counts})' if counts else ''}: {output}")
+    file = Path(suite)
+    shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else suite
+    streams.say(f"{count(done.rows, 'row')} graded by {shown}{f' ({counts})' if counts else ''}: {output}")

@@ -18,6 +18,7 @@ from typing import IO, Any
 import msgspec
 from msgspec import Struct
 
+from highbar.checks import reads_calls
 from highbar.columns import names
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some_and_more
@@ -252,7 +253,7 @@ def _regraded(
     kept = {name: value for name, value in row.items() if name not in _NOT_KEPT and name not in ("id", "trial")}
     tags = {**kept.pop("tags", {}), **graded.get("tags", {})}
     flat = {f"tags.{name}" for name in tags}
-    graded = {**{name: value for name, value in kept.items() if name not in flat}, **graded}
+    graded |= {name: value for name, value in kept.items() if name not in flat and name not in graded}
     if tags:
         graded["tags"] = tags
     for name in ("messages", "attempts"):  # as they were recorded, not as the suite would have them
@@ -272,11 +273,21 @@ def _said_of_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
     columns = [name for name in sorted(REPLACED) if any(counted[name] for counted in index.columns)]
     if columns:
         yield f"the earlier grading is replaced: {', '.join(columns)}"
-    if not any(counted["tool_calls"] or counted["messages"] for counted in index.columns):
+    if _looks_at_calls(suite) and not any(counted["tool_calls"] or counted["messages"] for counted in index.columns):
         yield "no tool calls were recorded: checks of calls are undecided, and must-nots were looked for in texts alone"
     fewer = [id_ for id_, trials in index.places.items() if len(trials) < suite.scenarios[id_].trials]
     if fewer:
         yield f"fewer trials were recorded than the suite has, of {some_and_more(fewer)}: the others are undecided"
+
+
+def _looks_at_calls(suite: Suite) -> bool:
+    """Whether a check of the suite reads tool calls; must-nots read their arguments."""
+    for scenario in suite.scenarios.values():
+        found = [behavior.check for behavior in scenario.expected_behaviors.values()]
+        found += [scenario.answer] if scenario.answer is not None else []
+        if scenario.must_not or any(map(reads_calls, found)):
+            return True
+    return False
 
 
 # --- what does not fit together --------------------------------------------------------------
