@@ -60,6 +60,12 @@ def _imports(tools: Sequence[str]) -> Attempt:
     return attempts_on(set(tools))
 
 
+def _interruptions(_: Sequence[str]) -> Attempt:
+    from tests.runs.interrupting import attempt
+
+    return attempt
+
+
 def _kills(_: Sequence[str]) -> Attempt:
     from tests.runs.killing import attempt
 
@@ -86,6 +92,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "crashes": _crashes,  # L3 on formulas: a crash never lifts a rule
     "forms": _forms,  # L4: the same rows in every form
     "imports": _imports,  # L3 on files of other tools and of ours, by the verdict
+    "interruptions": _interruptions,  # runs: interrupted at any request and resumed, they come to the same verdict
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass
 }
