@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,18 +36,17 @@ def at(address: str, **keys: object) -> dict[str, object]:
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "ends",
+    ("kind", "ends"),
     [
-        "os._exit(0)",
-        "raise SystemExit(0)",
-        "import sys; sys.exit()",
-        "raise KeyboardInterrupt",
-        "os.kill(os.getpid(), 9)",
+        ("def", "os._exit(0)"),
+        ("def", "raise SystemExit(0)"),
+        ("async def", "os._exit(0)"),
+        ("async def", "import sys; sys.exit()"),
+        ("async def", "raise KeyboardInterrupt"),
     ],
 )
-@pytest.mark.parametrize("kind", ["def", "async def"])
 def test_h76_an_agent_that_ends_its_process_fails_and_the_others_are_answered(
-    tmp_path: Path, ends: str, kind: str
+    tmp_path: Path, kind: str, ends: str
 ) -> None:
     code = f"{kind} answer(said):\n    note(said)\n    if said == 'S1': {ends}\n    return 'yes'\n"
     project = python_project(tmp_path, code, scenarios(4))
@@ -98,8 +98,6 @@ def test_h84_a_server_that_never_ends_its_answer_fails(tmp_path: Path, fault: St
         "def answer(said):\n    time.sleep(600)",
         "async def answer(said):\n    time.sleep(600)",
         "import asyncio\nasync def answer(said):\n    await asyncio.sleep(600)",
-        "async def answer(said):\n    while True: pass",
-        "def answer(said):\n    while True: pass",
     ],
 )
 def test_h84_a_function_that_never_ends_fails(tmp_path: Path, hang: str) -> None:
@@ -143,6 +141,45 @@ def test_h87_no_header_makes_a_run_sleep_for_years_or_hammer(tmp_path: Path, hea
         assert 2 <= len(server.calls) <= 2 * 5
     assert project.done() == (0, 0, 2)
     assert project.document()["state"] == "time"
+
+
+# --- many trials -------------------------------------------------------------------------------------
+
+MANY = """
+import threading
+
+running, most, lock = 0, 0, threading.Lock()
+
+def answer(said):
+    global running, most
+    with lock:
+        running += 1
+        if running > most:
+            most = running
+            note(str(most))
+    try:
+        return "yes " + "x" * int(os.environ["SIZE"])
+    finally:
+        with lock:
+            running -= 1
+"""
+
+
+@pytest.mark.process
+def test_h89_memory_grows_with_the_suite_and_not_with_the_answers(tmp_path: Path) -> None:
+    """Answers of 2 MB and of 60 MB in all, and never more at once than allowed."""
+    project = python_project(tmp_path, MANY, scenarios(200), run={"trials": 15, "concurrency": 4})
+    peaks = []
+    for size in ("600", "20000"):
+        arguments = ("run", "suite.json", "--output", size, "--no-check", "--quiet")
+        with project.started(*arguments, environment={"SIZE": size}) as process:
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            assert process.returncode == 0
+        assert len(project.rows(size)) == 3000
+        peaks.append(used.ru_maxrss * (1 if sys.platform == "darwin" else 2**10))
+    assert peaks[1] - peaks[0] < 20 * 2**20, peaks
+    assert max(int(said) for said, _ in project.asked()) <= 4
 
 
 # --- processes that stay -----------------------------------------------------------------------------
