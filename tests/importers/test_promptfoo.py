@@ -65,6 +65,14 @@ def row_of(tmp_path: Path, **changes: Any) -> Row:
     return rows[0]
 
 
+def test_the_place_of_a_row_in_a_file_of_tests_is_no_name(tmp_path):
+    asserted = [{"type": "contains", "value": "hello"}]
+    tests = [{"description": f"Row #{place}", "vars": {"q": "hi"}, "assert": asserted} for place in (1, 7)]
+    rows = [row_of(tmp_path, testCase=test) for test in tests]
+    assert [row["id"] for row in rows] == ["hi", "hi"]
+    assert row_of(tmp_path, testCase={**tests[0], "description": "Row #1 of the table"})["id"] == "Row #1 of the table"
+
+
 # --- against the tool's own arithmetic ---------------------------------------------------------
 
 

@@ -108,12 +108,12 @@ class _Scenarios:
         self.cases = cases
         self.place = place
         self.file = file
-        different = {case.key for case in cases}
-        self.names = Counter(name for name, _ in different)
+        self.keys = [case.key for case in cases]
+        self.names = Counter(name for name, _ in {*self.keys})
 
     def add_to(self, draft: Draft) -> None:
         """Add every scenario that has a counterpart."""
-        for case in self.cases:
+        for case, key in zip(self.cases, self.keys, strict=True):
             place = Place(case.path, self.place.problems)
             before = len(place.problems)
             variables = loaded(case, place, self.file.folder)
@@ -121,8 +121,9 @@ class _Scenarios:
             wanted = self._prompts_of(case, place)
             if variables is None or checks is None or len(place.problems) > before:
                 continue
+            test = id_of_test(key, alone=self.names[key[0]] == 1)
             for prompt in wanted:
-                self._add(case, prompt, variables, checks, draft)
+                self._add(test, case, prompt, variables, checks, draft)
 
     def _prompts_of(self, case: Case, place: Place) -> list[PromptTemplate]:
         if case.prompts is None:
@@ -133,14 +134,19 @@ class _Scenarios:
         return found
 
     def _add(
-        self, case: Case, prompt: PromptTemplate, variables: Mapping[str, Any], checks: _Checks, draft: Draft
+        self,
+        test: str,
+        case: Case,
+        prompt: PromptTemplate,
+        variables: Mapping[str, Any],
+        checks: _Checks,
+        draft: Draft,
     ) -> None:
         test_place = Place(case.path, self.place.problems)
         affixes = [case.options.get(key) or "" for key in ("prefix", "suffix")]
         asked = prompt.asked(variables, test_place, *map(str, affixes))
         if asked is None:
             return
-        test = id_of_test(case.key, alone=self.names[case.key[0]] == 1)
         metadata = js_value(dict(case.metadata))
         described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
         tags = _tags({**taggable(js_value(dict(case.variables))), **taggable(metadata)})
