@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -47,6 +48,16 @@ def wait_for_calls(project: Project, count: int) -> None:
     wait_for(lambda: len(project.asked()) >= count, f"the agent was not called {count} times")
 
 
+def old_pass(project: Project) -> None:
+    """A report of an earlier run, which passed."""
+    (project.folder / "verdict.json").write_text('{"verdict": "pass"}', "utf-8")
+
+
+def no_pass(project: Project) -> bool:
+    """Whether the report of the earlier run is gone, and none has taken its place."""
+    return json.loads((project.folder / "verdict.json").read_text("utf-8"))["verdict"] is None
+
+
 LONG = "def answer(said):\n    return 'yes ' + note(said) + 'x' * 10_000\n"
 GRADING = """
 def holds(given):
@@ -86,7 +97,8 @@ def test_h71_h72_the_second_ctrl_c_or_sigterm_stops_at_once(
     tmp_path: Path, signals: tuple[signal.Signals, ...], code: int
 ) -> None:
     project = waiting_project(tmp_path)
-    with project.started("run", "suite.json", "--output", "out") as process:
+    old_pass(project)
+    with project.started("run", "suite.json", "--output", "out", "--report", "verdict.json") as process:
         wait_for_calls(project, 2)
         below = descendants(process.pid)
         assert process.stderr is not None
@@ -99,6 +111,7 @@ def test_h71_h72_the_second_ctrl_c_or_sigterm_stops_at_once(
     assert "to go on: highbar run --resume out" in done.err
     assert below
     wait_until_gone(below)
+    assert no_pass(project)
     assert project.done() == (0, 0, 6)
     refused(project.check(), "--resume out")
     go(project)
@@ -187,10 +200,12 @@ def test_h73_a_failure_from_before_the_interruption_still_fails_after_it(tmp_pat
 
 def test_h72_h75_a_trial_that_was_called_and_not_recorded_counts_once(tmp_path: Path) -> None:
     project = waiting_project(tmp_path)
-    with project.started("run", "suite.json", "--output", "out") as process:
+    old_pass(project)
+    with project.started("run", "suite.json", "--output", "out", "--report", "verdict.json") as process:
         wait_for_calls(project, 2)
         process.kill()
         finished(process)
+    assert no_pass(project)
     twice = set(project.counts())
     refused(project.check(), "has not ended", "--resume out")
     go(project)
