@@ -168,6 +168,8 @@ def command(
     interrupted can be resumed, and highbar check judges the folder again. Without a policy the folder is written,
     nothing is judged, and the exit code is 2.
     """
+    if choices.output == "-":  # which is standard input to everything that reads results
+        raise InputError(Problem("--output - names no folder", hint="--format says what is printed"))
     if choices.output is not None and format_of(choices.output) is not None:
         hint = f"--report {choices.output} writes a report; --output names the folder of the run"
         raise InputError(Problem(f"--output {choices.output} has the ending of a report", hint=hint))

@@ -223,6 +223,13 @@ def test_an_existing_folder_is_never_overwritten(folder):
     assert list((folder / "out").iterdir()) == []
 
 
+def test_a_folder_is_not_called_as_standard_input_is(folder):
+    done = run(folder, "run", "suite.json", "--output", "-")
+    assert done.exit == 2
+    assert "--output -" in done.err
+    assert not (folder / "-").exists(), "nothing was run"
+
+
 def test_a_finished_run_can_be_resumed_and_asks_nothing_again(folder):
     assert run(folder, "run", "suite.json", "--output", "out").exit == 0
     before = rows(folder)
