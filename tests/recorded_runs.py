@@ -30,12 +30,18 @@ def record(
     *,
     how: Literal["complete", "budget", "time", "interrupted"] = "complete",
     only: Sequence[str] = (),
+    shard: tuple[int, int] | None = None,
     functions: bool = False,
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers."""
     suite = read(suite_file)
     ids = tuple(id_ for id_ in suite.scenarios if not only or id_ in only)
-    with folder.create(path, _plan(suite, suite_file, ids, only)) as run, ExitStack() as stack:
+    with (
+        folder.create(
+            path, _plan(suite, suite_file, ids, Chosen(tuple(only) if shard is None else (), shard=shard))
+        ) as run,
+        ExitStack() as stack,
+    ):
         ends: dict[tuple[str, int], Ended | None] = {}
         for id_ in ids:
             for trial in range(1, suite.scenarios[id_].trials + 1):
@@ -61,7 +67,7 @@ def _ended(suite: Suite, id_: str, trial: int, answer: str | Reply | Ended | Non
     return Ended(id_, trial, digest, "answered", (TurnEnd(reply, 12.5),))
 
 
-def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], only: Sequence[str]) -> RunPlan:
+def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen) -> RunPlan:
     return RunPlan(
         suite_file=str(suite_file.absolute()),
         suite_text=suite_file.read_bytes(),
@@ -73,7 +79,7 @@ def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], only: Sequence[s
         started=AT,
         agent={"kind": "python", "target": "agent:answer", "version": None},
         settings={},
-        chosen=Chosen(only=tuple(only)),
+        chosen=chosen,
         agent_version="1.0",
         scenarios=len(suite.scenarios),
         highbar="0.0",

@@ -31,6 +31,7 @@ EVERYWHERE: Mapping[str, str] = {
 """Files that may name any measured column."""
 
 OF_A_REPLY: Mapping[str, str] = {
+    "running/recorded_answers.py": "the reply in a row that was recorded",
     "running/calls.py": "what an agent says about its reply",
     "running/agents/replies.py": "the keys that a reply may have, and how each is read",
     "cli/agent.py": "`highbar agent try` shows what a reply said",

@@ -97,7 +97,7 @@ def _of_rows(
         stack=stack,
         input_format=input_format,
         stdin=streams.standard_input(),
-        guidance=foreign.Guidance(mapping, answers_only=True),
+        guidance=foreign.Guidance(mapping, answers_only=True, calls=True),
     )
     grader_for = stack.enter_context(regrading.graded_by(Path(suite)))
     for file in found:

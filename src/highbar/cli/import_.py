@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.input_format import MAP_HELP, TOOL, TOOLS
@@ -36,8 +37,11 @@ _CHUNK = 1024 * 1024
 @click.option(
     "--policy", type=click.Path(), metavar="FILE", help="The policy whose judged_by and map say how files are read."
 )
+@click.option("--calls", is_flag=True, help="With tool calls and messages, as highbar grade reads them.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write .jsonl or .parquet; else print JSONL.")
-def command(*, tool: str, files: tuple[str, ...], map_file: str | None, policy: str | None, output: str | None) -> int:
+def command(
+    *, tool: str, files: tuple[str, ...], map_file: str | None, policy: str | None, calls: bool, output: str | None
+) -> int:
     """Turn the FILEs of another tool into rows with the columns that Highbar judges by.
 
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
@@ -45,7 +49,7 @@ def command(*, tool: str, files: tuple[str, ...], map_file: str | None, policy: 
     _refuse_output(output, (*files, *(file for file in (map_file, policy) if file)))
     from highbar.load.rewriting import import_files  # help, completion and usage errors do without it
 
-    guidance = _guidance(map_file, policy)
+    guidance = _guidance(map_file, policy, calls=calls)
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         rows = Path(folder) / "rows.jsonl"
         for line in import_files(files, tool, str(rows), stdin=streams.standard_input(), guidance=guidance):
@@ -67,12 +71,12 @@ command.help = (
 )
 
 
-def _guidance(map_file: str | None, policy: str | None) -> Guidance:
+def _guidance(map_file: str | None, policy: str | None, *, calls: bool) -> Guidance:
     """What the policy that is named or found says about these files, as a check would hear it."""
     from highbar import policy as policies  # see import_files
     from highbar.load import foreign  # likewise
 
-    return foreign.guidance(map_file, policies.choose(policy))
+    return replace(foreign.guidance(map_file, policies.choose(policy)), calls=calls)
 
 
 def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:

@@ -21,6 +21,7 @@ from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import Statuses
+from highbar.importers.tool_calls import calls_in
 from highbar.importers.verdicts import Verdicts
 
 _CASES = ("testCases", "conversationalTestCases")
@@ -29,6 +30,7 @@ _ARRAYS = frozenset({*_CASES, *(f"{_RUN_KEY}.{name}" for name in _CASES)})
 _SPANS = ("agentSpans", "llmSpans", "toolSpans", "retrieverSpans", "baseSpans")
 _TOTALS = ("testPassed", "testFailed", "metricsScores")
 _REPETITION = re.compile(r"(?s)(?P<test>[^\[]*)\[(?:(?P<parameters>.*)-)?(?P<run>\d{1,9})-(?P<of>\d{1,9})\]")
+_CALLED = "toolsCalled"
 _EXPECTATIONS = "Expectations"
 _STATUSES = Statuses(frozenset({"SUCCESS"}), frozenset({"ERRORED", "ERROR"}), "SUCCESS or ERRORED")
 _TOKENS = ("inputTokenCount", "outputTokenCount")
@@ -235,7 +237,8 @@ def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) 
     if error is None:
         survey.scorers.complete(verdicts, scenario, given=[_EXPECTATIONS] if "expectationsData" in case else ())
         verdicts.count(report)
-    report.unread.update(case.others(_READ))
+    conversation = _conversation(case) if report.calls else {}
+    report.unread.update(case.others(_READ | ({_CALLED} if "tool_calls" in conversation else set())))
     labels = {label: "true" for label in case.items("tags") if isinstance(label, str)}
     labels |= {"flaky": "true"} if case.flag("flaky") else {}
     return {
@@ -251,7 +254,22 @@ def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) 
         "cost_usd": case.number("tokenCost"),
         "suite": survey.suite,
         "tags": {**labels, **(flat_tags(metadata.values, skip=DESCRIBED) or {})} or None,
+        **conversation,
     }
+
+
+def _conversation(case: Record) -> Row:
+    """The messages of a conversation, and the tool calls: of the case, of its messages, or of its trace."""
+    turns = case.records("turns")
+    said = [{"role": one.text("role"), "content": one.text("content")} for one in turns]
+    trace = case.record("trace")
+    if _CALLED in case:
+        calls = calls_in(case.value(_CALLED))
+    elif any(_CALLED in one for one in turns):
+        calls = calls_in([call for one in turns for call in one.items(_CALLED)])
+    else:
+        calls = calls_in(trace.value("toolSpans")) if trace is not None else None
+    return {**({"messages": said} if said else {}), **({} if calls is None else {"tool_calls": calls})}
 
 
 def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:

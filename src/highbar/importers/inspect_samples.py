@@ -13,7 +13,9 @@ from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
+from highbar.importers.tool_calls import calls_of, chat
 
+_REFERENCE = "attachment://"
 _NO_JUDGE_TIME = "there are no events that say how long the judge took: latency_ms counts its time too"
 
 
@@ -84,7 +86,18 @@ class EvalSample:
             "cost_usd": self._without("total_cost", usage.values(), by_judges),
             **{name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)},
             "tags": {**(flat_tags(metadata, DESCRIBED) or {}), **self._run_tags()},
+            **(self._conversation() if self._report.calls else {}),
         }
+
+    def _conversation(self) -> Row:
+        """The messages and their calls. Inspect keeps long texts apart, and a reference in their place."""
+        messages = self._value("messages")
+        if not isinstance(messages, list) or not messages:
+            return {}
+        kept = self._value("attachments")
+        whole = _with_attachments(messages, kept if isinstance(kept, dict) else {})
+        said = chat([message for message in whole if isinstance(message, dict)], _text_of)
+        return {"messages": said, "tool_calls": calls_of(said)}
 
     def _usage(self, key: str) -> dict[str, Record]:
         place = f"{self.place}: {key}"
@@ -185,6 +198,15 @@ def _asked(value: object) -> str | None:
         return _text_of(value)
     messages = [message for message in value if isinstance(message, dict) and message.get("role") == "user"]
     return _text_of(messages[-1].get("content")) if messages else None
+
+
+def _with_attachments(value: Any, kept: dict[str, Any]) -> Any:
+    """The value with the texts that it refers to."""
+    if isinstance(value, str):
+        return kept.get(value.removeprefix(_REFERENCE), value) if value.startswith(_REFERENCE) else value
+    if isinstance(value, dict):
+        return {key: _with_attachments(inner, kept) for key, inner in value.items()}
+    return [_with_attachments(inner, kept) for inner in value] if isinstance(value, list) else value
 
 
 def _text_of(content: object) -> str | None:

@@ -112,7 +112,7 @@ def settle_judges(metrics: Metrics, seen: Collection[str], report: Report) -> Ju
         why = _why_not(name, metrics, policy=bool(report.judged_by))
         report.add_scorer(name, judges=name in demands, why_not=why)
     report.judges = tuple(demands)
-    if not demands:
+    if not demands and not report.answers_only:
         refuse(_without(exact, metrics), hint=_hint(exact))
     columns = {name: score_column(name) for name in exact}
     shared = {column for column, number_of in Counter(columns.values()).items() if number_of > 1}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
 from highbar.importers.naming import DESCRIBED, Trials, flat_tags, question_id, scenario_id
-from highbar.importers.otel_spans import asked, span_columns, span_error, text_of
+from highbar.importers.otel_spans import asked, span_calls, span_columns, span_error, text_of
 from highbar.importers.reading.otlp import Attributes, Interest, Item, finite_number, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen
 from highbar.importers.record import refuse
@@ -107,7 +107,7 @@ class _OtelSurvey:
         self._warn_of_unread(report)
         if not self.evaluations and not self.runs:
             refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
-        self._settle()
+        self._settle(report)
 
     def runs_in_memory(self) -> list[tuple[str, Item]] | None:
         """The runs in the order of the file; None if some are not in memory."""
@@ -157,9 +157,9 @@ class _OtelSurvey:
         if any(word.startswith(_ABOUT) for word in (name, *item.attributes)):
             self._unread[name] += 1
 
-    def _settle(self) -> None:
+    def _settle(self, report: Report) -> None:
         """Decide who judges: evaluators with a label of the conventions, which is a verdict. Others give scores."""
-        if not self.evaluations:
+        if not self.evaluations and not report.answers_only:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
             refuse(message, hint=_TOGETHER)
         silent: dict[str, None] = {}
@@ -317,6 +317,7 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
         **verdicts.columns(),
         "error": error,
         **(span_columns(item) if item else {}),
+        **(span_calls(item) if item and report.calls else {}),
         "suite": text_of(found.get(_SUITE)),
         "agent_version": version if isinstance(version, str) else None,
         "tags": flat_tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),

@@ -12,6 +12,7 @@ from highbar.importers.naming import as_text
 from highbar.importers.reading.otlp import Item
 from highbar.importers.record import refuse
 from highbar.importers.statuses import SPAN_CODES
+from highbar.importers.tool_calls import calls_in
 
 _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 
@@ -64,6 +65,20 @@ def _answered(found: Item) -> str | None:
     messages = _messages(found, "gen_ai.output.messages") or _messages(found, "pydantic_ai.all_messages")
     last = next((_content(message) for message in reversed(messages) if message.get("role") == "assistant"), None)
     return last or text_of(found.get("final_result"))
+
+
+def span_calls(found: Item) -> Row:
+    """The tool calls in the messages of a run. Only the whole conversation can say that there were none."""
+    whole = _messages(found, "pydantic_ai.all_messages")
+    messages = whole or _messages(found, "gen_ai.output.messages")
+    parts = [part for message in messages for part in _parts(message) if part.get("type") == "tool_call"]
+    calls = calls_in(parts)
+    return {"tool_calls": calls} if calls or (whole and calls is not None) else {}
+
+
+def _parts(message: Mapping[str, object]) -> list[dict[str, object]]:
+    parts = message.get("parts")
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def _messages(found: Item, key: str) -> list[Mapping[str, object]]:

@@ -183,7 +183,7 @@ class _File:
                     f"the policy has this file judged by {name!r}, which is not in it; its scorers are "
                     f"{', '.join(repr(one) for one in sorted(known)) or 'none'}"
                 )
-        if report.records and not (self._asserted or self._trusted):
+        if report.records and not (self._asserted or self._trusted or report.answers_only):
             names = f"; its scores are {', '.join(sorted(self._scored))}" if self._scored else ""
             refuse(f"nothing in this file judges: no test has an assertion{names}", hint="give the tests an `assert`")
         report.judges = tuple(demanded) or (_SUCCESS,)

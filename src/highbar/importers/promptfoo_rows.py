@@ -22,6 +22,7 @@ from highbar.importers.promptfoo_checks import (
 )
 from highbar.importers.record import Record
 from highbar.importers.report import Report
+from highbar.importers.tool_calls import Call, calls_in
 from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, key_of_test, taggable
 from highbar.language.tool_names import shorten, value_digest
 from highbar.model.judging import ScorerDemand
@@ -118,7 +119,14 @@ class Result:
             "quality_score": score if score is not None and 0 <= score <= 1 and self._checked else None,
             **{score_column(name): value for name, value in self.named.items()},
             "tags": self._tags(metadata),
+            "tool_calls": self._calls() if self._report.calls else None,
         }
+
+    def _calls(self) -> list[Call] | None:
+        """The tool calls of an answer that consists of them, or names them; None if it does not say."""
+        output = self._response.get("output")
+        found = calls_in(output.get("tool_calls")) if isinstance(output, dict) else calls_in(output)
+        return found or None
 
     def _tags(self, metadata: Row) -> dict[str, str] | None:
         known = {key: text for key, text in self.column.items() if text}

@@ -33,6 +33,7 @@ class Report(Struct):
     urgent: set[str] = field(default_factory=set)  # warnings that no option hides
     judged_by: tuple[ScorerDemand, ...] = ()  # the policy's `judged_by` for this tool; set by the caller
     answers_only: bool = False  # nobody has to judge, and no answer is cut: they are graded anew; set by the caller
+    calls: bool = False  # tool calls and messages become columns, too; set by the caller
     scorers: dict[str, str] = field(default_factory=dict)  # "judges" or "a column, …", by name; see `add_scorer`
     judges: tuple[str, ...] = ()  # the scorers that judge, as the tool calls them; set by the importer
 

@@ -36,12 +36,14 @@ LONGEST_ROW = 16 * 1024 * 1024
 class Guidance(Struct, frozen=True):
     """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it.
 
-    `answers_only`: the answers are graded anew, so that nobody has to judge in the file, and no answer is cut.
+    `answers_only`: the answers are graded anew, so that nobody has to judge in the file, and no answer is cut. `calls`:
+    tool calls and messages become columns, too.
     """
 
     mapping: RowMap | None = None
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)
     answers_only: bool = False
+    calls: bool = False
 
 
 NO_GUIDANCE = Guidance()
@@ -88,7 +90,8 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
     # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
-    report = Report(judged_by=guidance.judged_by.get(format_name, ()), answers_only=guidance.answers_only)
+    judged_by = guidance.judged_by.get(format_name, ())
+    report = Report(judged_by=judged_by, answers_only=guidance.answers_only, calls=guidance.calls)
     try:
         with _readable(path, name, format_name) as readable, open(target, "wb") as stream:
             convert(_reader(format_name, guidance.mapping), readable, name, stream, report)

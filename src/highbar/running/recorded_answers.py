@@ -41,6 +41,12 @@ def has_answer(row: Mapping[str, Any]) -> bool:
     return any(name in row for name in _OF_ANSWERS)
 
 
+def names_calls(row: Mapping[str, Any]) -> bool:
+    """Whether the messages of a row have tool calls: then those of other rows of its file would have them, too."""
+    messages = row.get("messages")
+    return isinstance(messages, list) and any(isinstance(one, Mapping) and one.get("tool_calls") for one in messages)
+
+
 def needs_answer(row: Mapping[str, Any]) -> bool:
     """Whether a row without an answer lacks something: neither an error nor a trial that was not run."""
     return not row.get("error") and not _not_run(row)
@@ -144,8 +150,9 @@ def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 def _tool_calls(row: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...] | None:
     """The tool calls of a row; None if it says nothing of them."""
     if "tool_calls" not in row:
+        # That messages name no call says nothing: many tools record texts alone.
         own = [message for message in messages if role_of(message) not in OF_OTHERS]
-        return tuple(call for message in own for call in calls_of(message)) if messages else None
+        return tuple(call for message in own for call in calls_of(message)) or None
     found = _decoded(row["tool_calls"])
     calls = tuple(calls_of({"tool_calls": found}))
     if isinstance(found, list) and len(calls) == len(found):

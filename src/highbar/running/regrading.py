@@ -29,7 +29,15 @@ from highbar.running import folder
 from highbar.running.grading import Grader
 from highbar.running.history import RunHistory
 from highbar.running.preparing import functions_of, refuse_missing_functions
-from highbar.running.recorded_answers import NO_ANSWER, OTHER_QUESTION, RowFault, answer_in, has_answer, needs_answer
+from highbar.running.recorded_answers import (
+    NO_ANSWER,
+    OTHER_QUESTION,
+    RowFault,
+    answer_in,
+    has_answer,
+    names_calls,
+    needs_answer,
+)
 from highbar.running.records import Ended
 from highbar.running.results import result_row
 from highbar.running.rows import line
@@ -224,6 +232,7 @@ def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -
     # ASCII, so that halves of surrogate pairs stay what they are.
     copy.write(json.dumps(row).encode() + b"\n")
     index.columns[number].update(row.keys())
+    index.columns[number]["tool_calls"] += names_calls(row)
     index.lacking[number] += needs_answer(row) and not has_answer(row)
 
 

@@ -13,6 +13,7 @@ from highbar.bar import at_ref
 from highbar.errors import InputError
 from highbar.model.job import Job
 from highbar.running.calls import Reply
+from highbar.running.order import shard_of
 from highbar.running.records import Ended
 from tests.commandline import judged, run
 from tests.recorded_runs import record
@@ -268,3 +269,14 @@ def test_a_function_that_the_ref_did_not_have_leaves_the_answers_undecided(here)
     record(here / "runs" / "one", here / "suite.json", lambda _id, _trial: "no idea", functions=True)
     assert pipeline.check(JOB).verdict == "pass"
     assert at_ref.check_against_ref(JOB, "main").verdict == "inconclusive"
+
+
+def test_a_shard_does_not_lack_what_the_other_shards_have(here):
+    ids = {number: next(f"S{n}" for n in range(9) if shard_of(f"S{n}", 2) == number) for number in (1, 2)}
+    suite = {"scenarios": [{"id": id_, "input": "?", "answer": {"contains": "yes"}} for id_ in ids.values()]}
+    commit(here, {"highbar.json": POLICY, "evals/suite.json": suite, ".gitignore": "runs\n"})
+    for number, id_ in ids.items():
+        path = here / "runs" / str(number)
+        record(path, here / "evals" / "suite.json", lambda *_: "yes", only=[id_], shard=(number, 2))
+    found = at_ref.check_against_ref(Job(("runs/1", "runs/2")), "main")
+    assert (found.verdict, found.against.verdict, found.against.weakened) == ("pass", "pass", ())

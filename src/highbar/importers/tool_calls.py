@@ -1,0 +1,64 @@
+"""Tool calls as other tools write them → the columns `tool_calls` and `messages`, for those who grade answers again.
+
+What a file does not say is absent: an empty list says that there were no calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Call = dict[str, Any]
+_ARGUMENTS = ("arguments", "inputParameters", "input", "args")
+
+
+def calls_in(values: object) -> list[Call] | None:
+    """The calls in a list; None if it is no list of calls only. A name may be beside the arguments or around them.
+
+    >>> calls_in([{"function": {"name": "search", "arguments": '{"topic": "whales"}'}}])
+    [{'name': 'search', 'arguments': {'topic': 'whales'}}]
+    >>> calls_in([{"function": "search", "arguments": {}}]), calls_in(["search"]), calls_in([])
+    ([{'name': 'search', 'arguments': {}}], None, [])
+    """
+    if not isinstance(values, list):
+        return None
+    found = [_call(value) for value in values]
+    return None if None in found else [call for call in found if call is not None]
+
+
+def _call(value: object) -> Call | None:
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("function")
+    holder = inner if isinstance(inner, Mapping) else value
+    name = inner if isinstance(inner, str) else holder.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    given = next((holder[key] for key in _ARGUMENTS if holder.get(key) is not None), None)
+    return {"name": name, **({} if given is None else {"arguments": _decoded(given)})}
+
+
+def _decoded(arguments: object) -> object:
+    """Arguments are often JSON inside of a text."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def chat(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | None]) -> list[dict[str, Any]]:
+    """Messages in chat form: who said it, the text, and the calls. `text_of` reads a content that is no text."""
+    found = []
+    for message in messages:
+        calls = calls_in(message.get("tool_calls"))
+        one = {"role": message.get("role"), "content": text_of(message.get("content"))}
+        found.append({**one, **({"tool_calls": calls} if calls else {})})
+    return found
+
+
+def calls_of(messages: Iterable[Mapping[str, Any]]) -> list[Call]:
+    """The calls of all messages in chat form, in order."""
+    return [call for message in messages for call in message.get("tool_calls", ())]
