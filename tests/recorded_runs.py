@@ -36,12 +36,8 @@ def record(
     """The folder of a run of the suite in a file, which got these answers."""
     suite = read(suite_file)
     ids = tuple(id_ for id_ in suite.scenarios if not only or id_ in only)
-    with (
-        folder.create(
-            path, _plan(suite, suite_file, ids, Chosen(tuple(only) if shard is None else (), shard=shard))
-        ) as run,
-        ExitStack() as stack,
-    ):
+    chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
+    with folder.create(path, _plan(suite, suite_file, ids, chosen)) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], Ended | None] = {}
         for id_ in ids:
             for trial in range(1, suite.scenarios[id_].trials + 1):
