@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -45,8 +44,12 @@ class LoopWriter:
                 self.delays = []
             self._rest = memoryview(b"".join(self._waiting))
             self._waiting.clear()
-        with suppress(BlockingIOError):
+        try:
             self._rest = self._rest[os.write(self._file, self._rest) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:  # the other process was killed: this one will read that, and end
+            self._rest = memoryview(b"")
         if self._rest:
             self._loop.add_writer(self._file, self._write_all)
             return

@@ -29,4 +29,7 @@ class ThreadWriter:
         while self._waiting:
             data = memoryview(b"".join([self._waiting.popleft() for _ in range(len(self._waiting))]))
             while data:
-                data = data[os.write(self._file, data) :]
+                try:
+                    data = data[os.write(self._file, data) :]
+                except BrokenPipeError:  # the other process was killed: this one will read that, and end
+                    return
