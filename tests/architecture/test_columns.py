@@ -35,6 +35,7 @@ OF_A_REPLY: Mapping[str, str] = {
     "running/calls.py": "what an agent says about its reply",
     "running/agents/replies.py": "the keys that a reply may have, and how each is read",
     "cli/agent.py": "`highbar agent try` shows what a reply said",
+    "pytest_plugin/recording.py": "what a test records of the agent that it calls",
 }
 """Files about replies of agents, which name these columns because agents do."""
 OF_A_WIRE_FORMAT: Mapping[str, str] = {

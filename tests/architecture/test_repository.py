@@ -22,7 +22,7 @@ REGISTRIES = [
     "find" + "-links",
 ]
 BRITISH = re.compile(
-    r"\b(behaviour|colour|favour|labell|(?<!\")cancell(?!edError|ed\(\))|normalis|recognis|summaris|organis|neutralis|initialis|judgement|catalogues|"
+    r"\b(behaviour|colour|favour|labell|(?<!\")cancell(?!edError|ed\(\)|ing\(\))|normalis|recognis|summaris|organis|neutralis|initialis|judgement|catalogues|"
     r"grey|centre|licence|honour|neighbour|analys(?:e|ing)\b|artefact|spelt\b|whilst|misspelt)",
     re.IGNORECASE,
 )

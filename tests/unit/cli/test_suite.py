@@ -50,7 +50,8 @@ def test_a_list_of_ids_is_a_plan(tmp_path: Path) -> None:
 
 def test_statements_without_a_judge_are_told(tmp_path: Path) -> None:
     out = said(tmp_path, "- {id: A, input: a, expected_behaviors: {kind: The reply is kind.}}").out
-    assert "1 check with plain words needs a judge, which this version of Highbar does not ask yet." in " ".join(out.split())
+    wanted = "1 check with plain words needs a judge, which this version of Highbar does not ask yet."
+    assert wanted in " ".join(out.split())
 
 
 def test_hostile_names_are_made_visible(tmp_path: Path) -> None:

@@ -63,7 +63,11 @@ def scenarios(draw: Any) -> list[dict[str, Any]]:
     for index in range(draw(st.integers(1, 3))):
         names = draw(st.lists(NAMES, unique=True, max_size=3))
         half = draw(st.integers(0, len(names)))
-        one: dict[str, Any] = {"id": f"S-{index}", "own": draw(JSON), "tags": {"locale": "de"}}
+        one: dict[str, Any] = {
+            "id": f"S-{index}",
+            "own": draw(JSON.filter(lambda value: value is not None)),
+            "tags": {"locale": "de"},
+        }
         one |= draw(st.sampled_from([{"input": "?"}, {"turns": ["a", "b"]}]))
         one["expected_behaviors"] = {name: draw(CHECKS) for name in names[:half]}
         one["must_not"] = {name: draw(CHECKS) for name in names[half:]}
