@@ -47,6 +47,7 @@ MORE: Mapping[str, Mapping[str, str]] = {
     "cost_usd": {
         **OF_A_REPLY,
         "running/records.py": "the answer of several turns, summed",
+        "suite/tools/promptfoo_assertions.py": "what promptfoo calls `cost`",
         "running/progress.py": "what a run has cost so far",
         "running/preparing.py": "likewise, of the part of it before a resume",
         "running/stopping.py": "the budget of a run",
