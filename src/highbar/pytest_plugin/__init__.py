@@ -2,6 +2,8 @@
 
 This module is loaded into every pytest session of an environment that has Highbar. So it imports the standard library
 and pytest alone; the rest is loaded if `--highbar` is given, or if a test asks for `behaviors`.
+
+PYTEST_DONT_REWRITE: it asserts nothing, and may be imported before pytest looks for plugins.
 """
 
 from __future__ import annotations

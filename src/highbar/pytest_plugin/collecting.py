@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from highbar.pytest_plugin.cutting import FIXTURE
 from highbar.pytest_plugin.marks import MARK, MarkError, columns_of
-
-FIXTURE = "behaviors"
 
 
 class CollectedTest(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Generator
 from typing import Any
 
 import msgspec
@@ -22,6 +23,10 @@ _REASONS: dict[int, str] = {
     pytest.ExitCode.USAGE_ERROR: "pytest refused to run",
     pytest.ExitCode.INTERRUPTED: "the session was interrupted",
 }
+
+
+def _is_failure(report: pytest.TestReport) -> bool:
+    return report.failed and not hasattr(report, "wasxfail")
 
 
 class GatheredReports:
@@ -54,19 +59,20 @@ class GatheredReports:
         """Note that the collection came to its end."""
         self._has_begun = True
 
-    # As early as pytest counts failures, so that both counts are of the same reports.
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the rows out of a report."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
+        """Take the rows out of a report, and note failures: also those that other plugins make of it."""
+        self._failures[report.nodeid] += _is_failure(report)  # as early as pytest counts them
+        result = yield
         if hasattr(report, SENT_TESTS):
             self.know(from_text(getattr(report, SENT_TESTS)))
         for text in getattr(report, SENT_ROWS, ()):
             trial = msgspec.convert(json.loads(text), RecordedTrial)
             self._trials.setdefault(trial.key, trial)
-        if report.failed and not hasattr(report, "wasxfail"):
-            self._failures[report.nodeid] += 1
+        if _is_failure(report):
             place = "" if report.when in ("call", _CRASHED) else f"{report.when}: "
             self._messages[report.nodeid] = f"{place}{report.longreprtext}"[:LONGEST_TEXT]
+        return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

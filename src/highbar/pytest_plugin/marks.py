@@ -33,7 +33,8 @@ def columns_of(item: pytest.Item, node_id: str) -> dict[str, Any]:
     for columns in _levels(item):
         found = {**columns, **found}
     _refuse_names(found)
-    return {"id": scenario_id(_once(item, node_id)), **found}
+    demanded = {name: value for name, value in found.items() if value or name not in LOOKED_FOR}  # [] demands nothing
+    return {"id": scenario_id(_once(item, node_id)), **demanded}
 
 
 def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:

@@ -12,12 +12,10 @@ from typing import Any
 from highbar.importers.naming import scenario_id
 from highbar.language.phrases import some_and_more
 from highbar.pytest_plugin.collecting import CollectedTest
-from highbar.pytest_plugin.trial_rows import NOT_RUN, Status, named
+from highbar.pytest_plugin.trial_rows import NOT_RUN, named
 from highbar.pytest_plugin.trials import RecordedTrial
 
 DESELECTED = "deselected"
-_LATER: tuple[Status, ...] = ("failed", "skipped")
-"""How a test can end before it has recorded everything. An error counts as the worst of all that it lacks anyway."""
 
 
 def belonging(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
@@ -53,7 +51,7 @@ def _decided(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> d
     Otherwise a slow scenario would leave the latencies if its test failed early, and a violation that was not reached
     would be none.
     """
-    if trial.status not in _LATER or not (test.records or trial.recorded):
+    if not trial.is_cut or not (test.records or trial.recorded):
         return trial.row
     lacking = sorted(recorded - trial.row.keys())
     if "must_not" in trial.row and "violations" not in trial.row:

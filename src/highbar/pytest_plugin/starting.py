@@ -35,7 +35,7 @@ def start(config: pytest.Config) -> None:
     register(CollectionWatch(know), "highbar-collection")
     register(SessionEnd(_file(config), _shown(config), _policy(config), gathered), "highbar-session")
     register(gathered, "highbar-reports")
-    register(recorder, "highbar-trials")  # last, so that it is called first: it puts the rows into the reports
+    register(recorder, "highbar-trials")
 
 
 def _file(config: pytest.Config) -> Path | None:

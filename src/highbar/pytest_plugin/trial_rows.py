@@ -21,12 +21,17 @@ _JUDGING = frozenset({*names("demands"), "correct", "outcome"})
 """Columns beside which a test that passed is no judgment of its own: its row is judged by them."""
 
 
-def trial_row(test: CollectedTest, status: Status, reason: str, recorded: Behaviors | None) -> dict[str, Any]:
-    """The row of a run that ended with this status, without its trial."""
+def trial_row(
+    test: CollectedTest, status: Status, reason: str, recorded: Behaviors | None, *, is_cut: bool = False
+) -> dict[str, Any]:
+    """The row of a run that ended with this status, without its trial.
+
+    `is_cut`: it ended before it could record everything.
+    """
     row = {**test.columns, **named(test), **({} if recorded is None else recorded.columns)}
     if status == "not run":
         return {**row, "unjudged": f"{NOT_RUN}the test was set up and not called"}
-    row |= _looked_at(test.columns, status, recorded)
+    row |= _looked_at(test.columns, status, recorded, is_cut=is_cut)
     if status == "passed":
         return row if _judged_by_columns(row) else {**row, "passed": True}
     row["passed"] = False
@@ -50,7 +55,9 @@ def _judged_by_columns(row: Mapping[str, Any]) -> bool:
     return bool(judging) and not knows_best
 
 
-def _looked_at(columns: Mapping[str, Any], status: Status, recorded: Behaviors | None) -> dict[str, Any]:
+def _looked_at(
+    columns: Mapping[str, Any], status: Status, recorded: Behaviors | None, *, is_cut: bool
+) -> dict[str, Any]:
     """`behaviors` and `violations`, as far as the test has looked for what its mark demands."""
     expected, must_not = columns.get("expected_behaviors", ()), columns.get("must_not", ())
     seen = () if recorded is None else recorded.seen
@@ -58,18 +65,11 @@ def _looked_at(columns: Mapping[str, Any], status: Status, recorded: Behaviors |
     found: dict[str, Any] = {}
     if happened:
         found["violations"] = list(dict.fromkeys(happened))
-    elif must_not and not unchecked(columns, status, recorded):
+    elif must_not and recorded is not None and not (is_cut and set(must_not) - recorded.looked_for):
         found["violations"] = []
     observed = {**dict.fromkeys(expected, False), **dict.fromkeys(seen, True)}
-    # A crash observed nothing anyway, and `behaviors` would say that the must-nots were looked for.
-    if observed and (recorded is not None or status != "passed") and (status != "error" or "violations" in found):
+    # A violation that the test did not reach would make the score 0; and `behaviors` would say that it was looked for.
+    is_known = not must_not or "violations" in found
+    if observed and is_known and (recorded is not None or status != "passed"):
         found["behaviors"] = observed
     return found
-
-
-def unchecked(columns: Mapping[str, Any], status: Status, recorded: Behaviors | None) -> list[str]:
-    """The must-nots for which the test has not looked. One that ran to its end has looked for all of them."""
-    if status == "passed" and recorded is not None:
-        return []
-    looked_for = frozenset() if recorded is None else recorded.looked_for
-    return [name for name in columns.get("must_not", ()) if name not in looked_for]

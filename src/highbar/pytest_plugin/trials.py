@@ -20,6 +20,7 @@ from highbar.importers.limits import LONGEST_TEXT
 from highbar.importers.naming import scenario_id
 from highbar.pytest_plugin import recording
 from highbar.pytest_plugin.collecting import CollectedTest, to_text
+from highbar.pytest_plugin.cutting import is_cut
 from highbar.pytest_plugin.recording import Behaviors
 from highbar.pytest_plugin.trial_rows import Status, trial_row
 
@@ -38,6 +39,7 @@ class RecordedTrial(msgspec.Struct, frozen=True):
     status: Status
     row: dict[str, Any]
     recorded: list[str] = []  # the columns that the test itself recorded and that a metric may need
+    is_cut: bool = False  # it ended before it could record everything
 
 
 class _Phase(msgspec.Struct, frozen=True):
@@ -48,11 +50,19 @@ class _Phase(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class _Call(msgspec.Struct, frozen=True):
+    """A call of a test, with what it recorded."""
+
+    phase: _Phase
+    recorded: Behaviors | None
+    is_cut: bool = False
+
+
 class _OpenRun(msgspec.Struct):
     """A run of a test between setup and teardown: its phases as pytest reports them, and every call that was made."""
 
     phases: list[_Phase] = []
-    calls: list[tuple[_Phase, Behaviors | None]] = []
+    calls: list[_Call] = []
 
 
 class TrialRecorder:
@@ -73,15 +83,16 @@ class TrialRecorder:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Note every call: pytest-retry makes several in one run, and pytest reports only the last."""
-        phase = _Phase("call", "passed")
+        phase, cut = _Phase("call", "passed"), False
         try:
             return (yield)
         except BaseException as error:
             message = traceback.format_exception_only(error)[-1].strip()  # its own text may raise, too
-            phase = _Phase("call", _status(error), message[:LONGEST_TEXT])
+            phase, cut = _Phase("call", _status(error), message[:LONGEST_TEXT]), is_cut(item, error)
             raise
         finally:
-            self._runs.setdefault(item.nodeid, _OpenRun()).calls.append((phase, recording.current(item)))
+            call = _Call(phase, recording.current(item), cut)
+            self._runs.setdefault(item.nodeid, _OpenRun()).calls.append(call)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -117,19 +128,19 @@ class TrialRecorder:
             output[SENT_TESTS] = to_text(list(self._tests.values()))
 
     def _finish(self, item: pytest.Item, run: _OpenRun) -> None:
-        for phase, recorded in run.calls[:-1]:
-            self._add(item, phase, recorded)
+        for call in run.calls[:-1]:
+            self._add(item, call)
         worst = min(run.phases, key=lambda phase: _WORST.index(phase.status))
         if worst.status == "passed" and not run.calls:
             worst = _Phase("call", "not run")  # --setup-only
-        self._add(item, worst, recording.end(item))
+        self._add(item, _Call(worst, recording.end(item), not run.calls or run.calls[-1].is_cut))
 
-    def _add(self, item: pytest.Item, phase: _Phase, recorded: Behaviors | None) -> None:
-        name = item.nodeid
+    def _add(self, item: pytest.Item, call: _Call) -> None:
+        name, status = item.nodeid, call.phase.status
         test = self._tests.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
-        row = trial_row(test, phase.status, phase.reason, recorded)
-        columns = [] if recorded is None else [column for column in recorded.columns if column not in _SHOWN]
-        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, phase.status, row, columns)
+        row = trial_row(test, status, call.phase.reason, call.recorded, is_cut=call.is_cut)
+        columns = [] if call.recorded is None else [one for one in call.recorded.columns if one not in _SHOWN]
+        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, status, row, columns, call.is_cut)
         self._unsent.setdefault(name, []).append(json.dumps(msgspec.to_builtins(trial)))
 
 
