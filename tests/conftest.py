@@ -9,6 +9,7 @@ Random search has its own commands, scripts/laws and scripts/fuzz; what they fin
 from __future__ import annotations
 
 import gc
+import asyncio
 import os
 import sys
 import time
@@ -76,6 +77,20 @@ def markers_are_true(request: pytest.FixtureRequest) -> Iterator[None]:
     _started.clear()
     markers = {marker.name for marker in request.node.iter_markers()}
     assert not started or markers & STARTING, f"mark it: @pytest.mark.process, since it starts {started[0]}"
+
+
+@pytest.fixture(autouse=True)
+def no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Playwright leaves an event loop running in this thread; tests without a page start loops of their own."""
+    loop = asyncio._get_running_loop()
+    if loop is None or MARKER_OF_FIXTURE.keys() & {*request.fixturenames}:
+        yield
+        return
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
