@@ -32,6 +32,8 @@ FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```
 END = "end of output"
 BUSY = "note: this machine was busy; measured latencies may be too long\n"
 """What `highbar run` may say on any machine; no page shows it."""
+PYTEST = "-p highbar.pytest_plugin -p no:cacheprovider"
+"""The plugin is there even if Highbar was installed before it had one; and no page shows a cache."""
 HOME = "/project"
 """What pages show in place of the folder in which their commands run."""
 
@@ -84,7 +86,8 @@ def prepare(temporary: Path) -> Path:
     shutil.copytree(ROOT / "tests" / "importers" / "fixtures", folder / "runs")
     (folder / ".git").mkdir()
     programs.mkdir()
-    for name, module in (("highbar", " -m highbar"), ("python", ""), ("python3", "")):
+    commands = {"highbar": " -m highbar", "python": "", "python3": "", "pytest": f" -m pytest {PYTEST}"}
+    for name, module in commands.items():
         (programs / name).write_text(program(module))
         (programs / name).chmod(0o755)
     return folder

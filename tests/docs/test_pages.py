@@ -92,10 +92,10 @@ LATER = {
     f"{name}.md"
     for name in (
         "suite", "checks", "tutorial", "run-folder", "three-kinds-of-errors", "run-http-agent", "run-command-agent",
-        "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "grade", "run-other-suites",
+        "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "pytest", "grade", "run-other-suites",
     )
 }  # fmt: skip
-"""Pages of what was added after the bound was set: suites, their checks, and running agents on them."""
+"""Pages of what was added after the bound was set: suites, their checks, running agents on them, and pytest."""
 LATER_SECTIONS = (
     "## Run an agent",
     "## highbar run",
