@@ -8,8 +8,8 @@ Random search has its own commands, scripts/laws and scripts/fuzz; what they fin
 
 from __future__ import annotations
 
-import gc
 import asyncio
+import gc
 import os
 import sys
 import time

@@ -162,7 +162,8 @@ def answer(input): os._exit(1)
     for attempt in (*during, *after):
         assert attempt.outcome == "error"
         assert attempt.reason == (
-            "the agent's process could not be started again: agent cannot be imported: OSError: the database is gone"
+            "the agent's process could not be started again:"
+            " agent cannot be imported: OSError: the database is gone (agent.py:5)"
         )
     assert (tmp_path / "started").read_text() == "xxxx"
 
