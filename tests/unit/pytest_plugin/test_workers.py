@@ -68,6 +68,32 @@ def test_stopping_workers_at_a_failure_leaves_the_rest_undecided(tmp_path: Path)
     assert done.rows[1]["unjudged"].startswith("not run: ")  # the worker of the first test had it in its queue
 
 
+FORKED = """
+import json, os
+from _pytest.runner import runtestprotocol
+def pytest_runtest_protocol(item, nextitem):  # as pytest-forked does it: only the reports come back
+    hook, (reading, writing) = item.config.hook, os.pipe()
+    child = os.fork()
+    if not child:
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        sent = [hook.pytest_report_to_serializable(config=item.config, report=report) for report in reports]
+        os.write(writing, json.dumps(sent).encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    for data in json.loads(os.read(reading, 60_000)):
+        hook.pytest_runtest_logreport(report=hook.pytest_report_from_serializable(config=item.config, data=data))
+    return True
+"""
+
+
+def test_a_test_in_a_process_of_its_own_sends_its_row_with_its_reports(tmp_path: Path) -> None:
+    tests = "def test_one(behaviors): behaviors.latency_ms(3)\ndef test_two(): assert False"
+    done = start(tmp_path, {"test_it.py": tests, "conftest.py": FORKED})
+    assert [(row["passed"], row.get("latency_ms")) for row in done.rows] == [(True, 3), (False, None)]
+    assert done.exit == pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.mark.parametrize("killed_by", [signal.SIGKILL, signal.SIGTERM])
 def test_a_session_that_is_killed_leaves_no_results(tmp_path: Path, killed_by: signal.Signals) -> None:
     write(tmp_path, {"test_it.py": "import time\ndef test_one(): open('begun', 'w')\ndef test_two(): time.sleep(600)"})
