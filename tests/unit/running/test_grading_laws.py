@@ -109,6 +109,7 @@ def test_every_trial_has_one_row_that_every_reader_takes(tmp_path_factory, data,
     assert {one.id for one in verdict.scenarios if one.passed} <= {one["id"] for one in suite} - bad
 
 
+@pytest.mark.slow
 @many
 @given(st.data(), scenarios(), st.lists(TURN_ENDS, min_size=1, max_size=2))
 def test_an_error_is_never_better_than_the_same_answer(data, suite, turns):
@@ -140,6 +141,7 @@ def test_a_part_of_a_reply_never_has_a_text_that_the_whole_does_not_contain(text
     assert observed(text) or not observed(text[start : start + end])
 
 
+@pytest.mark.slow
 @many
 @given(scenarios(), TURN_ENDS)
 def test_a_row_is_the_same_after_the_answer_went_through_the_journal(suite, turn):

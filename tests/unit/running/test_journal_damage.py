@@ -72,6 +72,7 @@ def test_a_page_of_zeros_in_what_was_synced_is_refused(path):
         assert path.read_bytes() == zeroed
 
 
+@pytest.mark.slow
 def test_any_bit_that_changed_is_noticed(path):
     for at in range(len(WHOLE)):
         for bit in range(8):

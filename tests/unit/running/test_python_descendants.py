@@ -82,7 +82,7 @@ async def answer(input):
     return "done"
 """
     waited, forgot, other = answers(python_agent(tmp_path, code), "await", "forget", "other")
-    assert waited.reason == "SystemExit: 0"
+    assert waited.reason == "SystemExit: 0 (agent.py:3)"
     assert [output(forgot), output(other)] == ["done", "done"]
 
 
