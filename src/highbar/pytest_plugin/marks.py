@@ -12,7 +12,7 @@ from highbar.columns import BY_NAME, COLUMN_NAMES, names
 from highbar.importers.naming import scenario_id
 from highbar.language.spelling import near_miss
 from highbar.load.rows import CHECKS, shown
-from highbar.pytest_plugin.recording import LOOKED_FOR
+from highbar.pytest_plugin.recording import LOOKED_FOR, own_value
 
 MARK = "scenario"
 _ALLOWED = frozenset({"id", "input", *names("describes", "demands", "run")})
@@ -73,10 +73,7 @@ def _checked(name: str, value: Any) -> Any:
     if name in LOOKED_FOR:
         return _names(name, value)
     value = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
-    if name in BY_NAME:
-        wanted = CHECKS[name](value)
-    else:
-        wanted = None if isinstance(value, str | bool | int | float) else "wanted text, a number, or True or False"
+    wanted = CHECKS[name](value) if name in BY_NAME else own_value(value)
     if wanted:
         raise MarkError(f"{name}: found {shown(value)}, {wanted}")
     return value

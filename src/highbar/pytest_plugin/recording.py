@@ -11,7 +11,7 @@ import pytest
 
 from highbar.columns import BY_NAME, COLUMN_NAMES, names
 from highbar.language.spelling import near_miss
-from highbar.load.rows import CHECKS, shown
+from highbar.load.rows import CHECKS, LARGEST_WHOLE, shown
 
 LOOKED_FOR = ("expected_behaviors", "must_not")
 """What a mark may demand, as lists of names that a test looks for."""
@@ -168,7 +168,7 @@ class Behaviors:
 
     def _put(self, name: str, value: Any) -> None:
         self._check_open()
-        wanted = CHECKS[name](value) if name in BY_NAME else _scalar(value)
+        wanted = CHECKS[name](value) if name in BY_NAME else own_value(value)
         if wanted:
             raise TypeError(f"behaviors.{name}: found {shown(value)}, {wanted}")
         before = self._timed if name == "latency_ms" else None
@@ -192,8 +192,7 @@ def _other_case(name: str, known: Iterable[str]) -> str | None:
     return next((other for other in known if other != name and other.casefold() == name.casefold()), None)
 
 
-def _scalar(value: object) -> str | None:
-    if isinstance(value, str | bool | int):
-        return None
-    finite = isinstance(value, float) and value - value == 0
-    return None if finite else "wanted text, a finite number, or True or False"
+def own_value(value: object) -> str | None:
+    """What was wanted of a value in a column of the user's own; None if the value will do."""
+    is_number = isinstance(value, int | float) and abs(value) <= LARGEST_WHOLE  # which no NaN is
+    return None if is_number or isinstance(value, str) else "wanted text, a number, or True or False"

@@ -78,7 +78,7 @@ class TrialRecorder:
     def know(self, tests: list[CollectedTest]) -> None:
         """Take the tests of the session, before the first of them is run."""
         self._tests = {test.name: test for test in tests}
-        self._tests_text = to_text(tests)
+        self._tests_text = to_text(tests) if self._worker else None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -100,8 +100,6 @@ class TrialRecorder:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Follow a run through its phases; after teardown it is over."""
         report = yield
-        if report.when == "setup":
-            self._runs[item.nodeid] = _OpenRun()
         run = self._runs.setdefault(item.nodeid, _OpenRun())
         run.phases.append(_phase(call, report))
         if report.when == "teardown":
@@ -113,7 +111,7 @@ class TrialRecorder:
 
     @pytest.hookimpl(tryfirst=True)  # before pytest-xdist sends it
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Put the rows that nobody has yet into the report, and into the first one all tests."""
+        """Put the rows that nobody has yet into the report, and into the first one of a worker all tests."""
         rows = self._unsent.pop(report.nodeid, [])
         setattr(report, SENT_ROWS, list(dict.fromkeys([*getattr(report, SENT_ROWS, ()), *rows])))
         if self._tests_text is not None:

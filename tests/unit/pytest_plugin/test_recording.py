@@ -132,6 +132,33 @@ def test_a_test_that_fails_early_leaves_open_what_it_did_not_record(tmp_path: Pa
     assert found == dict(zip(found, ("fail", "inconclusive", "inconclusive", "fail"), strict=True))
 
 
+def test_texts_that_a_test_did_not_record_leave_nothing_open(tmp_path: Path) -> None:
+    tests = """
+def test_one(behaviors):
+    assert False
+    behaviors.output("never")
+def test_two(behaviors): behaviors.output("hello")
+"""
+    assert "unjudged" not in run(tmp_path, tests).row("test_it.py::test_one")
+
+
+def test_a_violation_that_was_not_reached_does_not_raise_the_coverage(tmp_path: Path) -> None:
+    """A violation makes the score 0, whatever was observed."""
+    tests = """
+@pytest.mark.scenario(expected_behaviors=["greets"], must_not=["swears"])
+def test_one(behaviors):
+    behaviors.observed("greets")
+    {line}
+    behaviors.violated("swears")
+"""
+    policy = {"thresholds": {"behavior_coverage": "50%"}}
+    found = [
+        highbar.check(run(tmp_path, tests.replace("{line}", line)).file, policy).verdict
+        for line in ("pass", "assert False", "pytest.skip('later')", "raise OSError")
+    ]
+    assert found == ["fail", "inconclusive", "inconclusive", "fail"]
+
+
 VIOLATION_RATE = {"thresholds": {"violation_rate": "<= 0%"}}
 FORBIDDEN = """
 import functools, pytest
@@ -239,8 +266,10 @@ MISUSED = {
     "b.column('violations', 1)": (ValueError, "violations is not recorded: call behaviors.violated(name)"),
     "b.column('category', 'x')": (ValueError, "category describes the scenario: write @pytest.mark.scenario(category="),
     "b.column('pased', True)": (ValueError, "'pased' is no column; did you mean 'passed'?"),
-    "b.column('stars', None)": (TypeError, "wanted text, a finite number, or True or False"),
-    "b.column('stars', float('inf'))": (TypeError, "wanted text, a finite number, or True or False"),
+    "b.column('stars', None)": (TypeError, "wanted text, a number, or True or False"),
+    "b.column('stars', float('inf'))": (TypeError, "wanted text, a number, or True or False"),
+    "b.column('stars', 2**63)": (TypeError, "wanted text, a number, or True or False"),
+    "b.column('stars', float('nan'))": (TypeError, "wanted text, a number, or True or False"),
     "b.column('', 1)": (TypeError, "behaviors.column: found '', wanted a name"),
     "b.latency_ms(1)\nwith b.timing(): pass": (ValueError, "latency_ms is recorded already"),
     "b.close(); b.observed('greets')": (RuntimeError, "the test that this belongs to has ended"),

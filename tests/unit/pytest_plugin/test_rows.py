@@ -143,6 +143,7 @@ MISUSED = {
     "scenario(weight=0)": "weight: found 0, wanted a number above 0",
     "scenario(id='')": "id: found '', wanted text that is not empty",
     "scenario(team=[1])": "team: found a list of 1, wanted text, a number, or True or False",
+    "scenario(team=float('nan'))": "team: found nan, wanted text, a number, or True or False",
     "scenario(id='A')\n@pytest.mark.scenario(id='B')": "id is said twice: 'B' and 'A'",
 }
 
