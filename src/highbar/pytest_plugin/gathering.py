@@ -13,7 +13,7 @@ import pytest
 from highbar.importers.limits import LONGEST_TEXT
 from highbar.language.phrases import count
 from highbar.pytest_plugin.collecting import CollectedTest, from_text
-from highbar.pytest_plugin.results import belonging, result_rows, skipped_row
+from highbar.pytest_plugin.results import belonging, numbered, result_rows, skipped_row
 from highbar.pytest_plugin.trials import SENT_ROWS, SENT_TESTS, RecordedTrial
 
 _CRASHED = "???"
@@ -92,12 +92,15 @@ class GatheredReports:
 
     def rows(self, session: pytest.Session, status: int) -> list[dict[str, Any]]:
         """The rows of the session. `status` is how pytest ended."""
-        stopped = session.shouldfail or session.shouldstop
-        reason = str(stopped) if stopped else _REASONS.get(status, "it did not come to its end")
+        reason = _REASONS.get(status, "it did not come to its end")
         if self._not_collected:
             reason = "errors during collection"
+        elif session.shouldfail or session.shouldstop:
+            reason = str(session.shouldfail or session.shouldstop)
+        elif self.is_interrupted:
+            reason = _REASONS[pytest.ExitCode.INTERRUPTED]
         rows = result_rows(self.tests, self._trials.values(), self._messages, reason)
-        return [*rows, *(skipped_row(name, why) for name, why in self._skipped.items())]
+        return numbered([*rows, *(skipped_row(name, why) for name, why in self._skipped.items())])
 
     def incomplete(self, status: int) -> str | None:
         """Why the rows are not all that there are; None if every test has one."""

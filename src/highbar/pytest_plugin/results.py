@@ -29,7 +29,10 @@ def belonging(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
 def result_rows(
     tests: Sequence[CollectedTest], trials: Iterable[RecordedTrial], failed: Mapping[str, str], reason: str
 ) -> list[dict[str, Any]]:
-    """The rows. `failed` has the messages of failed tests by name, `reason` says why chosen tests were not run."""
+    """The rows, without their trials.
+
+    `failed` has the messages of failed tests by name, and `reason` says why chosen tests were not run.
+    """
     by_test: dict[str, list[RecordedTrial]] = {test.name: [] for test in tests}
     for trial in trials:
         by_test.setdefault(trial.test, []).append(trial)
@@ -42,7 +45,7 @@ def result_rows(
         if name in failed and all(trial.status in ("passed", "not run") for trial in each):
             found = [*found[:-1], _broken(test, failed[name])]  # a plugin knows something that the rows do not
         rows += found or [not_run_row(test, reason if test.is_chosen else DESELECTED)]
-    return _numbered(rows)
+    return rows
 
 
 def _decided(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> dict[str, Any]:
@@ -68,14 +71,14 @@ def not_run_row(test: CollectedTest, reason: str) -> dict[str, Any]:
 
 def skipped_row(name: str, reason: str) -> dict[str, Any]:
     """The row of a file that was skipped as a whole: it has not passed."""
-    return {"id": scenario_id(name), "trial": 1, "passed": False, "output": reason, "tags": {"status": "skipped"}}
+    return {"id": scenario_id(name), "passed": False, "output": reason, "tags": {"status": "skipped"}}
 
 
 def _broken(test: CollectedTest, message: str) -> dict[str, Any]:
     return {**test.columns, **named(test), "passed": False, "error": message}
 
 
-def _numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with their trials, from 1 in each scenario."""
     seen: Counter[str] = Counter()
     found = []

@@ -98,8 +98,12 @@ class SessionEnd:
         if self._judgment is None:
             # Of our codes, 3 is a verdict.
             return {OK: NOTHING_TO_JUDGE, pytest.ExitCode.INTERNAL_ERROR: INTERNAL}.get(now, now)
-        if self._judgment.code != OK or now != given:
-            return self._judgment.code or now
+        if self._judgment.code != OK:
+            return self._judgment.code
+        if given == pytest.ExitCode.NO_TESTS_COLLECTED:
+            return NOTHING_TO_JUDGE  # a policy that tolerates even that is none that judges
+        if now not in (given, OK):
+            return now
         tolerated = self._gathered.failures(of_policy=True)
         return TESTS_FAILED if session.testsfailed > tolerated else OK
 
@@ -135,5 +139,7 @@ def _display(config: pytest.Config, shown: str) -> Display:
         width=min(max(columns, _NARROWEST), _WIDEST),
         color=bool(reporter and reporter.hasmarkup) and not os.environ.get("NO_COLOR"),
         verbose=config.get_verbosity() > 0,
-        report_option=f"highbar check {shown} --output" if config.option.highbar_file else "--highbar FILE",
+        report_option=f"highbar check {shown} --output"
+        if config.option.highbar_file
+        else "highbar check FILE --output",
     )

@@ -159,6 +159,21 @@ def test_one(behaviors):
     assert found == ["fail", "inconclusive", "inconclusive", "fail"]
 
 
+def test_a_violation_that_was_not_reached_does_not_leave_the_coverage(tmp_path: Path) -> None:
+    """Nor if nothing is expected of the scenario."""
+    tests = """
+@pytest.mark.scenario(expected_behaviors=["greets", "cites"])
+def test_one(behaviors): behaviors.observed("greets")
+@pytest.mark.scenario(must_not=["swears"])
+def test_two(behaviors):
+    {line}
+    behaviors.violated("swears")
+"""
+    policy = {"thresholds": {"behavior_coverage": "50%"}}
+    for line in ("pass", "assert False", "raise OSError"):
+        assert highbar.check(run(tmp_path, tests.replace("{line}", line)).file, policy).verdict != "pass", line
+
+
 VIOLATION_RATE = {"thresholds": {"violation_rate": "<= 0%"}}
 FORBIDDEN = """
 import functools, pytest
@@ -181,6 +196,7 @@ BODIES = {
     "if not reply:\n        behaviors.violated(\n            'swears')\n    assert not reply": "pass",
     "behaviors.violated('swears', False)\n    assert not reply\n    behaviors.output(reply)": "pass",  # it looked
     "behaviors.violated('swears')\n    assert not reply": "fail",
+    "behaviors.observed('swears')\n    assert not reply\n    behaviors.output(reply)": "fail",
     "behaviors.output(reply)\n    raise OSError": "pass",
     "behaviors.output(reply)\n    pytest.skip('later')": "pass",
     "assert not reply\n    behaviors.violated('swears')": "inconclusive",

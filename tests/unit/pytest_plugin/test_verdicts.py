@@ -156,6 +156,17 @@ def test_a_session_without_tests_has_nothing_to_judge(tmp_path: Path) -> None:
     assert "NO VERDICT" in done.out
 
 
+def test_a_policy_that_tolerates_everything_does_not_pass_a_session_that_ran_nothing(tmp_path: Path) -> None:
+    lenient = "thresholds: { blocking: { pass_rate: ≥ 0% } }\n"
+    assert judged(tmp_path, lenient, "def test_one(): pass", "-k", "nothing").exit == 2
+
+
+def test_a_plugin_cannot_take_back_a_failure(tmp_path: Path) -> None:
+    tests = PLAIN_FAILURE.replace("{unit}", "False")
+    forgives = "def pytest_sessionfinish(session): session.exitstatus = 0"
+    assert judged(tmp_path, HALF, tests, conftest=forgives).exit == 1
+
+
 def test_results_that_cannot_be_written_are_no_success(tmp_path: Path) -> None:
     tests = f"""
 import pathlib, shutil
