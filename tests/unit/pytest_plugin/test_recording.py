@@ -201,6 +201,7 @@ BODIES = {
     "behaviors.output(reply)\n    pytest.skip('later')": "pass",
     "assert not reply\n    behaviors.violated('swears')": "inconclusive",
     "raise OSError\n    behaviors.violated('swears')": "inconclusive",
+    "behaviors.violated('swears', reply.index('damn') > 0)": "inconclusive",
     "pytest.skip('later')\n    behaviors.violated('swears')": "inconclusive",
     "for _ in range(2):\n        behaviors.output(reply)\n        assert not reply": "inconclusive",
     "recorder = behaviors\n    assert not reply\n    recorder.violated('swears')": "inconclusive",

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import highbar
+from highbar.pytest_plugin.collecting import CollectedTest
+from highbar.pytest_plugin.results import result_rows
+from highbar.pytest_plugin.trials import RecordedTrial
 from tests.importers.imported import imported
 from tests.unit.pytest_plugin.sessions import run
 
@@ -275,6 +278,17 @@ def test_rows_are_in_the_order_of_the_tests_however_they_are_run(tmp_path: Path)
     tests = "def test_a(): pass\ndef test_b(): pass\nclass TestC:\n    def test_d(self): pass\n"
     done = run(tmp_path, {"test_it.py": tests, "conftest.py": conftest})
     assert [row["id"].rpartition("::")[2] for row in done.rows] == ["test_a", "test_b", "test_d"]
+
+
+def test_trials_of_several_workers_are_in_the_order_of_the_workers() -> None:
+    """With `--dist each` every worker runs every test, and they end in any order."""
+    test = CollectedTest("test_it.py::test_one", "test_it.py::test_one", {"id": "A"})
+    trials = [
+        RecordedTrial(f"{worker}{time}", test.name, worker, "passed", {"id": "A", "worker": worker, "time": time})
+        for worker, time in (("gw1", 1), ("gw0", 2), ("gw1", 3), ("gw0", 4))
+    ]
+    rows = result_rows([test], trials, {}, "")
+    assert [(row["worker"], row["time"]) for row in rows] == [("gw0", 2), ("gw0", 4), ("gw1", 1), ("gw1", 3)]
 
 
 def test_hostile_text_is_written_so_that_every_reader_takes_it(tmp_path: Path) -> None:

@@ -132,6 +132,13 @@ def test_an_error_during_collection_makes_a_file_that_no_check_accepts(tmp_path:
             highbar.check(done.file, {"thresholds": {"pass_rate": "1%"}})
 
 
+def test_an_interrupted_collection_makes_a_file_that_no_check_accepts(tmp_path: Path) -> None:
+    conftest = "def pytest_collection_modifyitems(items): raise KeyboardInterrupt\n"
+    done = run(tmp_path, {"test_it.py": "def test_one(): pass", "conftest.py": conftest})
+    assert done.exit == pytest.ExitCode.INTERRUPTED
+    assert done.incomplete == "incomplete: the collection did not end"
+
+
 def test_a_file_that_is_skipped_as_a_whole_has_not_passed(tmp_path: Path) -> None:
     files = {
         "test_it.py": "def test_one(): pass",

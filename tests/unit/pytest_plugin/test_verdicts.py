@@ -179,8 +179,19 @@ def test_one():
     assert f"{FILE} could not be written" in done.out
 
 
+WARNS = """
+import builtins, warnings
+real = builtins.__import__
+def warning(name, *arguments, **named):
+    if name == "highbar": warnings.warn("old", DeprecationWarning)
+    return real(name, *arguments, **named)
+def pytest_runtestloop(): builtins.__import__ = warning
+def pytest_unconfigure(): builtins.__import__ = real
+"""
+
+
 def test_warnings_that_are_errors_are_about_the_tests_alone(tmp_path: Path) -> None:
-    assert judged(tmp_path, HALF, "def test_one(): pass", "-W", "error").exit == 0
+    assert judged(tmp_path, HALF, "def test_one(): pass", "-W", "error", conftest=WARNS).exit == 0
 
 
 def test_terminal_codes_in_reports_are_made_visible(tmp_path: Path) -> None:
