@@ -93,10 +93,12 @@ def test_predicted(behaviors): behaviors.predicted("refund")
 def test_predicted_nothing(behaviors): pass
 def test_wrong(behaviors): behaviors.correct(False)
 def test_measured_only(behaviors): behaviors.latency_ms(3)
+@marked(expected_behaviors=[], must_not=[])
+def test_is_to_look_for_nothing(): pass
 """
     assert judged(tmp_path, tests) == (
         "passed", "failed", "undecided", "undecided", "failed", "failed", "passed", "passed", "undecided", "passed",
-        "failed", "failed", "passed",
+        "failed", "failed", "passed", "passed",
     )  # fmt: skip
 
 
@@ -182,7 +184,16 @@ def helper(behaviors): behaviors.violated("swears")
 def agent(behaviors): return lambda: behaviors.violated("swears")
 def decorated(function):
     @functools.wraps(function)
-    def inner(*arguments, **named): return function(*arguments, **named)
+    def inner(*arguments, **named):
+        # Below the last line of the test, counted
+        # from the first line of each: what a
+        # traceback says about this function
+        # says nothing about the one inside,
+        # which records and asserts in lines
+        # of its own.
+        #
+        #
+        return function(*arguments, **named)
     return inner
 {decorator}
 @pytest.mark.scenario(must_not=["swears"], expected_behaviors=["greets"])
