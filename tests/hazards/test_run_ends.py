@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import judged, refused
-from tests.patience import PATIENCE, wait_for
+from tests.patience import PATIENCE, is_waiting, wait_for
 from tests.runs.projects import Project, descendants, finished, python_project, scenarios, wait_until_gone
 
 pytestmark = pytest.mark.process
@@ -46,6 +46,16 @@ def go(project: Project) -> None:
 
 def wait_for_calls(project: Project, count: int) -> None:
     wait_for(lambda: len(project.asked()) >= count, f"the agent was not called {count} times")
+
+
+def wait_until_heard(process: int) -> None:
+    """Wait until everyone sleeps: then the signal has reached the run, and what it made of it the agent's process."""
+    looks = iter(range(10))
+    wait_for(lambda: is_asleep(process) and next(looks, None) is None, "the run never rests")
+
+
+def is_asleep(process: int) -> bool:
+    return all(is_waiting(one) for one in (process, *descendants(process)))
 
 
 def old_pass(project: Project) -> None:
@@ -80,6 +90,7 @@ def test_h71_the_first_ctrl_c_finishes_what_runs_and_says_how_to_go_on(tmp_path:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the whole group
         assert process.stderr is not None
         assert b"finishing what runs; press Ctrl-C again" in process.stderr.readline()
+        wait_until_heard(process.pid)
         go(project)
         done = finished(process)
     assert (done.exit, done.out) == (130, ""), done.err

@@ -22,6 +22,7 @@ OF_THE_REPLY: dict[str, list[Any]] = {
         {"contains": ["ß é", "-", "가"]},
         {"contains": "e", "part": True},
         {"contains": " ", "exact": True},
+        {"contains": "SECRET", "exact": True, "any_case": True},
     ],
     "contains_all": [{"contains_all": ["s", "é"]}, {"contains_all": "x", "part": True, "exact": True}],
     "starts_with": [
@@ -37,7 +38,11 @@ OF_THE_REPLY: dict[str, list[Any]] = {
     ],
     "words": [{"words": {"at_most": 3}}, {"words": {"at_least": 2}}],
     "number": [{"number": 5}, {"number": 1.5, "within": "10%"}, {"number": [0, -7], "last": True}],
-    "is_json": [{"is_json": True}, {"is_json": {"type": "object", "required": ["secret"]}}],
+    "is_json": [
+        {"is_json": True},
+        {"is_json": True, "whole": True},
+        {"is_json": {"type": "object", "required": ["secret"]}},
+    ],
     "json": [
         {"json": {"/a": 5}},
         {"json": {"": {"contains": "secret"}}},

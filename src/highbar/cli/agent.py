@@ -82,14 +82,14 @@ def try_(question: str | None, file: str | None, named: str | None, scenario: st
 
     Nothing is judged or recorded. The exit code is 0 if the agent answered, and 2 if it did not.
     """
-    import asyncio  # help does without it
+    from highbar.running.loops import run_in_loop  # help does without it
 
     suite = _suite(file, needed=named is None or scenario is not None)
     agent = _agent(suite, named)
     chosen = _scenario(suite, scenario)
     call = _call(question, chosen, _seconds(timeout, suite, chosen))
     folder = Path(file or _SUITE).parent
-    started_ms, attempt = asyncio.run(_asked(agent, folder, call))
+    started_ms, attempt = run_in_loop(_asked(agent, folder, call))
     streams.put("\n".join(_lines(attempt, started_ms, streams.display(sys.stdout))) + "\n")
     return 0 if attempt.outcome == "answered" else REFUSED
 

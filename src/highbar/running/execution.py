@@ -18,6 +18,7 @@ from highbar.running.calls import Caller
 from highbar.running.describing import describe
 from highbar.running.folder import RunFolder
 from highbar.running.grading import Grader, failed
+from highbar.running.loops import run_in_loop
 from highbar.running.preparing import Prepared, functions_of, utc
 from highbar.running.progress import ProgressState
 from highbar.running.records import Ended
@@ -46,7 +47,7 @@ def carry_out(prepared: Prepared, stop: StopRequest | None = None, *, count_fail
     agent cannot be called at all, or says two versions; ReportError if the folder cannot be written; NothingCalled if
     `stop` was requested before.
     """
-    opened, summary = asyncio.run(_called(prepared, stop or StopRequest(), count_failures=count_failures))
+    opened, summary = run_in_loop(_called(prepared, stop or StopRequest(), count_failures=count_failures))
     with opened:
         document = _finished(prepared, opened, summary)
     _refuse_failed(summary, opened.path)
