@@ -88,6 +88,11 @@ class Reducer(Struct, frozen=True):
         # Every refusal comes before the first metric: no sum over rows that were refused may reach a verdict.
         checks.refuse_bad_rows(trials=trials, bad=bad)
         checks.refuse_mixed_ids(rows, self.parts)
+        tags = [column for where in made.layout.wheres for column, _ in where if column.startswith("tags.")]
+        if tags:
+            from highbar.engine.agent_tags import refuse_agent_tags  # few rules choose scenarios by a tag
+
+            refuse_agent_tags(rows, self.parts, tags)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
         # To fill in descriptions takes a join, and few results need it: so start again only if a trial omits one.

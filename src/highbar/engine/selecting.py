@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from highbar.engine.agent_tags import refuse_agent_tags
 from highbar.engine.checks import BadRows
 from highbar.engine.database import Database, Query, Rows
 from highbar.engine.descriptions import TYPED
@@ -37,8 +38,9 @@ class Choice(Struct, frozen=True):
 def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
     """Which rows take part. A row without one of the columns has that of its scenario's other trials.
 
-    Raises InputError if those differ, if a row is bad, or if the column is not text.
+    Raises InputError if those differ, if a row is bad, if the column is not text, or if the agent gave the tag.
     """
+    refuse_agent_tags(database.rows, parts, (column for column, _ in where))
     _refuse_numbers(database.rows, parts, where)
     inherited = _define_inherited(database, parts, where)
     return Choice(

@@ -225,6 +225,7 @@ def _show(row: dict[str, Any], received: Received, scenario: Scenario) -> None:
     row |= received.measured
     if received.tags and not tag_fault(received.tags, scenario):
         row["tags"] = {**row.get("tags", {}), **received.tags}
+        row["agent_tags"] = received.tags  # nothing may be chosen by them
 
 
 def _fault(received: Received, scenario: Scenario) -> str | None:

@@ -26,7 +26,7 @@ ASKED = ("input", "turns", "messages")
 DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capability")
 SCENARIO_KEYS = ("id", "description", *ASKED, "trials", "timeout", "predict", "tags", *FIXED_COLUMNS)
 CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
-WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | {"found", "attempts", "tool_calls"}
+WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | {"found", "missed", "attempts", "tool_calls", "agent_tags", "left_out"}
 """Columns of a row that say what happened; a scenario cannot have them."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 _NOT_NEARLY = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
