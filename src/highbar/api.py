@@ -164,6 +164,7 @@ def run(  # noqa: PLR0913 - what the command line can say
     only: Sequence[str] = (),
     category: Sequence[str] = (),
     limit: int | None = None,
+    shard: str | None = None,
     subset: bool = False,
     output: AnyPath | None = None,
     agent_version: str | None = None,
@@ -178,10 +179,11 @@ def run(  # noqa: PLR0913 - what the command line can say
         policy: as in `check`; it is used when `verdict` is asked for.
         trials, concurrency, timeout, retries, budget, max_time: instead of the suite's `run` block, written as there.
         only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
+        shard: "2/5" runs the second of five parts; `check` judges the folders of all parts together.
         output: the run folder, which must not exist; else runs/NAME-DATE-TIME.
         agent_version: which version this is.
     """
-    from highbar.running.choices import RunOptions, read_settings  # only for a run
+    from highbar.running.choices import RunOptions, read_settings, read_shard  # only for a run
     from highbar.running.preparing import prepare  # likewise
     from highbar.running.records import Chosen  # likewise
 
@@ -192,7 +194,7 @@ def run(  # noqa: PLR0913 - what the command line can say
         None if agent is None else _agent(agent),
         agent_version,
         None if output is None else Path(output),
-        Chosen(tuple(only), tuple(category), limit),
+        Chosen(tuple(only), tuple(category), limit, None if shard is None else read_shard(shard)),
     )
     file, data = _suite(suite)
     prepared = prepare(file, options, os.environ, data, agent if callable(agent) else None)

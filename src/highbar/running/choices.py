@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,18 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         problems = ((str(problem.path[0]).replace("_", "-"), problem) for problem in place.problems)
         raise InputError(*(Problem(f"--{name}: {problem.text}", hint=problem.hint) for name, problem in problems))
     return {key: getattr(read, key) for key in fields}
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """The number of a shard, from 1, and of how many. Raises InputError.
+
+    >>> read_shard("2/5")
+    (2, 5)
+    """
+    found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text) if isinstance(text, str) else None
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise InputError(Problem(f"--shard: {text!r}: wanted K/N with K from 1 to N, such as 2/5"))
+    return int(found[1]), int(found[2])
 
 
 def _plain(key: str, value: Any) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import highbar
 from highbar.running.order import choose, shard_of
 from highbar.running.records import Chosen
 from highbar.suite import read_values
@@ -57,6 +58,29 @@ def test_what_is_no_shard_is_refused(tmp_path: Path, text: str) -> None:
     done = run(tmp_path, "run", "--shard", text)
     assert done.exit == 2
     assert "wanted K/N" in done.err
+
+
+def test_shards_run_from_python_are_judged_together(tmp_path: Path) -> None:
+    suite = [{"id": f"S{number}", "input": f"S{number}", "answer": "yes"} for number in range(7)]
+    policy = {"thresholds": {"blocking": {"accuracy": "50%"}}}
+    parts = [
+        highbar.run(suite, lambda _: "yes", shard=f"{number}/2", output=tmp_path / f"part-{number}")
+        for number in (1, 2)
+    ]
+    ids = [scenario["id"] for scenario in suite]
+    for number, part in enumerate(parts, 1):
+        assert [row["id"] for row in part.rows] == [id_ for id_ in ids if shard_of(id_, 2) == number]
+    assert highbar.check([part.folder for part in parts], policy).counts.scenarios == 7
+    with pytest.raises(highbar.InputError, match="shard 2 of 2 is missing"):
+        highbar.check(parts[0].folder, policy)
+
+
+@pytest.mark.parametrize("shard", ["3/2", "1", "", 1, (1, 2)])
+def test_what_is_no_shard_is_refused_in_python_too(tmp_path: Path, shard: Any) -> None:
+    scenario = {"id": "A", "input": "?", "answer": "yes"}
+    with pytest.raises(highbar.InputError, match="wanted K/N"):
+        highbar.run([scenario], lambda _: "yes", shard=shard, output=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.fixture(scope="module")
