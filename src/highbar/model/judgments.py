@@ -22,14 +22,14 @@ class JudgeQuestion(Struct, frozen=True):
 
 
 class StatementJudgment(Struct, frozen=True, omit_defaults=True):
-    """What a judge found of one statement. `evidence` is a quote. `votes` are those of several judges, if they differ."""
+    """What a judge found of one statement. `evidence` is a quote; `votes` are those of several judges that differ."""
 
     judgment: JudgmentWord
     evidence: str | None = None
     votes: tuple[JudgmentWord, ...] = ()
 
 
-class Judgment(Struct, frozen=True, omit_defaults=True):
+class JudgeAnswer(Struct, frozen=True, omit_defaults=True):
     """What one question to a judge came to. `failure` says why there is no judgment; `statements` is empty then.
 
     `model` is what the endpoint calls itself. `refusal` names an answer that a wrong key or address gives. `form` is
