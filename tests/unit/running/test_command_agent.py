@@ -115,6 +115,7 @@ def test_it_runs_in_the_folder_of_the_suite_with_the_environment_that_was_given(
         ("true", EMPTY),
         ("printf '\\377 ten'", "malformed reply: standard output is not UTF-8 (byte 0)"),
         ('echo \'{"output": "I ref\'', "malformed reply: standard output begins with {, and it is not JSON"),
+        ('echo \'{"output": "a", "output": "b"}\'', "an object has the key 'output' twice"),
         ('echo \'{"output": "a"} {"output": "b"}\'', "malformed reply: standard output begins with {"),
         ('echo \'{"label": "spam"}\'', "malformed reply: unknown key 'label'"),
         ('echo \'{"error": "no books"}\'', "no books"),

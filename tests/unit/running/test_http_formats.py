@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -307,6 +308,32 @@ def test_the_whole_reply_may_be_the_text() -> None:
 @pytest.mark.parametrize("document", [{}, {"reply": None}, {"reply": 10}, {"reply": ["ten"]}, [], 7])
 def test_a_reply_without_its_text_is_malformed(document: Any) -> None:
     assert refused(document, **JSON).startswith("malformed reply: ")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"reply": "I refuse", "reply": "Here it is"}',
+        b'{"reply": "ten", "usage": {"total": 1, "total": 2}}',
+        b'{"reply": "ten", "calls": [{"name": "a", "arguments": {"b": [{"c": 1, "c": 2}]}}]}',
+        b'{"reply": "ten", "\\u0072eply": "eleven"}',
+        b'{"reply": "ten", "reply": "half of a pair: \\ud800"}',
+        '\ufeff{"reply": "ten", "reply": "eleven"}'.encode(),
+    ],
+)
+def test_a_key_that_occurs_twice_makes_a_reply_malformed(data: bytes) -> None:
+    with serving([faulty.sends(data)]) as server:
+        attempt = ask(Agent("http", server.address, **JSON))
+    assert attempt.outcome == "error"
+    assert re.fullmatch("malformed reply: an object has the key '(reply|total|c)' twice", attempt.reason or "")
+    assert attempt.reply is not None
+    assert attempt.reply.output, "must-nots are looked for in all that was received"
+
+
+def test_a_key_that_occurs_twice_in_the_arguments_of_a_call_makes_a_reply_malformed() -> None:
+    call = {"function": {"name": "pay", "arguments": '{"amount": 99, "amount": 1}'}}
+    document = {"choices": [{"message": {"content": "done", "tool_calls": [call]}}]}
+    assert refused(document) == "malformed reply: an object has the key 'amount' twice"
 
 
 def test_the_key_of_a_json_interface_is_a_bearer_token() -> None:

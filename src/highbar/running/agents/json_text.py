@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import msgspec
 
-from highbar.running.agents.replies import DEEPEST_VALUE, MalformedReply
+from highbar.running.agents.replies import DEEPEST_VALUE, MalformedReply, shown
+
+
+class RepeatedKey(MalformedReply):
+    """An object has the same key twice, and readers disagree about which value counts."""
 
 
 def decoded(data: bytes | str) -> Any:
-    """The JSON value. Raises MalformedReply if it is none: cut, not UTF-8, NaN, nested without end."""
+    """The JSON value. Raises MalformedReply if it is none: cut, not UTF-8, NaN, a key twice, nested without end."""
     try:
-        return msgspec.json.decode(data)
+        value = msgspec.json.decode(data)
+        if isinstance(value, dict | list):
+            _refuse_repeated_keys(data.decode() if isinstance(data, bytes) else data)
     except RecursionError:
         raise MalformedReply(f"the JSON is nested deeper than {DEEPEST_VALUE} levels") from None
+    except MalformedReply:
+        raise
     except (ValueError, msgspec.DecodeError):
         return _decoded_slowly(data)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise RepeatedKey(f"an object has the key {shown(twice)} twice")
+    return found
+
+
+# The first reader is the faster one, but it takes the last of two values without a word.
+_refuse_repeated_keys = json.JSONDecoder(object_pairs_hook=_unique, parse_int=str, parse_float=str).decode
 
 
 def _decoded_slowly(data: bytes | str) -> Any:
@@ -27,7 +49,7 @@ def _decoded_slowly(data: bytes | str) -> Any:
     """
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
-        return json.loads(text, parse_constant=_no_constant, parse_float=_fraction)
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_fraction)
     except RecursionError:
         raise MalformedReply(f"the JSON is nested deeper than {DEEPEST_VALUE} levels") from None
     except UnicodeDecodeError as error:

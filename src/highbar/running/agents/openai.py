@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from highbar.running.agents.json_text import decoded
+from highbar.running.agents.json_text import RepeatedKey, decoded
 from highbar.running.agents.replies import MalformedReply, shown
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
@@ -126,17 +126,26 @@ def _tool_call(call: Any) -> dict[str, Any]:
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise MalformedReply("tool_calls: a call has no function.name")
     arguments = function.get("arguments", function.get("input"))
-    return {"name": function["name"], "arguments": decoded_arguments(arguments) if "custom" not in call else arguments}
+    if "custom" not in call:
+        arguments = decoded_arguments(arguments, strict=True)
+    return {"name": function["name"], "arguments": arguments}
 
 
-def decoded_arguments(arguments: Any) -> Any:
-    """Arguments are JSON inside of a text. If they are not, the agent got them wrong, and they stay that text."""
+def decoded_arguments(arguments: Any, *, strict: bool = False) -> Any:
+    """Arguments are JSON inside of a text. If they are not, the agent got them wrong, and they stay that text.
+
+    `strict`: a key that occurs twice is refused, because a must-not could be hidden behind the second value.
+    """
     if not isinstance(arguments, str):
         return arguments
     if not arguments.strip():
         return {}
     try:
         return decoded(arguments)
+    except RepeatedKey:
+        if strict:
+            raise
+        return arguments
     except MalformedReply:
         return arguments
 
