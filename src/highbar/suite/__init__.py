@@ -9,13 +9,14 @@
 
 from highbar.suite.identity import Allowed
 from highbar.suite.needs import unmet
-from highbar.suite.parts import Agent, Behavior, Judge, RunSettings, Scenario, Suite, Variable
+from highbar.suite.parts import Agent, Behavior, Canary, Judge, RunSettings, Scenario, Suite, Variable
 from highbar.suite.reading import read, read_fixed, read_values
 
 __all__ = [
     "Agent",
     "Allowed",
     "Behavior",
+    "Canary",
     "Judge",
     "RunSettings",
     "Scenario",

@@ -47,7 +47,7 @@ def build(
         description=texts.get("description"),
         behaviors=glossary.behaviors,
         agent=agent,
-        judge=judge,
+        judges=() if judge is None else (judge,),
         run=run,
         variables=replaced,
         is_list=top is not values,

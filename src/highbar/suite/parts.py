@@ -91,7 +91,10 @@ class Agent(Struct, frozen=True):
 
 
 class Judge(Struct, frozen=True):
-    """Who reads the statements in plain words: a model at an address, or a Python function."""
+    """Who reads the statements in plain words: a model at an address, or a Python function.
+
+    `concurrency`, `timeout` (in seconds, of one call) and `retries` are the judge's own, not those of the run.
+    """
 
     model: str | None = None
     base_url: str | None = None
@@ -100,6 +103,22 @@ class Judge(Struct, frozen=True):
     python: str | None = None
     temperature: Fraction | None = None
     max_tokens: int | None = None
+    concurrency: int | Literal["auto"] = "auto"
+    timeout: Fraction = Fraction(60)
+    retries: int = 4
+
+
+class Canary(Struct, frozen=True):
+    """An answer that people know to be good or bad, by which the judge is tested in every run.
+
+    `messages` is the conversation in chat form, the answer included. `statements` are asked about it, by the name of
+    the behavior; `observed` says which of them are true.
+    """
+
+    id: str
+    messages: tuple[Mapping[str, Any], ...]
+    statements: Mapping[str, str]
+    observed: Mapping[str, bool]
 
 
 class RunSettings(Struct, frozen=True):
@@ -144,13 +163,19 @@ class Suite(Struct, frozen=True):
     description: str | None = None
     behaviors: Mapping[str, Behavior] = {}
     agent: Agent | None = None
-    judge: Judge | None = None
+    judges: tuple[Judge, ...] = ()
+    canaries: tuple[Canary, ...] = ()
     run: RunSettings = RunSettings()
     variables: tuple[Variable, ...] = ()
     is_plan: bool = False
     is_list: bool = False  # a bare list of scenarios, without `scenarios:`
     digest: str = ""
     tool: OtherTool | None = None
+
+    @property
+    def judge(self) -> Judge | None:
+        """The judge, or the first of several."""
+        return self.judges[0] if self.judges else None
 
     @property
     def labels(self) -> tuple[str | bool, ...]:
