@@ -187,10 +187,9 @@ def _with_changes(
     try:
         data = read_bytes(file, MOST_SUITE_BYTES)
     except InputError:  # the folder has the suite as it was, and needs no other
-        return suite, Resumed(now)
-    if data == history.suite_text:
-        return suite, Resumed(now)
-    there = options.on(read(file, data=data))
+        data = history.suite_text
+    # The same text may have other checks than before: their schemas and functions are in files of their own.
+    there = suite if data == history.suite_text else options.on(read(file, data=data))
     gone = [id_ for id_ in history.plan.order if id_ not in there.scenarios]
     added = [id_ for id_ in there.scenarios if id_ not in suite.scenarios]
     if gone or added:
@@ -199,11 +198,13 @@ def _with_changes(
         raise InputError(Problem(message, shown, hint="start a new run"))
     changed = [id_ for id_ in history.plan.order if there.scenarios[id_].digest != history.digests[id_]]
     if changed and not rerun_changed:
-        message = f"these scenarios have changed since the run began: {some(changed, 5)}"
+        what = ", or files of their checks," if there is suite else ""
+        message = f"these scenarios{what} have changed since the run began: {some(changed, 5)}"
         hint = "--rerun-changed runs them again; or start a new run"
         raise InputError(Problem(message, shown, hint=hint))
     digests = {id_: there.scenarios[id_].digest for id_ in changed}
-    return there, Resumed(now, tuple(changed), _text_to_keep(there, data), digests)
+    text = None if there is suite else _text_to_keep(there, data)
+    return there, Resumed(now, tuple(changed), text, digests)
 
 
 def _stored_settings(plan: RunPlan) -> dict[str, Any]:

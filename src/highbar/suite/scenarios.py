@@ -16,9 +16,10 @@ from highbar.documents.problems import Path_, Place
 from highbar.documents.scalars import written
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note, refuse_both
+from highbar.suite.check_files import CheckFiles
 from highbar.suite.identity import FIXED_COLUMNS, LISTS, OF_A_RUN, Allowed, Entry, check_category, is_known
 from highbar.suite.limits import MOST_TRIALS
-from highbar.suite.parts import RunSettings, Scenario
+from highbar.suite.parts import Behavior, RunSettings, Scenario
 from highbar.suite.settings import duration
 from highbar.suite.values import entries, refuse_unknown, text, whole_number
 
@@ -33,6 +34,8 @@ _NOT_NEARLY = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
 """What a column of the user's own must not nearly be: results with a near miss of one of their columns are refused."""
 _UNGRADED = frozenset({"trials", "timeout", "description"})
 """Keys on which no answer and no grade depends."""
+_WITH_FILES = (b'"python"', b'"is_json"')
+"""What the JSON text of a scenario has in it if a check may use a file."""
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 
 
@@ -57,6 +60,7 @@ class ScenarioReader:
         self.allowed = allowed
         self.folder = folder
         self.quality = quality
+        self.files = CheckFiles(folder)
         before = len(place.problems)
         self._settings(defaults, ("defaults",))
         dict(self._columns(defaults, ("defaults",)))
@@ -84,7 +88,8 @@ class ScenarioReader:
         self._refuse_unchecked(entry)
         if len(place.problems) > before:
             return None
-        return Scenario(entry.id, **found, **settings, digest=self._digest(entry.id, merged, expected, must_not))
+        digest = self._digest(entry.id, merged, (expected, must_not), found.get("answer"))
+        return Scenario(entry.id, **found, **settings, digest=digest)
 
     def _behaviors(self, key: str, entry: Entry) -> dict[str, Any]:
         if key not in entry.keys:
@@ -197,11 +202,23 @@ class ScenarioReader:
         hint = f"give it one of {', '.join(CHECKED)}"
         self.place.at(*entry.path).refuse("this scenario checks nothing: every answer would do", hint)
 
-    def _digest(self, id_: str, merged: Mapping[str, Any], *behaviors: Mapping[str, Any]) -> str:
+    def _digest(
+        self,
+        id_: str,
+        merged: Mapping[str, Any],
+        behaviors: tuple[Mapping[str, Behavior], Mapping[str, Behavior]],
+        answer: checks.Check | None,
+    ) -> str:
+        """The digest of all that an answer or its grade depends on, the files that checks use included."""
         named = {name for each in behaviors for name, found in each.items() if found.source in ("suite", "built-in")}
         definitions = {name: self.glossary.definitions[name] for name in named}
         graded = {key: value for key, value in merged.items() if key not in _UNGRADED}
-        return hashlib.sha256(_ENCODER.encode([id_, graded, definitions])).hexdigest()
+        text = _ENCODER.encode([id_, graded, definitions])
+        if any(word in text for word in _WITH_FILES):
+            used = [behavior.check for each in behaviors for behavior in each.values()]
+            used += [] if answer is None else [answer]
+            text += _ENCODER.encode([content for check in used for content in self.files.contents(check)])
+        return hashlib.sha256(text).hexdigest()
 
 
 def read_defaults(value: Any, place: Place) -> Mapping[str, Any]:
