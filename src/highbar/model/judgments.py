@@ -32,14 +32,16 @@ class StatementJudgment(Struct, frozen=True, omit_defaults=True):
 class JudgeAnswer(Struct, frozen=True, omit_defaults=True):
     """What one question to a judge came to. `failure` says why there is no judgment; `statements` is empty then.
 
-    `model` is what the endpoint calls itself. `refusal` names an answer that a wrong key or address gives. `form` is
-    how structured output was asked for. Tokens and cost are None if they are not known.
+    `model` is what the endpoint calls itself. `refusal` names an answer that a wrong key or address gives. `unusable`:
+    the judge answered, but not in a way that can be used, as against one that could not be reached. `form` is how
+    structured output was asked for. Tokens and cost are None if they are not known.
     """
 
     statements: Mapping[str, StatementJudgment] = {}
     model: str | None = None
     failure: str | None = None
     refusal: str | None = None
+    unusable: bool = False
     attempts: int = 1
     tokens_used: int | None = None
     cost_usd: Decimal | None = None

@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from highbar import checks
 from highbar.checks import Check, Finding, Functions
+from highbar.checks.tree import no
 from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.agents.replies import EMPTY
+from highbar.running.judging.questions import ANSWER, CANNOT_TELL, JudgeFindings, tables
 from highbar.running.received import Received, receive, tag_fault, version_of
 from highbar.running.records import Ended, answer_of
 from highbar.running.rows import are_distinct, sound
@@ -29,7 +32,7 @@ from highbar.suite.check_words import say
 NEVER_CALLED = "the run ended before"
 LONGEST_REASON = 2000
 """Characters of why a trial has no answer or no judgment."""
-_NOTHING_JUDGED: Mapping[str, Finding] = {}
+_NO_JUDGE = JudgeFindings()
 
 
 class _Graded(Struct):
@@ -41,7 +44,12 @@ class _Graded(Struct):
     unclear: dict[str, str]
 
     def note(self, name: str, check: Check, finding: Finding, *, must_not: bool = False) -> None:
-        """Add what a check came to. Of a must-not that did not happen there is nothing to explain."""
+        """Add what a check came to. Of a must-not that did not happen there is nothing to explain.
+
+        What a judge cannot tell was not observed: an agent must not gain by being unclear. A must-not stays open.
+        """
+        if finding.observed is None and finding.reason == CANNOT_TELL and not must_not:
+            finding = no(CANNOT_TELL)
         if finding.observed is None:
             self.unclear[name] = finding.reason or "it could not be carried out"
             return
@@ -55,8 +63,8 @@ class _Graded(Struct):
 class Grader:
     """Makes rows of the answers to one suite.
 
-    `functions` finds the functions of `python` checks; `judged` has what a judge found, by statement.
-    `agent_version` is the version that the run is of, for replies that do not say one.
+    `functions` finds the functions of `python` checks. `agent_version` is the version that the run is of, for
+    replies that do not say one.
     """
 
     def __init__(
@@ -78,9 +86,12 @@ class Grader:
         trial: int,
         *,
         reason: str | None = None,
-        judged: Mapping[str, Finding] = _NOTHING_JUDGED,
+        judged: JudgeFindings = _NO_JUDGE,
     ) -> dict[str, Any]:
-        """The row of one trial, in plain values. `reason` says why it was not run, if `ended` is None."""
+        """The row of one trial, in plain values. `reason` says why it was not run, if `ended` is None.
+
+        `judged` is what a judge found in it.
+        """
         row = self._start(ended, scenario, trial)
         if ended is None or ended.outcome == "infrastructure":
             self._not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
@@ -90,7 +101,7 @@ class Grader:
         if fault is None:
             self._answered(row, received, scenario, judged)
         else:
-            self._error(row, received, scenario, fault)
+            self._error(row, received, scenario, fault, judged)
         return row
 
     def _start(self, ended: Ended | None, scenario: Scenario, trial: int) -> dict[str, Any]:
@@ -109,38 +120,42 @@ class Grader:
             row["attempts"] = ended.attempts
         return row
 
-    def _answered(
-        self, row: dict[str, Any], received: Received, scenario: Scenario, judged: Mapping[str, Finding]
-    ) -> None:
+    def _answered(self, row: dict[str, Any], received: Received, scenario: Scenario, judged: JudgeFindings) -> None:
         answer = answer_of(received.ended)
         expected = self._graded(scenario.expected_behaviors, answer, judged)
         if expected.observed:
             row["behaviors"] = _marks(expected.observed)
         forbidden = self._violations(row, scenario, answer, judged)
         if scenario.answer is not None:
-            finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged)
-            expected.note("answer", scenario.answer, finding)
-            if finding.observed is not None:
-                row["correct"] = finding.observed
+            finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged.findings)
+            graded = _Graded({}, expected.found, expected.missed, expected.unclear)
+            graded.note(ANSWER, scenario.answer, finding)
+            if ANSWER in graded.observed:
+                row["correct"] = graded.observed[ANSWER]
         if scenario.expected is not None:
             # An empty text is a wrong label; an absent one would be undecided if another check cannot be carried out.
             predicted = checks.predicted(answer, self.labels, scenario.predict)
             row["predicted"] = "" if predicted is None else predicted
         unclear = {**expected.unclear, **forbidden.unclear}
         if unclear:
-            why = "; ".join(f"{name}: {reason}" for name, reason in unclear.items())
-            row["unjudged"] = f"check: {why}"[:LONGEST_REASON]
+            row["unjudged"] = _unjudged(unclear, judged)[:LONGEST_REASON]
         _explain(row, expected, forbidden)
         _show(row, received, scenario)
+        if judged.judged is not None:
+            by_behavior = tables(scenario, answer, self.functions)
+            _show_judge(row, replace(judged, judged=replace(judged.judged, behaviors=by_behavior)))
 
-    def _error(self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str) -> None:
+    def _error(
+        self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str, judged: JudgeFindings
+    ) -> None:
         """An error is known and bad; what must not happen may have happened before it."""
         row["error"] = fault.strip()[:LONGEST_REASON] or "the agent failed"
         if scenario.answer is not None:
             row["correct"] = False
         if scenario.must_not:
-            _explain(row, self._violations(row, scenario, answer_of(received.ended)))
+            _explain(row, self._violations(row, scenario, answer_of(received.ended), judged))
         _show(row, received, scenario)
+        _show_judge(row, judged)
 
     def _not_run(self, row: dict[str, Any], ended: Ended | None, scenario: Scenario, reason: str) -> None:
         row["unjudged"] = f"not run: {reason}"[:LONGEST_REASON]
@@ -158,7 +173,7 @@ class Grader:
         row: dict[str, Any],
         scenario: Scenario,
         answer: Answer,
-        judged: Mapping[str, Finding] = _NOTHING_JUDGED,
+        judged: JudgeFindings = _NO_JUDGE,
     ) -> _Graded:
         """Set `violations`, unless it is not known that there are none."""
         # Nothing happened in a trial in which nothing was received, whatever a check says of an empty reply.
@@ -173,13 +188,15 @@ class Grader:
         self,
         behaviors: Mapping[str, Behavior],
         answer: Answer,
-        judged: Mapping[str, Finding],
+        judged: JudgeFindings,
         *,
         must_not: bool = False,
     ) -> _Graded:
         graded = _Graded({}, {}, {}, {})
         for name, behavior in behaviors.items():
-            finding = checks.apply(behavior.check, answer, must_not=must_not, functions=self.functions, judged=judged)
+            finding = checks.apply(
+                behavior.check, answer, must_not=must_not, functions=self.functions, judged=judged.findings
+            )
             graded.note(name, behavior.check, finding, must_not=must_not)
         return graded
 
@@ -192,6 +209,23 @@ def failed(row: Mapping[str, Any]) -> bool:
     if isinstance(marks, dict) and not all(marks.values()):
         return True
     return "correct" not in row and "predicted" in row and row["predicted"] != row["expected"]
+
+
+def _unjudged(unclear: Mapping[str, str], judged: JudgeFindings) -> str:
+    """Why a trial is undecided: first what the judge left open, then checks that could not be carried out."""
+    by_judge = {name: why for name, why in unclear.items() if why in (judged.failure, CANNOT_TELL)}
+    others = {name: why for name, why in unclear.items() if name not in by_judge}
+    parts = [f"judge: {judged.failure}"] if by_judge and judged.failure else []
+    parts += [f"judge: {', '.join(by_judge)}: {CANNOT_TELL}"] if by_judge and not judged.failure else []
+    parts += ["check: " + "; ".join(f"{name}: {why}" for name, why in others.items())] if others else []
+    return "; ".join(parts)
+
+
+def _show_judge(row: dict[str, Any], judged: JudgeFindings) -> None:
+    """The columns `judge` and `judged`: who judged, and what it said."""
+    if judged.judged is not None:
+        row["judge"] = judged.judge
+        row["judged"] = sound(to_builtins(judged.judged))
 
 
 def _marks(observed: Mapping[str, bool]) -> dict[str, bool] | list[str]:

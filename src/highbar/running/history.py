@@ -13,12 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
+from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import TrialOutcome
-from highbar.running.records import Began, Ended, Finished, Resumed, RunPlan
+from highbar.running.records import Began, CanaryJudged, Ended, Finished, Judged, Resumed, RunPlan
 from highbar.store.run_document import TrialCounts
 
 FRUITLESS = 2
-"""Resumes in which a trial ended in infrastructure although others were answered, after which it is an agent error."""
+"""Resumes in which a trial ended in infrastructure although others were answered, or times that a judge's answer about
+it could not be used although others were judged, after which it is an agent error."""
 _NOWHERE = -1
 _NO_PLAN = "a journal begins with its plan"
 _AFTER_END = "a record after the end of the run"
@@ -37,9 +39,65 @@ class EndedHead(Struct, frozen=True, tag="ended", gc=False):
     attempts: int = 1
 
 
-Noted = RunPlan | Began | EndedHead | Ended | Resumed | Finished
-_OF_TRIALS = (EndedHead, Ended, Began)
-_decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | Resumed | Finished).decode
+class AnswerHead(Struct, frozen=True, gc=False):
+    """Whether a judge's answer is one."""
+
+    failure: str | None = None
+    unusable: bool = False
+
+
+class JudgedHead(Struct, frozen=True, tag="judged", gc=False):
+    """A record that a judge was asked, without what it said."""
+
+    id: str
+    trial: int
+    answer: AnswerHead
+
+
+Noted = RunPlan | Began | EndedHead | Ended | JudgedHead | Judged | CanaryJudged | Resumed | Finished
+_OF_TRIALS = (EndedHead, Ended, Began, JudgedHead, Judged)
+_decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | JudgedHead | CanaryJudged | Resumed | Finished).decode
+
+
+class JudgmentPlaces:
+    """Where the judgments are, by the place of the trial; a run without a judge has none."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[int, int] = {}
+        self._failed: set[int] = set()
+        self._unusable: dict[int, int] = {}  # how often the judge's answer could not be used
+
+    def note(self, place: int, offset: int, answer: AnswerHead | JudgeAnswer) -> None:
+        """A judge was asked, and said this."""
+        self._offsets[place] = offset
+        if answer.failure is None:
+            self._failed.discard(place)
+            return
+        self._failed.add(place)
+        self._unusable[place] = self._unusable.get(place, 0) + answer.unusable
+
+    def offset(self, place: int) -> int | None:
+        """Where the last record is; None if there is none."""
+        return self._offsets.get(place)
+
+    def is_judged(self, place: int) -> bool:
+        """Whether there is a judgment: a failure is none."""
+        return place in self._offsets and place not in self._failed
+
+    def is_unjudgeable(self, place: int) -> bool:
+        """Whether the judge failed on this one again, while it judged at least half of the others.
+
+        Only answers of the judge count: what an agent says cannot make a judge unreachable.
+        """
+        judged = len(self._offsets) - len(self._failed)
+        again = place in self._failed and self._unusable.get(place, 0) >= FRUITLESS
+        return again and 2 * judged >= len(self._offsets) - 1 and judged > 0
+
+    def forget(self, place: int) -> None:
+        """The answer no longer counts."""
+        self._offsets.pop(place, None)
+        self._unusable.pop(place, None)
+        self._failed.discard(place)
 
 
 class RunHistory:
@@ -59,6 +117,8 @@ class RunHistory:
         self._places: dict[str, range] = {}  # where the trials of each scenario are in what follows
         self._offsets = array("q")
         self._states, self._open, self._retried, self._fruitless = (bytearray() for _ in range(4))
+        self.judgments = JudgmentPlaces()
+        self.canaries: dict[str, CanaryJudged] = {}  # by id: the last answer
         self._answered = 0
         self._without_answer: set[int] = set()  # trials of this resume that ended in infrastructure
 
@@ -84,10 +144,15 @@ class RunHistory:
             places = self._places.get(record.id)
             if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
                 raise self._misplaced(offset, record)
+            place = places[record.trial - 1]
             if isinstance(record, Began):
-                self._open[places[record.trial - 1]] = True
+                self._open[place] = True
+            elif isinstance(record, EndedHead | Ended):
+                self._end(offset, record, place)
+            elif self._states[place] < _ANSWERED:
+                raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} was judged without an answer")
             else:
-                self._end(offset, record, places[record.trial - 1])
+                self.judgments.note(place, offset, record.answer)
         elif isinstance(record, RunPlan):
             self._begin(offset, record)
         elif self._plan is None:
@@ -96,6 +161,8 @@ class RunHistory:
             self._resume(offset, record)
         elif self.finished is not None:
             raise self._refusal(offset, _AFTER_END)
+        elif isinstance(record, CanaryJudged):
+            self.canaries[record.id] = record
         else:
             self._end_session()
             self.finished = record
@@ -112,6 +179,18 @@ class RunHistory:
         """Where the record of the end of a trial is: its answer or error, or else the last one without an answer."""
         found = self._offsets[self._planned(id_, trial)]
         return None if found == _NOWHERE else found
+
+    def judgment(self, id_: str, trial: int) -> int | None:
+        """Where the last record of what a judge said about a trial is."""
+        return self.judgments.offset(self._planned(id_, trial))
+
+    def is_judged(self, id_: str, trial: int) -> bool:
+        """Whether a judge has judged the answer of a trial: a failure is no judgment."""
+        return self.judgments.is_judged(self._planned(id_, trial))
+
+    def is_unjudgeable(self, id_: str, trial: int) -> bool:
+        """Whether the judge failed on this answer again in a resume, in which it judged others."""
+        return self.judgments.is_unjudgeable(self._planned(id_, trial))
 
     def left(self) -> Iterator[tuple[str, int]]:
         """The trials that have neither an answer nor an error, in order: trial 1 of all scenarios, then trial 2."""
@@ -138,7 +217,7 @@ class RunHistory:
         """How many trials have a record of their end."""
         return len(self._states) - self._states.count(_UNDONE)
 
-    def _misplaced(self, offset: int, record: Began | EndedHead | Ended) -> InputError:
+    def _misplaced(self, offset: int, record: Began | EndedHead | Ended | JudgedHead | Judged) -> InputError:
         """Why a record of a trial cannot be there."""
         if self._plan is None:
             return self._refusal(offset, _NO_PLAN)
@@ -164,6 +243,7 @@ class RunHistory:
             total += plan.trials[id_]
         self._offsets = array("q", [_NOWHERE]) * total
         self._states, self._open, self._retried, self._fruitless = (bytearray(total) for _ in range(4))
+        self.judgments = JudgmentPlaces()
 
     def _resume(self, offset: int, record: Resumed) -> None:
         unknown = next((id_ for id_ in chain(record.again, record.digests) if id_ not in self._places), None)
@@ -204,6 +284,7 @@ class RunHistory:
             self._answered -= self._states[place] == _ANSWERED
             self._offsets[place] = _NOWHERE
             self._states[place] = self._open[place] = self._retried[place] = self._fruitless[place] = 0
+            self.judgments.forget(place)
 
     def _state(self, place: int) -> int:
         state = self._states[place]

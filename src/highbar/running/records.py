@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from highbar.model.answer import Answer
+from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import Reply, TrialOutcome
 
 
@@ -78,6 +79,29 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     unrecorded: tuple[str, ...] = ()
 
 
+class Judged(Struct, frozen=True, tag="judged", omit_defaults=True):
+    """A judge was asked about the answer of a trial. A judgment that failed is recorded, too.
+
+    `digest` is of judge, prompt, statements and conversation; `conversation` of the last two alone. `judge` is what the
+    column of that name says.
+    """
+
+    id: str
+    trial: int
+    digest: str
+    conversation: str
+    judge: str
+    answer: JudgeAnswer
+
+
+class CanaryJudged(Struct, frozen=True, tag="canary"):
+    """A judge was asked about a canary: an answer of the suite that is known to be good or bad."""
+
+    id: str
+    digest: str
+    answer: JudgeAnswer
+
+
 class Resumed(Struct, frozen=True, tag="resumed"):
     """The run went on at this time. `again`: scenarios whose earlier answers no longer count, since they changed."""
 
@@ -95,7 +119,7 @@ class Finished(Struct, frozen=True, tag="finished"):
     trials: int
 
 
-Record = RunPlan | Began | Ended | Resumed | Finished
+Record = RunPlan | Began | Ended | Judged | CanaryJudged | Resumed | Finished
 encode = msgspec.json.Encoder(decimal_format="number").encode
 decode = msgspec.json.Decoder(Record).decode
 
