@@ -141,18 +141,7 @@ class RunHistory:
     def note(self, offset: int, record: Noted) -> None:
         """Note a record, and the offset of its line. Raises InputError if it contradicts what came before."""
         if isinstance(record, _OF_TRIALS):  # nearly all of them, so they come first
-            places = self._places.get(record.id)
-            if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
-                raise self._misplaced(offset, record)
-            place = places[record.trial - 1]
-            if isinstance(record, Began):
-                self._open[place] = True
-            elif isinstance(record, EndedHead | Ended):
-                self._end(offset, record, place)
-            elif self._states[place] < _ANSWERED:
-                raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} was judged without an answer")
-            else:
-                self.judgments.note(place, offset, record.answer)
+            self._note_trial(offset, record)
         elif isinstance(record, RunPlan):
             self._begin(offset, record)
         elif self._plan is None:
@@ -166,6 +155,20 @@ class RunHistory:
         else:
             self._end_session()
             self.finished = record
+
+    def _note_trial(self, offset: int, record: Began | EndedHead | Ended | JudgedHead | Judged) -> None:
+        places = self._places.get(record.id)
+        if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
+            raise self._misplaced(offset, record)
+        place = places[record.trial - 1]
+        if isinstance(record, Began):
+            self._open[place] = True
+        elif isinstance(record, EndedHead | Ended):
+            self._end(offset, record, place)
+        elif self._states[place] < _ANSWERED:
+            raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} was judged without an answer")
+        else:
+            self.judgments.note(place, offset, record.answer)
 
     def outcome(self, id_: str, trial: int) -> TrialOutcome | None:
         """What a trial came to; None if it has not ended.
