@@ -151,7 +151,8 @@ class _FolderWalk(Struct):
         elif hidden or (entry.is_file() and not self.is_results(entry.name)):
             self.left.append(entry.path)
         elif entry.is_file():
-            self.files.append(entry.path)
+            linked = run_folders.results_in(entry.path) if entry.is_symlink() else None
+            (self.files if linked is None else self.runs).append(linked or entry.path)
         elif entry.is_symlink():
             self.problems.append(Problem(_BROKEN, file=entry.path, hint=_LINK_HINT))
         elif self.is_results(entry.name):

@@ -37,11 +37,15 @@ class RunResults(Struct, frozen=True):
 
 
 def results_in(path: str) -> str | None:
-    """The path of the results if a path names a run folder, or the results in one; None if it does not."""
+    """The path of the results if a path names a run folder, or the results in one; None if it does not.
+
+    A link to the results is followed: another name must not make an interrupted run look like a whole one.
+    """
     if os.path.isdir(path):
         return os.path.join(path, _RESULTS) if _is_run(path) else None
-    if os.path.basename(path) == _RESULTS and _is_run(os.path.dirname(path) or os.curdir):
-        return path
+    for file in dict.fromkeys((path, os.path.realpath(path))):
+        if os.path.basename(file) == _RESULTS and _is_run(os.path.dirname(file) or os.curdir):
+            return file
     return None
 
 

@@ -80,6 +80,28 @@ def test_an_interrupted_run_is_refused(here, name):
     refused(check(here, name), "has not ended", "interrupted", "highbar run --resume runs/one")
 
 
+@pytest.mark.parametrize("name", ["latest.jsonl", "linked/results.jsonl", "linked", "linked/*"])
+def test_a_link_to_the_results_of_a_run_follows_the_rules_of_its_folder(here, name):
+    path = made(here, "runs/one", how="interrupted")
+    (here / "linked").mkdir()
+    for link in (here / "latest.jsonl", here / "linked" / "results.jsonl"):
+        link.symlink_to(path / "results.jsonl")
+    refused(check(here, name), "has not ended", "interrupted")
+    shutil.rmtree(path)
+    made(here, "runs/one", only=["SEC"])
+    refused(check(here, name), "this run was filtered")
+    shutil.rmtree(path)
+    made(here, "runs/one")
+    judged(check(here, name), "pass")
+    (path / "results.jsonl").write_bytes((path / "results.jsonl").read_bytes().replace(b"At 10", b"At 11"))
+    refused(check(here, name), "has changed since the run ended")
+
+
+def test_a_run_and_a_link_to_it_are_the_same_run_twice(here):
+    (here / "latest.jsonl").symlink_to(made(here) / "results.jsonl")
+    refused(check(here, "runs/one", "latest.jsonl"), "twice")
+
+
 @pytest.mark.hazard("H58")
 @pytest.mark.parametrize("name", ["runs/one", "runs/one/results.jsonl"])
 def test_a_run_without_a_document_is_refused(here, name):
