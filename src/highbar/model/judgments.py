@@ -116,10 +116,11 @@ class Label(Struct, frozen=True, omit_defaults=True):
 
 
 class LabelledTrial(Struct, frozen=True):
-    """A trial of which people labelled every statement: as the judge had it, and as people have it.
+    """A trial that people labelled: as the judge had it, and as people have it.
 
     `statements` has the pairs (judge, people) by name; the people's side is the majority, None if there is none.
-    `as_judged` and `as_labelled` are rows that differ only in what the statements decide.
+    `as_judged` and `as_labelled` are rows that differ only in what the statements decide. If the labels leave it
+    undecided, `as_labelled` has `unjudged`.
     """
 
     id: str
@@ -131,5 +132,6 @@ class LabelledTrial(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether people agree on an answer to every statement."""
-        return all(observed is not None for _, observed in self.statements.values())
+        """Whether people agree on an answer to every statement, and the answers decide the trial."""
+        has_answers = all(observed is not None for _, observed in self.statements.values())
+        return has_answers and "unjudged" not in self.as_labelled

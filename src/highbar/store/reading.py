@@ -45,7 +45,7 @@ class StoredDocument(NamedTuple):
         tree = _tree(self.text)
         advice = hint or self.hint
         return InputError(
-            *(Problem(_path_text(path) + message, self.file, *_place(tree, path), advice) for path, message in faults)
+            *(Problem(path_text(path) + message, self.file, *_place(tree, path), advice) for path, message in faults)
         )
 
 
@@ -57,7 +57,7 @@ def read_stored(path: str | PathLike[str], schema: str, hint: str = _AGAIN) -> S
     file = os.fspath(path)
     text = _text(file)
     try:
-        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        content = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise InputError(Problem(f"not JSON: {error.msg}", file, error.lineno, error.colno, hint)) from None
     except _RefusedError as error:
@@ -103,7 +103,8 @@ class _RefusedError(ValueError):
         self.text = text
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object. Raises ValueError if a key is there twice."""
     members = dict(pairs)
     if len(members) < len(pairs):
         twice = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
@@ -111,7 +112,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _refuse_constant(name: str) -> float:
+def refuse_constant(name: str) -> float:
+    """Raise ValueError for NaN and Infinity, which JSON does not have."""
     raise _RefusedError(f"found the number {name}, wanted plain digits", name)
 
 
@@ -146,7 +148,7 @@ def _place(tree: Node | None, path: forms.Path) -> tuple[int | None, int | None]
     return node.line, node.column
 
 
-def _path_text(path: forms.Path) -> str:
+def path_text(path: forms.Path) -> str:
     """`rules[0].level: `, before a message about it."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
     return f"{steps}: " if steps else ""

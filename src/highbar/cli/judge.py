@@ -1,0 +1,48 @@
+"""`highbar judge`: find out how good a judge is, from what people say about the same trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+
+import click
+
+from highbar.cli.commands import SuggestingGroup
+from highbar.cli.guard import REFUSED
+
+_EXAMPLES = """\b
+Examples:
+  highbar judge label runs/pr                make a page to label 60 trials with
+  highbar judge label runs/pr --terminal     the same in the terminal
+"""
+_COMMANDS: Mapping[str, str] = MappingProxyType({"label": "highbar.cli.judge_label"})
+"""Every command, in the order in which help lists them, and the module whose `command` it is."""
+
+
+class _JudgeCommands(SuggestingGroup):
+    """A group that loads its commands when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_COMMANDS[cmd_name]).command
+        return command
+
+
+@click.group(
+    "judge",
+    cls=_JudgeCommands,
+    invoke_without_command=True,
+    short_help="Find out how good a judge is.",
+    epilog=_EXAMPLES,
+)
+@click.pass_context
+def command(context: click.Context) -> int:
+    """Find out how good the judge of a run is: people label a sample of its trials (label)."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+    return REFUSED
