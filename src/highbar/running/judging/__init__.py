@@ -1,0 +1,48 @@
+"""A question about one trial in, what a judge found out: for every statement a judgment with its evidence.
+
+    opened(judges, folder=…, environment=…)    -> an async context manager that gives an Asker
+
+`prompt` and `conversation_text` make the request, in which the agent's words are data. `asking` gets it answered over
+HTTP, in a form that `wire` knows, `function` by a function in Python, `panel` by several judges. `reply` and `evidence`
+read what came back: everything there is hostile. `digests` says which questions are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Literal, Protocol
+
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion
+from highbar.running.judging.digests import conversation_digest, judge_name, prompt_digest, question_digest
+from highbar.running.retries import Backoff
+from highbar.suite.parts import Judge
+
+__all__ = ["Asker", "conversation_digest", "judge_name", "opened", "prompt_digest", "question_digest"]
+
+
+class Asker(Protocol):
+    """One judge, or several that vote. It limits how many questions are in flight by itself, and tries again."""
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """What the judge found, or why it found nothing. Raises nothing but CancelledError."""
+
+
+def opened(
+    judges: tuple[Judge, ...],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    concurrency: int | Literal["auto"] | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    backoff: Backoff | None = None,
+) -> AbstractAsyncContextManager[Asker]:
+    """The judges, to be asked inside of `async with`, which ends everything that was started for them.
+
+    `folder` is the suite's: Python modules are found there. `${NAME}` is replaced from `environment`. What is None is
+    as each judge has it. Raises InputError, here or when it is entered, if a judge cannot be asked at all, such as for
+    a variable that is not set.
+    """
+    raise NotImplementedError

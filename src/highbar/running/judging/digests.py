@@ -1,0 +1,69 @@
+"""Which questions to which judges are the same: digests of all that an answer depends on. No key is a part of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from highbar.checks.tree import Function
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion
+from highbar.running.judging.conversation_text import parts
+from highbar.running.judging.prompt import TEXTS
+from highbar.suite.check_files import CheckFiles
+from highbar.suite.parts import Judge
+
+_DIGITS = 12
+"""Of a digest, in the name of a judge."""
+
+
+def prompt_digest(judges: tuple[Judge, ...], folder: Path, statements: Iterable[tuple[str, str]]) -> str:
+    """64 hex digits of the prompt, of the settings of all judges, and of the statements, in any order."""
+    return _digest([TEXTS, _settings(judges, folder), sorted({(name, text) for name, text in statements})])
+
+
+def question_digest(judges: tuple[Judge, ...], folder: Path, question: JudgeQuestion) -> str:
+    """64 hex digits of the prompt, the settings of all judges, and the question: what a replay is found by."""
+    return _digest([TEXTS, _settings(judges, folder), _asked(question)])
+
+
+def conversation_digest(question: JudgeQuestion) -> str:
+    """64 hex digits of the statements and the conversation: what people label."""
+    return _digest(_asked(question))
+
+
+def judge_name(judges: tuple[Judge, ...], answer: JudgeAnswer, digest: str) -> str:
+    """The column `judge`: the models as their endpoints name them, else as the suite does, and a part of the digest.
+
+    >>> judge_name((Judge("m-1"), Judge("m-2")), JudgeAnswer(model="m-1.5 + m-2"), "0123456789abcdef")
+    'm-1.5 + m-2 #0123456789ab'
+    """
+    named = answer.model or " + ".join(judge.python or judge.model or "" for judge in judges)
+    return f"{named} #{digest[:_DIGITS]}"
+
+
+def _settings(judges: tuple[Judge, ...], folder: Path) -> list[str]:
+    """What changes the answers of each judge; not its address, nor its key. The order of judges changes nothing."""
+    return sorted(_written(_setting(judge, folder)) for judge in judges)
+
+
+def _setting(judge: Judge, folder: Path) -> list[Any]:
+    if judge.python is not None:
+        return ["python", judge.python, *CheckFiles(folder).contents(Function(judge.python))]
+    temperature = None if judge.temperature is None else str(judge.temperature)
+    return [judge.format, judge.model, temperature, judge.max_tokens]
+
+
+def _asked(question: JudgeQuestion) -> list[Any]:
+    return [sorted(question.statements.items()), [parts(message) for message in question.conversation]]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(_written(value).encode()).hexdigest()
+
+
+def _written(value: Any) -> str:
+    """In ASCII, so that half of a surrogate pair has a digest too."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
