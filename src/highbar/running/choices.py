@@ -13,14 +13,15 @@ from msgspec.structs import replace
 from highbar.documents.problems import Place
 from highbar.errors import InputError, Problem
 from highbar.running.records import Chosen
-from highbar.suite import Agent, RunSettings, Suite
+from highbar.suite import Agent, Judge, RunSettings, Suite
 from highbar.suite.settings import read_run
 
 
 class RunOptions(Struct, frozen=True):
     """What a caller wants to be different from what the suite says.
 
-    `settings` are keys of the suite's `run` block, read. `output` is the run folder, which must not exist yet.
+    `settings` are keys of the suite's `run` block, read. `output` is the run folder, which must not exist yet. Without
+    `judges` those of the suite judge.
     """
 
     settings: Mapping[str, Any] = {}
@@ -29,6 +30,7 @@ class RunOptions(Struct, frozen=True):
     output: Path | None = None
     chosen: Chosen = Chosen()
     seed: int | None = None
+    judges: tuple[Judge, ...] = ()
 
     def on(self, suite: Suite) -> Suite:
         """The suite with these settings, agent and version."""
@@ -40,7 +42,7 @@ class RunOptions(Struct, frozen=True):
         agent = self.agent or suite.agent
         if agent is not None and self.agent_version is not None:
             agent = replace(agent, version=self.agent_version)
-        return replace(suite, run=run, scenarios=scenarios, agent=agent)
+        return replace(suite, run=run, scenarios=scenarios, agent=agent, judges=self.judges or suite.judges)
 
 
 def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:

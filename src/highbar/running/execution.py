@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.running import folder
@@ -28,6 +29,11 @@ from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.running.summary import Summary
 from highbar.store.run_document import RunDocument
 from highbar.suite import Scenario, Suite
+
+if TYPE_CHECKING:  # most suites need no judge
+    from highbar.running.judging.following import RunJudge
+    from highbar.running.judging.questions import Judgments
+    from highbar.store.run_document import JudgeOfRun
 
 
 class Done(Struct, frozen=True, eq=False):
@@ -62,20 +68,46 @@ async def _called(prepared: Prepared, stop: StopRequest, *, count_failures: bool
             caller = await _ready(stack, prepared, stop)
             if opened is None:
                 opened = folder.create(prepared.path, prepared.plan)
+            judge = await _judge(stack, prepared, opened, stop)
             summary = await run_trials(
                 _left(prepared.suite, opened),
                 caller,
                 prepared.suite.run,
                 on_begin=opened.append,
-                on_end=_recording(prepared, opened) if count_failures else opened.append,
+                on_end=_recording(prepared, opened, judge, count_failures=count_failures),
                 progress=prepared.progress,
                 stop=stop,
             )
+            if judge is not None:
+                summary = await _judged(judge, summary, stop)
     except BaseException:
         if opened is not None:
             opened.close()
         raise
     return opened, summary
+
+
+async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, stop: StopRequest) -> RunJudge | None:
+    """What judges the answers as they come; None if no scenario has a statement."""
+    if prepared.open_judge is None:
+        return None
+    from highbar.running.judging.following import RunJudge  # most suites need no judge
+    from highbar.running.judging.identity import JudgeIdentity  # likewise
+
+    asker = await stack.enter_async_context(prepared.open_judge())
+    identity = JudgeIdentity(prepared.suite, Path(prepared.plan.suite_file).parent)
+    judge = RunJudge(prepared.suite, identity, asker, opened, prepared.progress, stop)
+    return await stack.enter_async_context(judge)
+
+
+async def _judged(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summary:
+    """The summary after everything was judged, or as much as there was time for."""
+    await judge.finish()
+    if judge.refusal is not None:
+        return replace(summary, how="judge refused", refusal=judge.refusal)
+    if stop.stage and summary.how in ("complete", "budget", "time"):
+        return replace(summary, how="interrupted")
+    return summary
 
 
 async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -> Caller:
@@ -98,13 +130,21 @@ def _left(suite: Suite, opened: RunFolder) -> Iterator[tuple[Scenario, int]]:
         yield suite.scenarios[id_], trial
 
 
-def _recording(prepared: Prepared, opened: RunFolder) -> Callable[[Ended], object]:
-    """Record the end of a trial, and count it if it failed by those checks that need no other process."""
+def _recording(
+    prepared: Prepared, opened: RunFolder, judge: RunJudge | None, *, count_failures: bool
+) -> Callable[[Ended], object]:
+    """Record the end of a trial, have it judged, and count it if it failed by checks that need no other process."""
+    if judge is None and not count_failures:
+        return opened.append
     grader, progress, scenarios = Grader(prepared.suite), prepared.progress, prepared.suite.scenarios
 
     def record(ended: Ended) -> None:
-        opened.append(ended)
-        if ended.outcome == "answered" and failed(grader.row(ended, scenarios[ended.id], ended.trial)):
+        offset = opened.append(ended)
+        if judge is not None:
+            judge.add(ended, offset)
+        if not count_failures or ended.outcome != "answered":
+            return
+        if failed(grader.row(ended, scenarios[ended.id], ended.trial)):
             progress.failed += 1
 
     return record
@@ -121,12 +161,30 @@ def _finished(prepared: Prepared, opened: RunFolder, summary: Summary) -> RunDoc
             from highbar.running.functions import CheckFunctions  # few suites have checks in Python
 
             functions = stack.enter_context(CheckFunctions(Path(prepared.plan.suite_file).parent))
-        grader = Grader(prepared.suite, functions, agent_version=version)
+        judgments, judge = _judgments(stack, prepared, opened) if prepared.open_judge else (None, None)
+        grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments)
         recorded = stack.enter_context(folder.recorded(opened.path))
         rows = opened.write_results(result_lines(opened.history, recorded, grader))
     document = describe(opened.history, opened.journal.end, rows, prepared.suite, version)
+    if judge is not None:
+        document = replace(document, judge=judge())
     opened.write_document(document)
     return document
+
+
+def _judgments(stack: ExitStack, prepared: Prepared, opened: RunFolder) -> tuple[Judgments, Callable[[], JudgeOfRun]]:
+    """What the judge said, for those who grade; and after that, what it did in all."""
+    from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
+    from highbar.running.judging.identity import JudgeIdentity  # likewise
+    from highbar.running.judging.recorded import JudgeTally, judgments_of  # likewise
+    from highbar.suite import is_same_model  # likewise
+
+    history, suite, tally = opened.history, prepared.suite, JudgeTally()
+    answers = {id_: record.answer for id_, record in history.canaries.items()}
+    canaries = canary_result(suite.canaries, answers, prepared.judge_rates)
+    prompt = JudgeIdentity(suite, Path(prepared.plan.suite_file).parent).prompt
+    judgments = stack.enter_context(judgments_of(opened.path, history, distrust(canaries), tally))
+    return judgments, lambda: tally.document(prompt, canaries, same_model=is_same_model(suite))
 
 
 def _refuse_failed(summary: Summary, path: Path) -> None:
@@ -134,6 +192,9 @@ def _refuse_failed(summary: Summary, path: Path) -> None:
     if summary.how == "refused":
         message = f"the first trials were all refused: {summary.refusal}"
         raise InputError(Problem(message, hint=f"check the address and the key; {again}"))
+    if summary.how == "judge refused":
+        message = f"the judge refused: {summary.refusal}"
+        raise InputError(Problem(message, hint=f"check the judge's address and key; {again}"))
     if summary.how == "versions":
         message = f"the agent says two versions: {' and '.join(summary.versions)}"
         raise InputError(Problem(message, hint="one run is of one version; start a new run when the rollout is over"))

@@ -23,7 +23,7 @@ import msgspec
 from highbar.errors import HighbarError, InputError, Problem, ReportError
 from highbar.running.history import RunHistory
 from highbar.running.journal import Journal, JournalEnd, JournalReader, opened, payload_at
-from highbar.running.records import Began, Ended, Finished, Resumed, RunPlan, encode
+from highbar.running.records import Began, CanaryJudged, Ended, Finished, Judged, Resumed, RunPlan, encode
 from highbar.store import run_document
 from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, StoredRows, is_run_folder
 
@@ -31,6 +31,7 @@ _LONGEST_NAME = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _EXISTS = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}
 _decode_ended = msgspec.json.Decoder(Ended).decode
+_decode_judged = msgspec.json.Decoder(Judged).decode
 
 
 class RunFolder:
@@ -41,7 +42,7 @@ class RunFolder:
         self.journal = journal
         self.history = history
 
-    def append(self, record: Began | Ended | Resumed) -> int:
+    def append(self, record: Began | Ended | Judged | CanaryJudged | Resumed) -> int:
         """Record what happened, and return the offset of its line. Raises ReportError if it cannot be written."""
         payload = encode(record)
         self.history.note(self.journal.size, record)
@@ -185,6 +186,14 @@ def recorded(path: Path) -> Iterator[Callable[[int], Ended]]:
     name = str(path / JOURNAL)
     with opened(path / JOURNAL) as descriptor:
         yield lambda offset: _decode_ended(payload_at(descriptor, offset, name))
+
+
+@contextmanager
+def judged(path: Path) -> Iterator[Callable[[int], Judged]]:
+    """Reads the record of what a judge said at an offset that a history gave, from the journal of a folder."""
+    name = str(path / JOURNAL)
+    with opened(path / JOURNAL) as descriptor:
+        yield lambda offset: _decode_judged(payload_at(descriptor, offset, name))
 
 
 def _known_end(path: Path) -> JournalEnd | None:

@@ -21,7 +21,7 @@ from highbar.checks.tree import no
 from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.agents.replies import EMPTY
-from highbar.running.judging.questions import ANSWER, CANNOT_TELL, JudgeFindings, tables
+from highbar.running.judging.questions import ANSWER, CANNOT_TELL, JudgeFindings, Judgments, tables
 from highbar.running.received import Received, receive, tag_fault, version_of
 from highbar.running.records import Ended, answer_of
 from highbar.running.rows import are_distinct, sound
@@ -63,8 +63,8 @@ class _Graded(Struct):
 class Grader:
     """Makes rows of the answers to one suite.
 
-    `functions` finds the functions of `python` checks. `agent_version` is the version that the run is of, for
-    replies that do not say one.
+    `functions` finds the functions of `python` checks, `judgments` what a judge found. `agent_version` is the version
+    that the run is of, for replies that do not say one.
     """
 
     def __init__(
@@ -73,9 +73,11 @@ class Grader:
         functions: Functions | None = None,
         *,
         agent_version: str | None = None,
+        judgments: Judgments | None = None,
     ) -> None:
         self.suite = suite
         self.functions = functions
+        self.judgments = judgments
         self.agent_version = agent_version
         self.labels = suite.labels
 
@@ -86,17 +88,14 @@ class Grader:
         trial: int,
         *,
         reason: str | None = None,
-        judged: JudgeFindings = _NO_JUDGE,
     ) -> dict[str, Any]:
-        """The row of one trial, in plain values. `reason` says why it was not run, if `ended` is None.
-
-        `judged` is what a judge found in it.
-        """
+        """The row of one trial, in plain values. `reason` says why it was not run, if `ended` is None."""
         row = self._start(ended, scenario, trial)
         if ended is None or ended.outcome == "infrastructure":
             self._not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
             return row
         received = receive(ended)
+        judged = _NO_JUDGE if self.judgments is None else self.judgments(scenario, ended)
         fault = ended.reason or "" if ended.outcome == "error" else _fault(received, scenario)
         if fault is None:
             self._answered(row, received, scenario, judged)

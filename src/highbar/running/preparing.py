@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -31,15 +31,21 @@ from highbar.running.progress import ProgressState
 from highbar.running.received import version_of
 from highbar.running.records import Resumed, RunPlan
 from highbar.running.stopping import Spending
-from highbar.suite import Agent, RunSettings, Suite, read, unmet
+from highbar.suite import Agent, Judge, RunSettings, Suite, read, unmet
+
+if TYPE_CHECKING:  # most suites need no judge
+    from highbar.running.judging import Asker
 
 OpenAgent = Callable[[], AbstractAsyncContextManager[Caller]]
+OpenJudge = Callable[[], AbstractAsyncContextManager["Asker"]]
 
 
 class Prepared(Struct, frozen=True, eq=False):
     """A run that can begin. `suite` is as it will be asked, with the settings of the options.
 
     `path` is the folder of a new run, or of the one that goes on: then `resumed` is that folder, locked by us.
+    `open_judge` is None if no scenario has a statement. `judge_rates` are the judge's calibrated sensitivity and
+    specificity for single statements, if they are known.
     """
 
     suite: Suite
@@ -48,6 +54,8 @@ class Prepared(Struct, frozen=True, eq=False):
     progress: ProgressState
     open_agent: OpenAgent
     resumed: RunFolder | None = None
+    open_judge: OpenJudge | None = None
+    judge_rates: tuple[float, float] | None = None
 
 
 def prepare(
@@ -81,10 +89,18 @@ def prepare(
         agent_version=agent.version,
         scenarios=len(suite.scenarios),
         highbar=highbar.__version__,
+        judges=tuple(msgspec.to_builtins(judge, enc_hook=str) for judge in options.judges),
     )
     path = options.output or folder.default_path(suite.name or file.stem, now)
     progress = ProgressState(sum(plan.trials.values()), agent_version=agent.version)
-    return Prepared(suite, plan, path, progress, _opening(agent, file.parent, environment, function))
+    return Prepared(
+        suite,
+        plan,
+        path,
+        progress,
+        _opening(agent, file.parent, environment, function),
+        open_judge=_opening_judge(suite, ids, file.parent, environment),
+    )
 
 
 def _text_to_keep(suite: Suite, data: bytes) -> bytes:
@@ -141,6 +157,19 @@ def _opening(agent: Agent, beside: Path, environment: Mapping[str, str], functio
     return lambda: agents.opened(agent, folder=beside, environment=environment)
 
 
+def _opening_judge(
+    suite: Suite, ids: tuple[str, ...], beside: Path, environment: Mapping[str, str]
+) -> OpenJudge | None:
+    """How to open the judge; None if no scenario that is run has a statement."""
+    from highbar.running.judging.questions import statements_of  # with the checks, which are loaded by now
+
+    if not suite.judges or not any(statements_of(suite.scenarios[id_]) for id_ in ids):
+        return None
+    from highbar.running import judging  # most suites need no judge
+
+    return lambda: judging.opened(suite.judges, folder=beside, environment=environment)
+
+
 def prepare_resume(
     path: Path,
     environment: Mapping[str, str],
@@ -167,7 +196,8 @@ def _resumed(
 ) -> Prepared:
     history, plan = opened.history, opened.history.plan
     file = Path(plan.suite_file)
-    options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent))
+    judges = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
+    options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent), judges=judges)
     suite = options.on(read(file, data=history.suite_text))
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
     _refuse_unmet(suite, environment, own_agent=False, data=history.suite_text)
@@ -175,7 +205,15 @@ def _resumed(
     opened.append(record)
     agent = _agent(suite)
     progress = _progress_so_far(opened, agent)
-    return Prepared(suite, plan, opened.path, progress, _opening(agent, file.parent, environment, None), opened)
+    return Prepared(
+        suite,
+        plan,
+        opened.path,
+        progress,
+        _opening(agent, file.parent, environment, None),
+        opened,
+        _opening_judge(suite, plan.order, file.parent, environment),
+    )
 
 
 def _with_changes(

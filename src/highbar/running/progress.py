@@ -30,6 +30,7 @@ class ProgressState(Struct):
     unanswered: int = 0
     in_flight: int = 0
     waiting: int = 0
+    to_judge: int = 0
     at_once: int = 0
     cost_usd: Decimal = Decimal(0)
     cost_unknown: int = 0
@@ -70,6 +71,8 @@ def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:
     yield 6, f"{state.in_flight} in flight"
     if state.waiting:
         yield 8, f"{state.waiting} waiting for a retry"
+    if state.to_judge:
+        yield 3, f"{state.to_judge} to judge"
     pace = state.per_second(now)
     if pace is not None:
         yield 7, f"{pace:.1f}/s"

@@ -46,6 +46,7 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     agent_version: str | None = None
     scenarios: int = 0  # of the whole suite, chosen or not
     highbar: str = ""
+    judges: tuple[Mapping[str, Any], ...] = ()  # their settings, as those of the agent, if the suite does not name them
 
 
 class Began(Struct, frozen=True, tag="began"):

@@ -43,7 +43,12 @@ def result_row(
 
 
 def _final(ended: Ended, history: RunHistory) -> Ended:
-    """The record as it counts: what got no answer again and again, while others did, is an error of the agent."""
+    """The record as it counts: what got no answer again and again, while others did, is an error of the agent.
+
+    So is an answer about which a judge never gives a usable judgment, while it judges others.
+    """
     if ended.outcome == "infrastructure" and history.outcome(ended.id, ended.trial) == "error":
         return replace(ended, outcome="error", reason=f"never an answer, while others got one: {ended.reason}")
+    if ended.outcome == "answered" and history.is_unjudgeable(ended.id, ended.trial):
+        return replace(ended, outcome="error", reason="the judge cannot read this answer, and reads others")
     return ended

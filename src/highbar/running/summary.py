@@ -14,15 +14,16 @@ from highbar.running.records import Ended
 from highbar.running.stopping import Spending
 from highbar.suite import RunSettings
 
-HowEnded = Literal["complete", "budget", "time", "interrupted", "refused", "versions"]
+HowEnded = Literal["complete", "budget", "time", "interrupted", "refused", "versions", "judge refused"]
 
 
 class Summary(Struct, frozen=True):
     """How a session of a run ended, and what it did. Costs include what earlier sessions spent.
 
-    `how` is `refused` if the first trials were all refused (`refusal` says by what), and `versions` if the agent gave
-    two of them. `reason` says what was used up. `began` minus `ended` trials were given up: nothing of them is
-    reported, and a later session asks them again from their first turn. `seconds` is the time that it took.
+    `how` is `refused` if the first trials were all refused (`refusal` says by what), `versions` if the agent gave two
+    of them, and `judge refused` if the judge refused the first questions. `reason` says what was used up. `began` minus
+    `ended` trials were given up: nothing of them is reported, and a later session asks them again from their first
+    turn. `seconds` is the time that it took.
     """
 
     how: HowEnded

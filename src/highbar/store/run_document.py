@@ -20,7 +20,8 @@ from highbar.store.forms import (
     COUNT,
     DIGEST,
     FLAG,
-    NULL,
+    NUMBER,
+    SHARE,
     TEXT,
     TEXTS,
     WHOLE,
@@ -59,6 +60,38 @@ class AgentOfRun(Struct, frozen=True):
     target: str
     version: str | None
     settings: str
+
+
+class CanariesOfRun(Struct, frozen=True):
+    """What a judge made of the suite's canaries: statements that people know to be true or false.
+
+    `p_value` is how likely so many wrong ones are for a judge with its calibrated error rates, or with 10 % errors if
+    it was never calibrated. `failed`: that is so unlikely that the judge is not believed.
+    """
+
+    statements: int
+    wrong: int
+    p_value: float
+    failed: bool
+
+
+class JudgeOfRun(Struct, frozen=True):
+    """The judge of a run. `by` is the text of the rows' column `judge`: several if the model changed in between.
+
+    `trials` were judged, with so many `statements`; on `failed` others the judge gave no usable answer. Tokens and cost
+    are those of the judge, None if they are not known. `same_model`: it is the model that was run, too.
+    """
+
+    by: tuple[str, ...]
+    prompt: str
+    trials: int
+    statements: int
+    failed: int
+    tokens_used: int | None
+    cost_usd: float | None
+    forms: tuple[str, ...]
+    same_model: bool
+    canaries: CanariesOfRun | None = None
 
 
 class RunExtent(Struct, frozen=True):
@@ -141,7 +174,7 @@ class RunDocument(Struct, frozen=True):
     results: StoredRows
     journal: StoredJournal
     highbar: str
-    judge: None = None
+    judge: JudgeOfRun | None = None
 
     @property
     def is_finished(self) -> bool:
@@ -197,7 +230,37 @@ _RUN = record(
             field("settings", DIGEST, "Of all settings of the agent."),
         ),
     ),
-    field("judge", NULL),
+    field(
+        "judge",
+        optional(
+            record(
+                JudgeOfRun,
+                field("by", TEXTS, "The texts of the rows' column `judge`."),
+                field("prompt", DIGEST, "Of the prompt, the judge's settings and all statements of the suite."),
+                field("trials", COUNT, "Trials that were judged."),
+                field("statements", COUNT, "Statements that were judged."),
+                field("failed", COUNT, "Trials about which the judge gave no usable answer."),
+                field("tokens_used", optional(COUNT)),
+                field("cost_usd", optional(NUMBER), "Of the judge alone; null if it is not known."),
+                field("forms", TEXTS, "How structured output was asked for."),
+                field("same_model", FLAG, "Whether the judge is the model that was run."),
+                field(
+                    "canaries",
+                    optional(
+                        record(
+                            CanariesOfRun,
+                            field("statements", COUNT),
+                            field("wrong", COUNT),
+                            field("p_value", SHARE),
+                            field("failed", FLAG, "Whether the judge is not believed."),
+                        )
+                    ),
+                    "What the judge made of the suite's canaries.",
+                ),
+            )
+        ),
+        "Null if nothing was judged by a judge.",
+    ),
     field("planned", record(RunExtent, field("scenarios", COUNT), field("trials", COUNT))),
     field(
         "chosen",

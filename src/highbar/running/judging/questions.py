@@ -6,7 +6,7 @@ A statement has the name of its behavior: `refuses`, or `refuses.1` and `refuses
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count
 
@@ -46,6 +46,10 @@ class JudgeFindings(Struct, frozen=True):
     judge: str | None = None
     judged: JudgedTrial | None = None
     failure: str | None = None
+
+
+Judgments = Callable[[Scenario, Ended], JudgeFindings]
+"""What a judge found in a trial that ended."""
 
 
 def statements_of(scenario: Scenario) -> dict[str, str]:

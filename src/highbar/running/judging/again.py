@@ -1,0 +1,196 @@
+"""Recorded answers and a suite → what its judge finds in them. What it said before about the same question is reused.
+
+A replay is an earlier judgment of the same judge, by the same prompt, of the same statements about the same
+conversation. It costs nothing, and it is no further measurement: rows say that it is a replay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem
+from highbar.model.judgments import JudgeAnswer, JudgedTrial, JudgeQuestion, StatementJudgment
+from highbar.running.judging import Asker, opened
+from highbar.running.judging.canaries import canary_result, distrust
+from highbar.running.judging.following import MOST_AT_ONCE, canary_question
+from highbar.running.judging.identity import JudgeIdentity
+from highbar.running.judging.questions import (
+    JudgeFindings,
+    failed,
+    findings,
+    judged_trial,
+    question_of,
+    statements_of,
+    unasked,
+)
+from highbar.running.loops import run_in_loop
+from highbar.running.records import Ended, Judged
+from highbar.suite import Scenario, Suite
+
+_ENOUGH = 5
+"""Refusals that make a wrong key or address certain."""
+_NOTHING = JudgeFindings()
+
+
+class EarlierJudgment(Struct, frozen=True):
+    """What a judge said before, and how the column `judge` named it."""
+
+    judge: str
+    answer: JudgeAnswer
+
+
+class EarlierJudgments:
+    """Earlier judgments by the digest of their question. One that was asked twice has both, in order."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[EarlierJudgment]] = defaultdict(list)
+        self._taken: dict[str, int] = defaultdict(int)
+
+    def add_record(self, record: Judged) -> None:
+        """What the journal of a run says; a failure is no judgment."""
+        if record.answer.failure is None:
+            self._found[record.digest].append(EarlierJudgment(record.judge, record.answer))
+
+    def add_row(self, row: Mapping[str, Any]) -> None:
+        """What a row says, if it was judged."""
+        with suppress(msgspec.ValidationError):  # a column of this name that somebody else wrote
+            said = msgspec.convert(row.get("judged"), JudgedTrial)
+            statements = {
+                name: StatementJudgment(one.judgment, one.evidence, one.votes) for name, one in said.statements.items()
+            }
+            answer = JudgeAnswer(statements)
+            self._found[said.digest].append(EarlierJudgment(str(row.get("judge", "")), answer))
+
+    def take(self, digest: str, question: JudgeQuestion) -> EarlierJudgment | None:
+        """An earlier judgment of this question: of several the next one, and the last one again and again."""
+        known = [
+            one for one in self._found.get(digest, ()) if one.answer.statements.keys() == question.statements.keys()
+        ]
+        if not known:
+            return None
+        place = min(self._taken[digest], len(known) - 1)
+        self._taken[digest] += 1
+        return known[place]
+
+
+class JudgedAgain(Struct, frozen=True, eq=False):
+    """What a judge found, by scenario and trial; how many answers it was asked about, and how many were replays."""
+
+    found: Mapping[tuple[str, int], JudgeFindings]
+    asked: int
+    replayed: int
+    failed: int
+    distrust: str | None = None
+
+    def __call__(self, scenario: Scenario, ended: Ended) -> JudgeFindings:
+        """What it found in a trial that ended."""
+        return self.found.get((scenario.id, ended.trial), _NOTHING)
+
+    def notes(self) -> Iterator[str]:
+        """What to say about it."""
+        if self.replayed:
+            yield f"{self.replayed} judgments are replays of earlier ones; --fresh asks the judge again"
+        if self.failed:
+            yield f"the judge gave no usable answer about {self.failed} of {self.asked} answers: they are undecided"
+        if self.distrust:
+            yield f"the judge is not believed: {self.distrust}; its rows are undecided"
+
+
+def judge_again(
+    suite: Suite,
+    trials: Iterable[tuple[Scenario, Ended]],
+    beside: Path,
+    environment: Mapping[str, str],
+    earlier: EarlierJudgments | None,
+) -> JudgedAgain:
+    """What the judge of a suite finds in answers that were recorded. `earlier` is None if it is asked about all.
+
+    Raises InputError if the judge refuses the first questions.
+    """
+    identity = JudgeIdentity(suite, beside)
+    found: dict[tuple[str, int], JudgeFindings] = {}
+    questions: dict[tuple[str, int], tuple[Scenario, JudgeQuestion]] = {}
+    replayed = 0
+    for scenario, ended in trials:
+        key, question = (scenario.id, ended.trial), question_of(scenario, ended)
+        known = earlier.take(identity.digest(question), question) if question is not None and earlier else None
+        if question is None:
+            found[key] = unasked(scenario, ended) or _NOTHING
+        elif known is not None:
+            replayed += 1
+            found[key] = _findings(question, known, identity, replayed=True)
+        else:
+            questions[key] = scenario, question
+    if not questions:
+        return JudgedAgain(found, 0, replayed, 0)
+    made = run_in_loop(_asked(suite, identity, questions, environment))
+    return JudgedAgain({**found, **made.found}, made.asked, replayed, made.failed, made.distrust)
+
+
+def has_statements(suite: Suite) -> bool:
+    """Whether a scenario of the suite has something for a judge."""
+    return any(statements_of(scenario) for scenario in suite.scenarios.values())
+
+
+def _findings(
+    question: JudgeQuestion, known: EarlierJudgment, identity: JudgeIdentity, *, replayed: bool = False
+) -> JudgeFindings:
+    digests = identity.digest(question), identity.conversation(question)
+    column = judged_trial(question, known.answer, *digests, replayed=replayed)
+    return findings(question, known.answer, known.judge, column)
+
+
+async def _asked(
+    suite: Suite,
+    identity: JudgeIdentity,
+    questions: Mapping[tuple[str, int], tuple[Scenario, JudgeQuestion]],
+    environment: Mapping[str, str],
+) -> JudgedAgain:
+    async with opened(identity.judges, folder=identity.folder, environment=environment) as asker:
+        canaries = dict(zip(suite.canaries, await _answers(asker, map(canary_question, suite.canaries)), strict=True))
+        answers = await _answers(asker, (question for _, question in questions.values()))
+    by_id = {canary.id: answer for canary, answer in canaries.items()}
+    why = distrust(canary_result(suite.canaries, by_id))
+    found = {}
+    count = 0
+    for (key, (scenario, question)), answer in zip(questions.items(), answers, strict=True):
+        count += answer.failure is not None
+        if answer.failure is not None or why is not None:
+            found[key] = failed(scenario, answer.failure or why or "")
+        else:
+            found[key] = _findings(question, EarlierJudgment(identity.name(answer), answer), identity)
+    return JudgedAgain(found, len(questions), 0, count, why)
+
+
+async def _answers(asker: Asker, questions: Iterable[JudgeQuestion]) -> list[JudgeAnswer]:
+    """What the judge says, in the order of the questions. Raises InputError if it refuses the first ones."""
+    wanted = list(questions)
+    answers: list[JudgeAnswer | None] = [None] * len(wanted)
+    left = iter(range(len(wanted)))
+    refused = 0
+
+    async def work() -> None:
+        nonlocal refused
+        for place in left:
+            answer = answers[place] = await asker.ask(wanted[place])
+            refused += answer.refusal is not None
+            if answer.refusal is not None and refused >= min(_ENOUGH, len(wanted)) and _all_refused(answers):
+                message = f"the judge refused: {answer.failure or answer.refusal}"
+                raise InputError(Problem(message, hint="check the judge's address and key"))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(MOST_AT_ONCE, len(wanted))):
+            group.create_task(work())
+    return [answer if answer is not None else JudgeAnswer(failure="it was not asked") for answer in answers]
+
+
+def _all_refused(answers: Iterable[JudgeAnswer | None]) -> bool:
+    return all(answer.refusal is not None for answer in answers if answer is not None)

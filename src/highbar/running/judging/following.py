@@ -1,0 +1,157 @@
+"""Answers of a run → judgments in its journal, while the run goes on. Each answer is durable before it is judged.
+
+Only the places of answers wait here, not the answers: a slow judge does not fill the memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Self
+
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion
+from highbar.running.folder import RunFolder, recorded
+from highbar.running.history import RunHistory
+from highbar.running.judging import Asker
+from highbar.running.judging.identity import JudgeIdentity
+from highbar.running.judging.questions import question_of, statements_of
+from highbar.running.progress import ProgressState
+from highbar.running.records import CanaryJudged, Ended, Judged
+from highbar.running.stopping import StopRequest
+from highbar.suite import Canary, Suite
+
+MOST_AT_ONCE = 64
+"""Questions that are ready at a time. The judge itself says how many of them are asked at once."""
+_ENOUGH = 5
+"""Refusals that make a wrong key or address certain."""
+
+_Work = Canary | tuple[str, int, int]
+
+
+class RunJudge:
+    """Judges what `add` names, in the order in which it comes. Use it with `async with`; it ends with `finish`.
+
+    `refusal` is set if the first answers of the judge were all refused in the same way: then `stop` is requested.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        identity: JudgeIdentity,
+        asker: Asker,
+        opened: RunFolder,
+        progress: ProgressState,
+        stop: StopRequest,
+    ) -> None:
+        self.refusal: str | None = None
+        self._suite, self._identity, self._asker, self._opened = suite, identity, asker, opened
+        self._progress, self._stop = progress, stop
+        self._queue: asyncio.Queue[_Work] = asyncio.Queue()
+        self._workers: list[asyncio.Task[None]] = []
+        self._error: BaseException | None = None
+        self._refused = 0
+        self._is_accepted = False
+        self._stack = ExitStack()
+        self._answer_at: Callable[[int], Ended]
+
+    async def __aenter__(self) -> Self:
+        self._answer_at = self._stack.enter_context(recorded(self._opened.path))
+        self._workers = [asyncio.create_task(self._work()) for _ in range(MOST_AT_ONCE)]
+        for canary in self._suite.canaries:
+            if canary.id not in self._opened.history.canaries:
+                self._put(canary)
+        for id_, trial, offset in left_to_judge(self._suite, self._opened.history):
+            self._put((id_, trial, offset))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+        self._stack.close()
+
+    def add(self, ended: Ended, offset: int) -> None:
+        """A trial ended, and its record is there: it will be judged, if there is anything to ask."""
+        if ended.outcome != "infrastructure" and statements_of(self._suite.scenarios[ended.id]):
+            self._put((ended.id, ended.trial, offset))
+
+    async def finish(self) -> None:
+        """Wait until everything is judged; after a request to stop, only for what is being asked."""
+        done = asyncio.ensure_future(self._queue.join())
+
+        def changed() -> None:
+            if self._stop.stage == 2:
+                done.cancel()
+
+        with self._stop.watched(asyncio.get_running_loop(), changed):
+            changed()
+            await asyncio.wait([done])
+        if self._error is not None:
+            raise self._error
+
+    def _put(self, work: _Work) -> None:
+        self._progress.to_judge += 1
+        self._queue.put_nowait(work)
+
+    async def _work(self) -> None:
+        while True:
+            work = await self._queue.get()
+            try:
+                if not self._stop.stage and self._error is None:
+                    await self._judge(work)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the end
+                self._error = self._error or error
+            finally:
+                self._progress.to_judge -= 1
+                self._queue.task_done()
+
+    async def _judge(self, work: _Work) -> None:
+        if isinstance(work, Canary):
+            question = canary_question(work)
+            answer = await self._ask(question)
+            self._opened.append(CanaryJudged(work.id, self._identity.digest(question), answer))
+            return
+        id_, trial, offset = work
+        await self._opened.wait_synced(offset)
+        asked = question_of(self._suite.scenarios[id_], self._answer_at(offset))
+        if asked is None:
+            return
+        answer = await self._ask(asked)
+        digests = self._identity.digest(asked), self._identity.conversation(asked)
+        self._opened.append(Judged(id_, trial, *digests, self._identity.name(answer), answer))
+
+    async def _ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        answer = await self._asker.ask(question)
+        if not self._is_accepted:
+            self._note_refusal(answer)
+        return answer
+
+    def _note_refusal(self, answer: JudgeAnswer) -> None:
+        """If the first answers are all refusals, nothing more is asked: that is a wrong key or address."""
+        if answer.refusal is None:
+            self._is_accepted = True
+            return
+        self._refused += 1
+        if self._refused >= min(_ENOUGH, self._refused + self._queue.qsize()) and self.refusal is None:
+            self.refusal = answer.failure or answer.refusal
+            self._stop.request()
+
+
+def canary_question(canary: Canary) -> JudgeQuestion:
+    """What a judge is asked about a canary."""
+    return JudgeQuestion(canary.statements, canary.messages)
+
+
+def left_to_judge(suite: Suite, history: RunHistory) -> Iterator[tuple[str, int, int]]:
+    """The trials with an answer and without a judgment that have statements, and where their answers are."""
+    for id_, trials in history.plan.trials.items():
+        if not statements_of(suite.scenarios[id_]):
+            continue
+        for trial in range(1, trials + 1):
+            offset = history.offset(id_, trial)
+            is_ended = history.outcome(id_, trial) in ("answered", "error")
+            if offset is not None and is_ended and not history.is_judged(id_, trial):
+                yield id_, trial, offset

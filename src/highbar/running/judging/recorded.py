@@ -1,0 +1,105 @@
+"""The journal of a run → what a judge found in each of its trials, for those who grade; and what it did in all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+from highbar.model.judgments import JudgeAnswer
+from highbar.running import folder
+from highbar.running.history import RunHistory
+from highbar.running.judging.questions import (
+    JudgeFindings,
+    Judgments,
+    failed,
+    findings,
+    judged_trial,
+    question_of,
+    unasked,
+)
+from highbar.running.records import Ended, Judged
+from highbar.store.run_document import CanariesOfRun, JudgeOfRun
+from highbar.suite import Scenario
+
+NOT_ASKED = "it was not asked about this answer"
+OTHER_STATEMENTS = "it was asked about other statements"
+_NOTHING = JudgeFindings()
+
+
+class JudgeTally:
+    """Counts what a judge did in a run."""
+
+    def __init__(self) -> None:
+        self.by: dict[str, None] = {}
+        self.forms: dict[str, None] = {}
+        self.trials = self.statements = self.failed = 0
+        self.tokens: int | None = 0
+        self.cost: Decimal | None = Decimal(0)
+
+    def note(self, record: Judged | None) -> None:
+        """A trial was judged, or was to be judged and was not."""
+        if record is None:
+            self.failed += 1
+            return
+        self.spend(record.answer)
+        if record.answer.failure is not None:
+            self.failed += 1
+            return
+        self.by[record.judge] = None
+        self.trials += 1
+        self.statements += len(record.answer.statements)
+
+    def spend(self, answer: JudgeAnswer) -> None:
+        """Tokens and cost of one answer; one that says nothing makes the sum unknown."""
+        known, price = answer.tokens_used, answer.cost_usd
+        self.tokens = None if self.tokens is None or known is None else self.tokens + known
+        self.cost = None if self.cost is None or price is None else self.cost + price
+        if answer.form is not None:
+            self.forms[answer.form] = None
+
+    def document(self, prompt: str, canaries: CanariesOfRun | None, *, same_model: bool) -> JudgeOfRun:
+        """All of it, as `run.json` has it."""
+        return JudgeOfRun(
+            tuple(self.by),
+            prompt,
+            self.trials,
+            self.statements,
+            self.failed,
+            self.tokens,
+            None if self.cost is None else float(self.cost),
+            tuple(self.forms),
+            same_model,
+            canaries,
+        )
+
+
+@contextmanager
+def judgments_of(
+    path: Path, history: RunHistory, distrust: str | None = None, tally: JudgeTally | None = None
+) -> Iterator[Judgments]:
+    """What the judge of a run said. `distrust` is why none of it counts, if so: then every statement stays open."""
+    with folder.judged(path) as judged_at:
+
+        def of(scenario: Scenario, ended: Ended) -> JudgeFindings:
+            question = question_of(scenario, ended)
+            if question is None:
+                return unasked(scenario, ended) or _NOTHING
+            place = history.judgment(scenario.id, ended.trial)
+            record = None if place is None else judged_at(place)
+            if tally is not None:
+                tally.note(record)
+            from highbar.running.judging import conversation_digest  # only if there is a judge
+
+            if record is None:
+                return failed(scenario, NOT_ASKED)
+            conversation = conversation_digest(question)
+            if record.conversation != conversation:
+                return failed(scenario, OTHER_STATEMENTS)
+            if record.answer.failure is not None or distrust is not None:
+                return failed(scenario, record.answer.failure or distrust or "")
+            column = judged_trial(question, record.answer, record.digest, conversation)
+            return findings(question, record.answer, record.judge, column)
+
+        yield of
