@@ -115,15 +115,25 @@ def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
     while True:
         columns = engine.columns()
         refusals.refuse_columns(results, columns)
-        request = needs(columns)
+        request = _of_part(needs(columns), results)
         reduction = engine.reduce(request)
         if engine.columns() == columns:
             break
+    if results.chosen is not None and reduction.suite is not None:
+        reduction = replace(reduction, suite=replace(reduction.suite, of_part=True))
     if request.record_by is None:
         return reduction
     from highbar.engine.records import widened  # only for a baseline or a comparison
 
     return replace(reduction, records=engine.records(widened(request, request.record_by)))
+
+
+def _of_part(request: Request, results: Results) -> Request:
+    """The request, with no more of the suite than a filtered run chose: the verdict is about that part alone."""
+    if results.chosen is None or request.suite is None:
+        return request
+    some = {id_: fields for id_, fields in request.suite.scenarios.items() if id_ in results.chosen}
+    return replace(request, suite=replace(request.suite, scenarios=some))
 
 
 @contextmanager

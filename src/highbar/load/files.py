@@ -206,7 +206,14 @@ def _of_run(
     run = run_folders.read_results(path, subset=subset, with_others=path in shards.paths)
     instead = regraded.get(path)
     original = os.path.realpath(path)
-    file = ResultsFile(instead or original, path, "jsonl", original=original if instead else None, recorded=run.sha256)
+    file = ResultsFile(
+        instead or original,
+        path,
+        "jsonl",
+        original=original if instead else None,
+        recorded=run.sha256,
+        is_part=run.is_part,
+    )
     mapped = f"{path}: the rows of a run are read as they are: the mapping is not used for them"
     return replace(file, notes=(*run.notes, *((mapped,) if guidance.mapping is not None else ())))
 

@@ -31,6 +31,7 @@ class Results(Struct, frozen=True, eq=False):
     input_format: str | None = None
     accounts: accounts.Accounts = tuple  # waits until the files are counted
     progress: Progress | None = None
+    chosen: frozenset[str] | None = None  # the ids of a filtered run; None if the whole suite is demanded
 
     @property
     def is_remote(self) -> bool:
@@ -83,7 +84,9 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
                 for file in read:
                     if file.recorded is not None:
                         run_folders.refuse_another_suite(file.path, policy.suite.file)
-            yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
+            is_part = bool(read) and all(file.is_part for file in read)
+            chosen = run_folders.ids_in(file.path for file in read) if is_part else None
+            yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)), chosen=chosen)
 
 
 def _outside(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:

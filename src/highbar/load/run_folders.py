@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
 
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some
@@ -34,6 +35,16 @@ class RunResults(Struct, frozen=True):
     path: str
     sha256: str
     notes: tuple[str, ...] = ()
+    is_part: bool = False
+
+
+class _Row(Struct, frozen=True):
+    """As much of a row as says which scenario it is of."""
+
+    id: str
+
+
+_row_in = Decoder(_Row).decode
 
 
 def results_in(path: str) -> str | None:
@@ -88,9 +99,20 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunRe
         message = f"this run was filtered: {_part(document)}; a part says nothing about the whole suite"
         hint = "run the whole suite; --subset judges the part alone, and does not make it the whole"
         raise InputError(Problem(message, folder, hint=hint))
-    return RunResults(
-        path, document.results.sha256, tuple(f"{folder}: {note}" for note in _notes(document, is_part=is_part))
-    )
+    notes = tuple(f"{folder}: {note}" for note in _notes(document, is_part=is_part))
+    return RunResults(path, document.results.sha256, notes, is_part)
+
+
+def ids_in(paths: Iterable[str]) -> frozenset[str]:
+    """The ids of all rows of runs. Each planned trial has a row, so these are the scenarios that were chosen."""
+    ids: set[str] = set()
+    for path in paths:
+        try:
+            with open(path, "rb") as stream:
+                ids.update(_row_in(line).id for line in stream)
+        except (OSError, DecodeError):  # the engine says what is wrong with the rows
+            continue
+    return frozenset(ids)
 
 
 def refuse_another_suite(path: str, suite: str) -> None:

@@ -105,6 +105,7 @@ class SuiteMatch(Struct, frozen=True):
     unlooked: tuple[str, ...] = ()  # demands of the suite that some trial does not answer, in words
     unlooked_more: int = 0  # how many more there are
     unjudged_ids: tuple[str, ...] = ()  # scenarios with an unjudged trial
+    of_part: bool = False  # only the scenarios that a filtered run chose were demanded
 
 
 class RepetitionSums(Struct, frozen=True):

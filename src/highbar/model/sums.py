@@ -25,6 +25,7 @@ class ResultsFile(Struct, frozen=True):
     judging: Judging | None = None  # who judged, if the rows were made from another tool's file
     columns: tuple[str, ...] = ()  # of all its rows, if an importer wrote them and no key occurs twice
     recorded: str | None = None  # the digest that the file must have: a run folder says it
+    is_part: bool = False  # the results of a run of some scenarios of its suite, judged as such
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
 

@@ -184,6 +184,52 @@ def test_a_subset_is_judged_if_it_is_said_to_be_one_and_the_report_says_so(here)
         highbar.check("runs/one")
 
 
+WITH_SUITE = {"suite": "suite.json", **POLICY}
+
+
+def suite_rule(verdict):
+    (found,) = (rule for rule in verdict["rules"] if rule["rule"] == "suite")
+    return found["outcome"], found["reason"]
+
+
+@pytest.mark.hazard("H14")
+def test_of_a_subset_the_suite_demands_what_was_chosen_and_the_report_says_so(here):
+    (here / "highbar.json").write_text(json.dumps(WITH_SUITE))
+    made(here, only=["SEC"])
+    outcome, reason = suite_rule(judged(check(here, "runs/one", "--subset"), "pass"))
+    assert (outcome, reason.partition(";")[0]) == ("pass", "every scenario that was chosen has a result")
+    done = run(here, "check", "runs/one", "--subset")
+    assert "This is no verdict about the whole suite" in " ".join(done.out.split())
+    refused(check(here, "runs/one"), "filtered")
+
+
+@pytest.mark.hazard("H14")
+@pytest.mark.parametrize("others", [("rows.jsonl",), ("runs/two",)])
+def test_with_other_results_beside_it_a_part_does_not_excuse_what_is_missing(here, others):
+    suite = {**SUITE, "scenarios": [*SUITE["scenarios"], {**SUITE["scenarios"][1], "id": "MORE"}]}
+    (here / "suite.json").write_text(json.dumps(suite))
+    (here / "highbar.json").write_text(json.dumps(WITH_SUITE))
+    made(here, only=["SEC"])
+    (here / "rows.jsonl").write_text('{"id": "MORE", "violations": []}\n')
+    made(here, "runs/two", only=["MORE"], answers=lambda _id, _trial: "no")
+    verdict = check(here, "runs/one", *others, "--subset").json
+    outcome, reason = suite_rule(verdict)
+    if others == ("rows.jsonl",):
+        assert (outcome, "HOURS" in reason) == ("fail", True)
+    else:
+        assert outcome == "pass", "two parts, each said to be one"
+
+
+@pytest.mark.hazard("H14")
+def test_a_subset_of_a_whole_run_still_lacks_what_the_suite_demands(here):
+    tagged = [{**one, "tags": {"kind": one["category"]}} for one in SUITE["scenarios"]]
+    (here / "suite.json").write_text(json.dumps({**SUITE, "scenarios": tagged}))
+    (here / "highbar.json").write_text(json.dumps(WITH_SUITE))
+    made(here)
+    done = check(here, "runs/one", "--where", "tags.kind=adversarial", "--subset")
+    assert suite_rule(judged(done, "fail"))[0] == "fail"
+
+
 # --- several ---------------------------------------------------------------------------------
 
 
