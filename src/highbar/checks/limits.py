@@ -10,6 +10,8 @@ MOST_REMEMBERED = 2**16
 """Longer texts are normalized again for each check: to remember them would take too much memory."""
 MOST_WANTED = 10_000
 """Characters of a text or a pattern in a check."""
+MOST_STATEMENT = 2000
+"""Characters of a statement for a judge: a longer one says several things."""
 MOST_DIGITS = 400
 """Digits of a number in a reply, and the size of its exponent; a longer one equals no number of a check."""
 DEEPEST_CHECK = 32

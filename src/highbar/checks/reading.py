@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from highbar.checks import always, read_calls, read_texts, read_values, schemas
-from highbar.checks.limits import DEEPEST_CHECK
+from highbar.checks.limits import DEEPEST_CHECK, MOST_STATEMENT
 from highbar.checks.problems import Place, Problem
 from highbar.checks.tree import All, AnyOf, AtMost, Check, Function, IsJson, JsonAt, Not, Statement
 from highbar.checks.values import number, read_pointer
@@ -22,6 +22,11 @@ from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_C
 from highbar.language.spelling import did_you_mean
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+_LATIN = "[A-Za-z0-9_\u00c0-\u024f]+"
+NAME_PATTERN = rf"{_LATIN}(?:[.:/-]{_LATIN})*"
+"""One word, such as the name of a behavior. In scripts that write no spaces, a sentence is not one."""
+_NAME = re.compile(NAME_PATTERN)
 
 
 class Reading(Struct, frozen=True):
@@ -59,6 +64,10 @@ def _finished(check: Check | None, place: Place, *, must_not: bool) -> Reading:
 
 def _answer_check(value: Any, place: Place, depth: int) -> Check | None:
     if isinstance(value, str):
+        if _NAME.fullmatch(value.strip()):
+            hint = "write a sentence that is true or not; names of defined behaviors are a list: [name]"
+            place.refuse_value(value, "a check or a statement in plain words, not one word", hint)
+            return None
         return _statement(value, place)
     if isinstance(value, list | tuple):
         place.refuse_value(value, "a check", "write `any: […]` or `all: […]`")
@@ -200,6 +209,10 @@ def _pointer_hint(pointer: Any) -> str | None:
 def _statement(value: Any, place: Place) -> Check | None:
     if not isinstance(value, str) or not value.strip():
         place.refuse_value(value, "a statement in plain words")
+        return None
+    if len(value) > MOST_STATEMENT:
+        hint = "make several statements of it, each a behavior of its own"
+        place.refuse(f"a statement of {len(value)} characters, and a judge reads at most {MOST_STATEMENT}", hint)
         return None
     return Statement(value.strip())
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from highbar.documents.problems import Place
 from highbar.suite.behaviors import Glossary
+from highbar.suite.canaries import read_canaries
 from highbar.suite.identity import TOP_KEYS, Allowed, listed, read_entries
-from highbar.suite.parts import RunSettings, Scenario, Suite
+from highbar.suite.judge_settings import read_judges
+from highbar.suite.parts import Canary, RunSettings, Scenario, Suite
 from highbar.suite.plan import read_plan
 from highbar.suite.scenarios import ASKED, CHECKED, ScenarioReader, read_defaults
-from highbar.suite.settings import read_agent, read_judge, read_run, variables
+from highbar.suite.settings import read_agent, read_run, variables
 from highbar.suite.values import refuse_unknown, text
 
 
@@ -28,7 +33,7 @@ def build(
     if top is values:
         refuse_unknown(top, TOP_KEYS, place)
     agent = read_agent(top["agent"], place.at("agent")) if "agent" in top else None
-    judge = read_judge(top["judge"], place.at("judge")) if "judge" in top else None
+    judges = read_judges(top, place)
     run = read_run(top["run"], place.at("run")) if "run" in top else RunSettings()
     defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
     glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_says(top, "reports_behaviors"))
@@ -36,6 +41,7 @@ def build(
     scenarios = {
         entry.id: found for entry in read_entries(values, place) if (found := reader.scenario(entry)) is not None
     }
+    canaries = read_canaries(top["canaries"], place.at("canaries"), glossary) if "canaries" in top else ()
     texts = {key: text(top[key], place.at(key)) for key in ("suite", "description") if key in top}
     replaced = tuple(variables(top, place))
     if place.problems:
@@ -47,11 +53,12 @@ def build(
         description=texts.get("description"),
         behaviors=glossary.behaviors,
         agent=agent,
-        judges=() if judge is None else (judge,),
+        judges=judges,
+        canaries=canaries,
         run=run,
         variables=replaced,
         is_list=top is not values,
-        digest=hashlib.sha256("".join(one.digest for one in scenarios.values()).encode()).hexdigest(),
+        digest=_digest(scenarios.values(), canaries),
     )
 
 
@@ -62,6 +69,14 @@ def is_plan(values: Any) -> bool:
         return False
     used = {*ASKED, *CHECKED}
     return not any(isinstance(item, dict) and not used.isdisjoint(item) for item in items)
+
+
+def _digest(scenarios: Iterable[Scenario], canaries: tuple[Canary, ...]) -> str:
+    """Of all scenarios, and of the canaries if there are some. Judge and agent are no part of it."""
+    found = hashlib.sha256("".join(one.digest for one in scenarios).encode())
+    if canaries:
+        found.update(msgspec.json.encode(canaries, order="deterministic"))
+    return found.hexdigest()
 
 
 def _says(top: dict[str, Any], key: str) -> bool:

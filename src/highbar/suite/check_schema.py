@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from highbar.checks.limits import MOST_STATEMENT
+from highbar.checks.reading import NAME_PATTERN
 from highbar.checks.words import CHECKS, LIMITS
 from highbar.suite.values import FUNCTION_PATTERN
 
 _ITEM = {"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": "number"}]}
 _WHOLE = {"type": "integer", "minimum": 0}
+STATEMENT = {
+    "type": "string",
+    "pattern": r"\S",
+    "maxLength": MOST_STATEMENT,
+    "description": "A statement in plain words, for a judge.",
+}
+_PLAIN = {**STATEMENT, "not": {"pattern": rf"^\s*{NAME_PATTERN}\s*$"}}
 _CHECK = {"$ref": "#/$defs/check"}
 _POINTERS = {
     "type": "object",
@@ -36,9 +45,8 @@ def check_definitions() -> dict[str, Any]:
         # A modifier belongs to the one check beside it that takes it.
         "allOf": [{"if": {"required": [name]}, "then": {"oneOf": found}} for name, found in takers.items()],
     }
-    statement = {"type": "string", "pattern": r"\S", "description": "A statement in plain words, for a judge."}
     return {
-        "check": {"anyOf": [statement, {"$ref": "#/$defs/mapping"}]},
+        "check": {"anyOf": [_PLAIN, {"$ref": "#/$defs/mapping"}]},
         "answer": {"anyOf": [*_or_list(label)["anyOf"], {"$ref": "#/$defs/mapping"}]},
         "mapping": mapping,
     }
@@ -63,7 +71,7 @@ def _checks(label: dict[str, Any]) -> dict[str, Any]:
         "calls_only": {**tools, "minItems": 0},
         **{name: {"anyOf": [at_most, {**limit, "additionalProperties": False}]} for name in LIMITS},
         "python": {"type": "string", "pattern": FUNCTION_PATTERN},
-        "judge": text,
+        "judge": STATEMENT,
         "all": several,
         "any": several,
         "not": _CHECK,

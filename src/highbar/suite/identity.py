@@ -19,7 +19,7 @@ FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
 """What a suite may fix for a scenario, besides its tags and columns of the user's own."""
 OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
 """Columns that a run writes, or that it is asked with."""
-TOP_KEYS = ("suite", "description", "agent", "judge", "run", "behaviors", "defaults", "scenarios")
+TOP_KEYS = ("suite", "description", "agent", "judge", "judges", "run", "behaviors", "defaults", "canaries", "scenarios")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _NO_SCENARIO = "the suite has no scenario, wanted a list of ids, or of {id, category, …}"
 

@@ -13,5 +13,11 @@ LARGEST_REPLY = 2**30
 MOST_CONCURRENT = 10_000
 """Calls at once: no machine has that many connections to spare."""
 MOST_RETRIES = 100
+FEWEST_JUDGES, MOST_JUDGES = 2, 9
+"""Of which the majority counts."""
+MOST_STATEMENTS = 50
+"""That a judge is asked in one call: with more, it loses some of them."""
+MOST_CANARIES = 1000
+"""Each is a call of every judge in every run."""
 MOST_SUGGESTED = 50
 """Problems that get a "did you mean": no more are shown, and finding one compares a word with all candidates."""

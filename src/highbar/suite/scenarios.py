@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ import msgspec
 from highbar import checks
 from highbar.columns import BY_NAME, COLUMN_NAMES, SCENARIO_TEXTS
 from highbar.documents.problems import Path_, Place
-from highbar.documents.scalars import written
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note, refuse_both
 from highbar.suite.check_files import CheckFiles
 from highbar.suite.identity import FIXED_COLUMNS, LISTS, OF_A_RUN, Allowed, Entry, check_category, is_known
-from highbar.suite.limits import MOST_TRIALS
+from highbar.suite.limits import MOST_STATEMENTS, MOST_TRIALS
+from highbar.suite.messages import read_messages, refuse_answered
 from highbar.suite.parts import Behavior, RunSettings, Scenario
 from highbar.suite.settings import duration
 from highbar.suite.values import entries, refuse_unknown, text, whole_number
@@ -27,9 +27,9 @@ ASKED = ("input", "turns", "messages")
 DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capability")
 SCENARIO_KEYS = ("id", "description", *ASKED, "trials", "timeout", "predict", "tags", *FIXED_COLUMNS)
 CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
-WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | {"found", "missed", "attempts", "tool_calls", "agent_tags", "left_out"}
+_ONLY_OF_A_RUN = {"found", "missed", "attempts", "tool_calls", "agent_tags", "left_out", "judged"}
+WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | _ONLY_OF_A_RUN
 """Columns of a row that say what happened; a scenario cannot have them."""
-ROLES = ("system", "developer", "user", "assistant", "tool")
 _NOT_NEARLY = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
 """What a column of the user's own must not nearly be: results with a near miss of one of their columns are refused."""
 _UNGRADED = frozenset({"trials", "timeout", "description"})
@@ -86,6 +86,7 @@ class ScenarioReader:
         if "description" in keys:
             found["description"] = text(keys["description"], place.at(*path, "description"))
         self._refuse_unchecked(entry)
+        _refuse_too_many((*expected.values(), *must_not.values()), found.get("answer"), place.at(*path))
         if len(place.problems) > before:
             return None
         digest = self._digest(entry.id, merged, (expected, must_not), found.get("answer"))
@@ -165,16 +166,14 @@ class ScenarioReader:
                 place.refuse_value(value, "text", "several turns are `turns: […]`, a conversation is `messages: […]`")
                 return {}
             return {"input": text(value, place)}
-        if not isinstance(value, list) or not value:
-            place.refuse_value(value, "a list of texts" if key == "turns" else "a list of {role: …, content: …}")
-            return {}
         if key == "turns":
-            return {"turns": tuple(text(turn, place.at(i)) for i, turn in enumerate(value))}
-        return {
-            "messages": tuple(
-                _message(message, place.at(i), last=i + 1 == len(value)) for i, message in enumerate(value)
-            )
-        }
+            if isinstance(value, list) and value:
+                return {"turns": tuple(text(turn, place.at(i)) for i, turn in enumerate(value))}
+            place.refuse_value(value, "a list of texts")
+            return {}
+        messages = read_messages(value, place)
+        refuse_answered(messages, place)
+        return {"messages": messages}
 
     def _answer(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -221,28 +220,17 @@ class ScenarioReader:
         return hashlib.sha256(text).hexdigest()
 
 
+def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None, place: Place) -> None:
+    """Note a scenario that has more statements than a judge reads well in one call."""
+    given = [*(behavior.check for behavior in behaviors), *(() if answer is None else (answer,))]
+    number = len({text for check in given for text in checks.statements(check)})
+    if number > MOST_STATEMENTS:
+        hint = "make several scenarios of it"
+        place.refuse(f"{number} statements for a judge, and at most {MOST_STATEMENTS} are asked at once", hint)
+
+
 def read_defaults(value: Any, place: Place) -> Mapping[str, Any]:
     """The block `defaults`: what scenarios have unless they say otherwise."""
     found = entries(value, place, "a mapping such as {trials: 3, weight: 1}")
     refuse_unknown(found, DEFAULTS, place)
     return {key: given for key, given in found.items() if key in DEFAULTS}
-
-
-def _message(value: Any, place: Place, *, last: bool) -> Mapping[str, Any]:
-    """A message of a conversation in chat form; other keys than role and content are left as they are."""
-    fields = entries(value, place, "a mapping with role and content")
-    if not fields:
-        return {}
-    role, content = fields.get("role"), fields.get("content")
-    if role not in ROLES:
-        place.at("role").refuse_value(role, f"a role: {', '.join(ROLES)}")
-    elif last and role not in ("user", "tool"):
-        place.refuse(f"the last message is from the {role}: there is nothing to answer", "end with role: user")
-    called = role == "assistant" and fields.get("tool_calls")
-    if (
-        not isinstance(content, list)
-        and not (content is None and called)
-        and not (isinstance(content, str | int) and written(content))
-    ):
-        place.at("content").refuse_value(content, "the content: text, or a list of parts")
-    return {**fields, "content": written(content) if not isinstance(content, list | None) else content}

@@ -1,17 +1,17 @@
-"""The blocks `agent`, `judge` and `run` → settings, checked in form; nothing is looked up and nothing is called."""
+"""The blocks `agent` and `run` → settings, checked in form; nothing is looked up and nothing is called."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from highbar.columns import UNBOUNDED
 from highbar.documents.problems import Path_, Place
-from highbar.suite.amounts import decimal, seconds, size, usd
+from highbar.suite.amounts import seconds, size, usd
 from highbar.suite.limits import LARGEST_REPLY, LONGEST_TIME, MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
-from highbar.suite.parts import Agent, Judge, RunSettings, Variable
+from highbar.suite.parts import Agent, RunSettings, Variable
 from highbar.suite.values import amount, choice, entries, flag, function, refuse_unknown, text, whole_number
 
 KINDS = ("python", "http", "command")
@@ -20,7 +20,6 @@ POINTERS = ("output", "tool_calls", *(column.name for column in UNBOUNDED if col
 _COMMON = ("version", "reports_behaviors", "reports_quality", "max_reply")
 _HTTP = ("format", "model", "key", "headers", "body", *POINTERS)
 AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
-JUDGE_KEYS = ("model", "base_url", "key", "format", "python", "temperature", "max_tokens")
 RUN_KEYS = ("trials", "concurrency", "timeout", "trial_timeout", "retries", "budget", "max_time")
 SLOTS = ("{input}", "{messages}", "{id}")
 """What a text of the body is replaced by, if it is nothing but this."""
@@ -33,7 +32,6 @@ NOT_IN_A_FILE = "a key or password does not belong into a file"
 """What is said of a secret. The line that has it is not shown: a log may be public."""
 _TIME_HINT = "write the unit: 60s, 500ms or 2m"
 _MOST_USD = 10**9
-MOST_TOKENS = 10**7
 
 
 def read_agent(value: Any, place: Place) -> Agent | None:
@@ -98,7 +96,7 @@ def _http(fields: Mapping[str, Any], place: Place) -> dict[str, Any]:
     if "model" in fields:
         found["model"] = text(fields["model"], place.at("model"))
     if "key" in fields:
-        found["key"] = _key(fields["key"], place.at("key"))
+        found["key"] = secret(fields["key"], place.at("key"), "AGENT_KEY")
     if "headers" in fields:
         found["headers"] = _headers(fields["headers"], place.at("headers"))
     if format_ == "json":
@@ -124,10 +122,11 @@ def _headers(value: Any, place: Place) -> dict[str, str]:
     return found
 
 
-def _key(value: Any, place: Place) -> str | None:
+def secret(value: Any, place: Place, variable: str) -> str | None:
+    """A key, which is always a `${NAME}`; `variable` is one that may be used."""
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
-    place.refuse(NOT_IN_A_FILE, "put it into the environment, and write ${AGENT_KEY} here")
+    place.refuse(NOT_IN_A_FILE, f"put it into the environment, and write ${{{variable}}} here")
     return None
 
 
@@ -177,39 +176,6 @@ def _pointer(value: Any, place: Place) -> str | None:
     return None
 
 
-def read_judge(value: Any, place: Place) -> Judge | None:
-    """The block `judge`."""
-    fields = entries(value, place, "a mapping such as {model: …, base_url: …, key: ${JUDGE_KEY}}")
-    before = len(place.problems)
-    refuse_unknown(fields, JUDGE_KEYS, place)
-    readers: dict[str, Callable[[Any, Place], Any]] = {
-        "model": text,
-        "base_url": address,
-        "key": _key,
-        "python": function,
-        "format": lambda given, at: choice(given, at, "openai", "anthropic"),
-        "temperature": _temperature,
-        "max_tokens": lambda given, at: whole_number(given, at, 1, MOST_TOKENS),
-    }
-    found = {key: read(fields[key], place.at(key)) for key, read in readers.items() if key in fields}
-    if "python" in fields:
-        for key in sorted(found.keys() - {"python"}):
-            place.at(key).refuse(f"'{key}' belongs to a judge with a model, and this one has python")
-    elif isinstance(value, dict):
-        for key in ("model", "base_url"):
-            if key not in fields:
-                place.refuse(f"a judge needs {key}", "or python: module:function")
-    return Judge(**found) if len(place.problems) == before and found else None
-
-
-def _temperature(value: Any, place: Place) -> Fraction | None:
-    number = decimal(value)
-    if number is None or not 0 <= number <= 2:
-        place.refuse_value(value, "a number from 0 to 2")
-        return None
-    return Fraction(number)
-
-
 def read_run(value: Any, place: Place) -> RunSettings:
     """The block `run`; what is not given, or wrong, has its default."""
     fields = entries(value, place, "a mapping such as {trials: 3, timeout: 60s}")
@@ -226,7 +192,7 @@ def read_run(value: Any, place: Place) -> RunSettings:
         elif key == "retries":
             found[key] = whole_number(given, at, 0, MOST_RETRIES)
         elif key == "concurrency":
-            found[key] = given if given == "auto" else _concurrency(given, at)
+            found[key] = concurrency(given, at)
     return RunSettings(**{key: read for key, read in found.items() if read is not None})
 
 
@@ -235,7 +201,10 @@ def duration(value: Any, place: Place) -> Fraction | None:
     return amount(value, place, seconds, LONGEST_TIME, "a time such as 60s", _TIME_HINT)
 
 
-def _concurrency(value: Any, place: Place) -> int | None:
+def concurrency(value: Any, place: Place) -> int | Literal["auto"] | None:
+    """How many calls at once: a number, or `auto`."""
+    if value == "auto":
+        return "auto"
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CONCURRENT:
         return value
     place.refuse_value(value, f"auto, or a whole number from 1 to {MOST_CONCURRENT}")
@@ -247,15 +216,25 @@ def _concurrency(value: Any, place: Place) -> int | None:
 
 def variables(top: Mapping[str, Any], place: Place) -> Iterator[Variable]:
     """Every `${NAME}` where it is replaced: in `headers`, `key`, `http` and `base_url`."""
-    for block, keys in (("agent", ("http", "key", "headers")), ("judge", ("base_url", "key"))):
-        fields = top[block] if isinstance(top.get(block), dict) else {}
-        for key in keys:
-            for path, found in _texts(fields.get(key), (block, key)):
-                for name in _VARIABLE.findall(found):
-                    if _NAME.fullmatch(name):
-                        yield Variable(name, path)
-                    else:
-                        place.at(*path).refuse(f"'${{{name[:60]}}}' is not the name of a variable")
+    for path, found in _replaced(top):
+        for name in _VARIABLE.findall(found):
+            if _NAME.fullmatch(name):
+                yield Variable(name, path)
+            else:
+                place.at(*path).refuse(f"'${{{name[:60]}}}' is not the name of a variable")
+
+
+def _replaced(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
+    """Every text in which variables are replaced."""
+    judges = top["judges"] if isinstance(top.get("judges"), list) else []
+    blocks: list[tuple[Path_, Any, tuple[str, ...]]] = [
+        (("agent",), top.get("agent"), ("http", "key", "headers")),
+        (("judge",), top.get("judge"), ("base_url", "key")),
+        *((("judges", index), judge, ("base_url", "key")) for index, judge in enumerate(judges)),
+    ]
+    for path, fields, keys in blocks:
+        for key in keys if isinstance(fields, dict) else ():
+            yield from _texts(fields.get(key), (*path, key))
 
 
 def _texts(value: Any, path: Path_) -> Iterator[tuple[Path_, str]]:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from highbar.checks import statements
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import count, some_and_more
 from highbar.suite.check_words import say
-from highbar.suite.parts import Agent, Behavior, Judge, RunSettings, Suite
+from highbar.suite.judge_words import judge_lines
+from highbar.suite.parts import Agent, Behavior, RunSettings, Suite
 
 _NO_CATEGORY = "(no category)"
 
@@ -67,27 +67,15 @@ def never_checked(suite: Suite) -> Iterator[str]:
 
 
 def settings(suite: Suite) -> Iterator[tuple[str, str]]:
-    """The tool that the suite was written for, the agent, the judge and the run, each in a sentence."""
+    """The tool that the suite was written for, the agent, the judges, canaries and the run, in sentences."""
     if suite.tool is not None:
         said = (f"This suite was written for {suite.tool.name}", *suite.tool.notes)
         yield suite.tool.name, " ".join(map(_sentence, said))
     if suite.agent is not None:
         yield "agent", _say_agent(suite.agent)
-    judged = sum(_needs_judge(suite))
-    if suite.judge is not None:
-        yield "judge", f"{_say_judge(suite.judge)}, for {count(judged, 'check')}."
-    elif judged:
-        need = "needs a judge, which" if judged == 1 else "need a judge, which"
-        yield "judge", f"{count(judged, 'check')} with plain words {need} this version of Highbar does not ask yet."
+    yield from judge_lines(suite)
     if not suite.is_plan:
         yield "run", _say_run(suite.run)
-
-
-def _needs_judge(suite: Suite) -> Iterator[bool]:
-    for one in suite.scenarios.values():
-        for behavior in (*one.expected_behaviors.values(), *one.must_not.values()):
-            yield bool(statements(behavior.check))
-        yield one.answer is not None and bool(statements(one.answer))
 
 
 def _say_agent(agent: Agent) -> str:
@@ -97,10 +85,6 @@ def _say_agent(agent: Agent) -> str:
     target = agent.target if isinstance(agent.target, str) else " ".join(agent.target)
     kinds = {"python": "Python function", "http": f"HTTP ({agent.format})", "command": "command"}
     return _sentence(f"{kinds[agent.kind]} {target}{version}{itself}")
-
-
-def _say_judge(judge: Judge) -> str:
-    return f"Python function {judge.python}" if judge.python else f"{judge.model} at {judge.base_url}"
 
 
 def _say_run(run: RunSettings) -> str:

@@ -26,7 +26,7 @@ def test_a_suite_is_said_in_words(tmp_path: Path) -> None:
     assert "gives_opening_time\n      The reply matches the pattern" in out
     assert "Expected in 1" in out
     assert "Python function library_agent:answer." in out
-    assert "some-model at https://example.com/v1, for 2 checks." in out
+    assert "some-model at https://example.com/v1. 2 statements in " in " ".join(out.split())
     assert "at most $5." in out
     assert "named by no scenario: refuses." in out
 
@@ -50,7 +50,7 @@ def test_a_list_of_ids_is_a_plan(tmp_path: Path) -> None:
 
 def test_statements_without_a_judge_are_told(tmp_path: Path) -> None:
     out = said(tmp_path, "- {id: A, input: a, expected_behaviors: {kind: The reply is kind.}}").out
-    wanted = "1 check with plain words needs a judge, which this version of Highbar does not ask yet."
+    wanted = "1 statement in 1 trial, and no judge is configured: add a judge block, or name a judge with --judge."
     assert wanted in " ".join(out.split())
 
 

@@ -208,10 +208,12 @@ def test_what_a_run_still_needs_is_said_with_its_line(tmp_path: Path) -> None:
     assert problem.excerpt is not None
 
 
-def test_statements_are_refused_beside_a_judge_too_as_long_as_none_is_asked(tmp_path: Path) -> None:
-    found = suite.unmet(read(tmp_path, LIBRARY), {"JUDGE_KEY": "k"})
-    assert found
-    assert all("asks no judge yet" in problem.message for problem in found)
+def test_beside_a_judge_a_statement_needs_nothing_but_its_key(tmp_path: Path) -> None:
+    found = read(tmp_path, LIBRARY)
+    assert suite.unmet(found, {"JUDGE_KEY": "k"}) == ()
+    (problem,) = suite.unmet(found, {})
+    assert problem.message == "judge.key: ${JUDGE_KEY} is not set"
+    assert suite.unmet(found, {}, judge=False) == ()
 
 
 def test_without_a_judge_a_statement_keeps_a_suite_from_being_run(tmp_path: Path) -> None:
@@ -230,3 +232,5 @@ scenarios:
         (6, "there is nothing to ask the agent"),
     ]
     assert len(suite.unmet(read(tmp_path, text), {}, agent=False)) == 3
+    assert len(suite.unmet(read(tmp_path, text), {}, agent=False, judge=False)) == 1
+    assert "judge: {model: MODEL, base_url: 'https://host/v1', key: '${JUDGE_KEY}'}" in (found[1].hint or "")

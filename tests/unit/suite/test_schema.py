@@ -15,10 +15,12 @@ from highbar import suite
 from highbar.checks.words import CHECKS, MODIFIERS, VALUE_CHECKS
 from highbar.errors import InputError
 from highbar.suite.decoding import decode
+from highbar.suite.canaries import CANARY_KEYS
 from highbar.suite.identity import TOP_KEYS
+from highbar.suite.judge_settings import JUDGE_KEYS
 from highbar.suite.scenarios import SCENARIO_KEYS, WRITTEN_BY_A_RUN
 from highbar.suite.schema import schema
-from highbar.suite.settings import AGENT_KEYS, JUDGE_KEYS, RUN_KEYS
+from highbar.suite.settings import AGENT_KEYS, RUN_KEYS
 from tests.commandline import run
 from tests.unit.suite.test_reading import LIBRARY
 
@@ -36,6 +38,8 @@ def test_it_has_the_keys_of_the_reader():
     assert set(file) == set(TOP_KEYS)
     assert {key for kind in file["agent"]["anyOf"] for key in kind["properties"]} == set(AGENT_KEYS)
     assert {key for kind in file["judge"]["anyOf"] for key in kind["properties"]} == set(JUDGE_KEYS)
+    assert file["judges"]["items"] == file["judge"]
+    assert set(file["canaries"]["items"]["properties"]) == set(CANARY_KEYS)
     assert set(file["run"]["properties"]) == set(RUN_KEYS)
     assert set(definitions["scenario"]["properties"]) == {*SCENARIO_KEYS, *WRITTEN_BY_A_RUN}
     only_in_values = {key for taken in VALUE_CHECKS.values() for key in taken} - {
@@ -59,7 +63,7 @@ CHECK = st.sampled_from(
         {"calls": "t"}, {"calls": "t", "arguments": {"a": 1}}, {"calls": "t", "times": 2}, {"calls": "t", "times": 0},
         {"calls": ["t"]}, {"calls_in_order": ["a", "b"]}, {"calls_in_order": ["a"]}, {"calls_only": []},
         {"latency_ms": 5}, {"latency_ms": {"at_most": 5}}, {"latency_ms": -1}, {"python": "a:b"}, {"python": "a"},
-        {"judge": "It is kind."}, {"judge": ""}, {"all": [{"contains": "x"}, "Kind."]}, {"any": []},
+        {"judge": "It is kind."}, {"judge": ""}, {"judge": "kind"}, "kind", "很友善", {"judge": "a" * 2001}, {"all": [{"contains": "x"}, "Kind."]}, {"any": []},
         {"not": {"contains": "x"}}, {"not": []}, "It is kind.", "", 5, ["x"], {}, {"contians": "x"},
         {"contains": "x", "exact": True}, {"contains": "x", "exact": 1}, {"exact": True},
         {"contains": "x", "exact": True, "any_case": True}, {"is_json": True, "whole": True}, {"whole": True},
@@ -122,9 +126,27 @@ JUDGE = some_of(
     {
         "model": st.just("m"), "base_url": ADDRESS, "key": st.just("${KEY}"), "python": st.just("a:b"),
         "format": st.sampled_from(["openai", "json"]), "temperature": st.sampled_from([0, 0.5, 3]),
-        "max_tokens": st.sampled_from([5, 0]),
+        "max_tokens": st.sampled_from([5, 0]), "concurrency": st.sampled_from(["auto", 4, 0, "x"]), "timeout": TIMES,
+        "retries": st.sampled_from([0, 4, -1]),
     },
     most=2,
+)  # fmt: skip
+JUDGE_PANEL = st.lists(st.integers(0, 20), max_size=10, unique=True).map(
+    lambda numbers: [{"model": f"m{number}", "base_url": "https://x.test"} for number in numbers]
+)
+CANARY = some_of(
+    {
+        "id": st.sampled_from(["a", 5, 1.5]), "input": st.just("hi"), "output": st.sampled_from(["hello", 5]),
+        "messages": st.sampled_from([[{"role": "assistant", "content": "hello"}], [{"role": "robot"}], [5]]),
+        "behaviors": st.sampled_from(
+            [
+                {"kind": True}, {"kind": "yes"}, {"own": {"judge": "It is kind.", "observed": False}},
+                {"own": {"judge": "It is kind."}}, {"own": {"judge": "kind", "observed": True}},
+                {"kind": {"observed": True}},
+            ]
+        ),
+        "turns": st.just(["hi"]),
+    }
 )  # fmt: skip
 RUN = some_of(
     {
@@ -136,6 +158,7 @@ RUN = some_of(
 FILE = some_of(
     {
         "suite": st.sampled_from(["x", 5]), "description": st.just("x"), "agent": AGENT, "judge": JUDGE, "run": RUN,
+        "judges": JUDGE_PANEL,
         "behaviors": st.dictionaries(st.just("own"), CHECK), "scenario": st.just([]),
         "defaults": some_of({"trials": st.just(2), "weight": st.just(1), "tags": st.just({"a": "b"})}),
     }
@@ -165,12 +188,20 @@ AGENTS = [
     {"http": "https://x.test", "body": ["{messages}"], "output": "/a"},
 ]  # fmt: skip
 JUDGES = [{"model": "m", "base_url": "https://x.test"}, {"python": "a:b"}, {}]
+CANARIES = [
+    {"input": "hi", "output": "hello", "behaviors": {"kind": True}}, {"behaviors": {"kind": True}},
+    {"messages": [{"role": "assistant", "content": "hello"}], "behaviors": {"kind": True}}, {},
+]  # fmt: skip
 PARTS = {
     "scenario": SCENARIO.map(lambda found: [{"answer": "x", **found}]),
     "check": CHECK.map(lambda check: [{"id": "A", "input": "hi", "expected_behaviors": {"kind": check}}]),
     "answer": CHECK.map(lambda check: [{"id": "A", "input": "hi", "answer": check}]),
     "agent": st.tuples(st.sampled_from(AGENTS), AGENT).map(lambda both: {"agent": {**both[0], **both[1]}, **REST}),
     "judge": st.tuples(st.sampled_from(JUDGES), JUDGE).map(lambda both: {"judge": {**both[0], **both[1]}, **REST}),
+    "judges": JUDGE_PANEL.map(lambda judges: {"judges": judges, **REST}),
+    "canaries": st.lists(
+        st.tuples(st.sampled_from(CANARIES), CANARY).map(lambda both: {**both[0], **both[1]}), max_size=1
+    ).map(lambda canaries: {"behaviors": {"kind": "It is kind."}, "canaries": canaries, **REST}),
     "run": RUN.map(lambda run: {"run": run, "scenarios": [GOOD]}),
     "file": FILE.map(lambda file: {**file, "scenarios": [GOOD]}),
     "all": SUITES,

@@ -161,9 +161,12 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     assert {problem.line for problem in suite.unmet(read_, {}, agent=False)} == {1}
     messages = [problem.message for problem in suite.unmet(read_, {}, agent=False)]
     assert messages == [
-        f"tests[0].assert[{index}]: this is a statement for a judge, and this version of Highbar asks no judge yet"
-        for index in (0, 1)
+        f"tests[0].assert[{index}]: this is a statement for a judge, and no judge is configured" for index in (0, 1)
     ]
+    assert suite.unmet(read_, {}, agent=False)[0].hint == (
+        "name one on the command line: --judge 'openai:MODEL@https://host/v1'"
+    )
+    assert suite.unmet(read_, {}, agent=False, judge=False) == ()
 
 
 def test_an_agent_is_named_on_the_command_line(tmp_path):

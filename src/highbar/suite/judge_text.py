@@ -1,0 +1,68 @@
+"""A judge that is named outside of a suite, by `--judge` or from Python → the judge.
+
+some-model@https://host/v1              a model behind an OpenAI-compatible endpoint, with its base address
+anthropic:some-model@https://host/v1    the same behind an endpoint for messages as Anthropic has them
+python:module:function                  a function
+
+The key is that of the variable JUDGE_KEY, if there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from highbar.documents.problems import Place, shown
+from highbar.errors import InputError, Problem
+from highbar.suite.judge_settings import FORMATS, read_judge
+from highbar.suite.parts import Judge
+from highbar.suite.plain import plain
+from highbar.suite.settings import variables
+
+KEY = "JUDGE_KEY"
+"""The variable of the environment that has the key of a judge that is named outside of a suite."""
+_FORMS = "write MODEL@https://host/v1, anthropic:MODEL@https://host/v1 or python:module:function"
+_ADDRESS = re.compile(r"@(?=https?://|\$\{)")
+
+
+def read_judge_text(text: str, environment: Mapping[str, str]) -> Judge:
+    """The judge that a text names. Raises InputError if it names none.
+
+    >>> read_judge_text("openai:some-model@https://host/v1", {}).model
+    'some-model'
+    >>> read_judge_text("some-model@https://host/v1", {"JUDGE_KEY": "secret"}).key
+    '${JUDGE_KEY}'
+    """
+    given = text.strip()
+    kind, _, rest = given.partition(":")
+    if kind == "python":
+        return _read({"python": rest.strip()})
+    format_, named = (kind, rest) if kind in FORMATS else ("openai", given)
+    model, *address = _ADDRESS.split(named, maxsplit=1)
+    if not address:
+        raise InputError(Problem(f"found {shown(text)}, wanted a judge", hint=_hint(given)))
+    key = {"key": f"${{{KEY}}}"} if environment.get(KEY) else {}
+    return _read({"model": model.strip(), "base_url": address[0].strip(), "format": format_, **key})
+
+
+def read_judge_values(values: Mapping[str, Any]) -> Judge:
+    """The judge that a mapping describes, with the keys of a suite's `judge`. Raises InputError with every problem."""
+    return _read(plain(values))
+
+
+def _read(fields: Mapping[str, Any]) -> Judge:
+    place = Place(("judge",), [])
+    judge = read_judge(fields, place)
+    list(variables({"judge": fields}, Place(problems=place.problems)))  # which notes names that are none
+    if place.problems or judge is None:
+        raise InputError(*(Problem(f"the judge: {problem.text}", hint=problem.hint) for problem in place.problems))
+    return judge
+
+
+def _hint(text: str) -> str:
+    if re.match(r"https?://", text):
+        return f"which model? write MODEL@{text[:60]}"
+    if re.fullmatch(r"[\w.]+:[^\W\d]\w*", text) and text.partition(":")[0] not in FORMATS:
+        return f"did you mean python:{text[:60]}?"
+    return _FORMS

@@ -1,0 +1,29 @@
+"""A suite in, what a judge is asked out: which statements, about how many trials, in how many calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from highbar.checks import statements
+from highbar.suite.parts import Scenario, Suite
+
+
+def statement_places(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Each check of a scenario that has statements: the keys that lead to it, and its statements."""
+    for key in ("expected_behaviors", "must_not"):
+        for name, behavior in getattr(scenario, key).items():
+            if found := statements(behavior.check):
+                yield (("behaviors", name) if behavior.source == "suite" else (key, name)), found
+    if scenario.answer is not None and (found := statements(scenario.answer)):
+        yield ("answer",), found
+
+
+def statement_texts(suite: Suite) -> tuple[str, ...]:
+    """Every statement that a scenario asks a judge about, each once."""
+    found = (text for one in suite.scenarios.values() for _, texts in statement_places(one) for text in texts)
+    return tuple(dict.fromkeys(found))
+
+
+def judged_trials(suite: Suite) -> int:
+    """How many trials have a statement."""
+    return sum(one.trials for one in suite.scenarios.values() if next(statement_places(one), None) is not None)
