@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,10 @@ from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 
 if TYPE_CHECKING:  # see command
+    from highbar.model import ResultsFile
+    from highbar.running.grading_suite import GradingSuite
     from highbar.running.regrading import GradedRows, Regrading
+    from highbar.suite import Judge
 
 _EXAMPLES = """\b
 Examples:
@@ -38,6 +41,10 @@ _ENDINGS = (".jsonl", ".ndjson")
 @click.option(
     "--map", "map_file", type=click.Path(), metavar="FILE", help="Which path of a foreign record feeds which column."
 )
+@click.option(
+    "--judge", metavar="JUDGE", help="The judge: MODEL@ADDRESS or python:module:function. Else the one of the suite."
+)
+@click.option("--fresh", is_flag=True, help="Ask the judge about every answer again, also where it has judged before.")
 @click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
 def command(
     *,
@@ -46,6 +53,8 @@ def command(
     output: str,
     input_format: str | None,
     map_file: str | None,
+    judge: str | None,
+    fresh: bool,
     quiet: bool,
 ) -> int:
     """Grade the answers in RESULTS again by the checks of a suite, without calling the agent.
@@ -67,10 +76,14 @@ def command(
                 raise InputError(Problem("run folders and other results cannot be graded together", hint="grade each"))
             opened = [regrading.open_run(Path(path).parent) for path in runs]
             suite = str(regrading.suite_of(opened)) if suite is None else suite
-            grader_for = stack.enter_context(regrading.graded_by(Path(suite)))
-            made = regrading.regrade_runs(opened, grader_for, stack)
+            by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
+            made = regrading.regrade_runs(opened, by, stack)
         else:
-            made, suite = _of_rows(results, suite, input_format, map_file, stack)
+            if suite is None:
+                raise InputError(Problem("--suite FILE is missing: only a run folder names its suite"))
+            found = _found(results, input_format, map_file, stack)
+            by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
+            made = regrading.regrade_rows(found, by, stack)
         _refuse_overwriting(output, (*named, *run_folders.files_beside(runs), suite, *filter(None, [map_file])))
         done = regrading.write_rows(made.rows, Path(os.path.realpath(output)))
     if not quiet:
@@ -78,15 +91,24 @@ def command(
     return 0
 
 
-def _of_rows(
-    results: tuple[str, ...], suite: str | None, input_format: str | None, map_file: str | None, stack: ExitStack
-) -> tuple[Regrading, str]:
-    """Rows of ours and of other tools, and the suite that they are graded by."""
-    from highbar.load import files, foreign  # see command
-    from highbar.running import regrading  # likewise
+def _graded_by(suite: str, judge: str | None, *, fresh: bool) -> AbstractContextManager[GradingSuite]:
+    """The suite to grade by, and the judge that replaces its own."""
+    from highbar.running.grading_suite import graded_by  # see command
 
-    if suite is None:
-        raise InputError(Problem("--suite FILE is missing: only a run folder names its suite"))
+    judges: tuple[Judge, ...] = ()
+    if judge is not None:
+        from highbar.suite.judge_text import read_judge_text  # most suites name their judge
+
+        judges = (read_judge_text(judge, os.environ),)
+    return graded_by(Path(suite), judges=judges, environment=os.environ, fresh=fresh)
+
+
+def _found(
+    results: tuple[str, ...], input_format: str | None, map_file: str | None, stack: ExitStack
+) -> tuple[ResultsFile, ...]:
+    """The files with rows of ours and of other tools."""
+    from highbar.load import files, foreign  # see command
+
     mapping = None
     if map_file is not None:
         from highbar.policy.mapping import read_map_file  # few results need one
@@ -99,11 +121,10 @@ def _of_rows(
         stdin=streams.standard_input(),
         guidance=foreign.Guidance(mapping, answers_only=True, calls=True),
     )
-    grader_for = stack.enter_context(regrading.graded_by(Path(suite)))
     for file in found:
         for note in file.urgent:
             streams.say(note)
-    return regrading.regrade_rows(found, grader_for, stack), suite
+    return found
 
 
 def _refuse_overwriting(output: str, read: tuple[str, ...]) -> None:

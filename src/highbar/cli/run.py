@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # see command
     from highbar.running.choices import RunOptions
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
-    from highbar.suite import Agent, Suite
+    from highbar.suite import Agent, Judge, Suite
 
 SUITE = "suite.yaml"
 _PACE = ("concurrency", "retries", "budget", "max_time")
@@ -54,6 +54,7 @@ class RunChoices(Struct, frozen=True, eq=False):
     """What the command line says about the run, as it was written. None: as the suite says."""
 
     agent: str | None
+    judge: str | None
     resume: str | None
     rerun_changed: bool
     output: str | None
@@ -85,6 +86,7 @@ class RunChoices(Struct, frozen=True, eq=False):
             agent_version,
             None if self.output is None else Path(self.output),
             Chosen(self.only, self.category, self.limit, self.shard),
+            judges=() if self.judge is None else (_judge(self.judge),),
         )
 
 
@@ -92,6 +94,12 @@ def _agent(text: str) -> Agent:
     from highbar.suite.agent_text import read_agent_text  # most suites name their agent
 
     return read_agent_text(text)
+
+
+def _judge(text: str) -> Judge:
+    from highbar.suite.judge_text import read_judge_text  # most suites name their judge
+
+    return read_judge_text(text, os.environ)
 
 
 def _read_shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -110,6 +118,11 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
         "--agent",
         metavar="AGENT",
         help="The agent: python:module:function, an address, or 'command: words'. Else the one that the suite names.",
+    )
+    @click.option(
+        "--judge",
+        metavar="JUDGE",
+        help="The judge of statements: MODEL@ADDRESS or python:module:function. Else the one that the suite names.",
     )
     @click.option("--resume", type=click.Path(), metavar="DIR", help="Go on with the run in this folder.")
     @click.option("--rerun-changed", is_flag=True, help="With --resume: run scenarios that have changed since again.")

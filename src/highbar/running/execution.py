@@ -177,7 +177,7 @@ def _judgments(stack: ExitStack, prepared: Prepared, opened: RunFolder) -> tuple
     from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
     from highbar.running.judging.identity import JudgeIdentity  # likewise
     from highbar.running.judging.recorded import JudgeTally, judgments_of  # likewise
-    from highbar.suite import is_same_model  # likewise
+    from highbar.suite.same_model import is_same_model  # likewise
 
     history, suite, tally = opened.history, prepared.suite, JudgeTally()
     answers = {id_: record.answer for id_, record in history.canaries.items()}

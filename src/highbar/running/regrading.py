@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -27,8 +27,8 @@ from highbar.load.row_reading import read_rows
 from highbar.model import ResultsFile
 from highbar.running import folder
 from highbar.running.grading import Grader
+from highbar.running.grading_suite import GradingSuite
 from highbar.running.history import RunHistory
-from highbar.running.preparing import functions_of, refuse_missing_functions
 from highbar.running.recorded_answers import (
     NO_ANSWER,
     OTHER_QUESTION,
@@ -44,7 +44,10 @@ from highbar.running.rows import line
 from highbar.store.run_document import DOCUMENT, read_document
 from highbar.suite import Scenario, Suite, read
 
-REPLACED = frozenset({*names("judges"), "found", "missed"}) - {"error", "unjudged"}
+if TYPE_CHECKING:  # most suites need no judge
+    from highbar.running.judging.again import EarlierJudgments, JudgedAgain
+
+REPLACED = frozenset({*names("judges"), "found", "missed", "judged"}) - {"error", "unjudged"}
 """Columns of an earlier grading."""
 _NOT_KEPT = REPLACED | {*names("demands"), "error", "unjudged", "judge", "attempts"}
 """Columns of a recorded row that the graded one has from the suite and its checks alone."""
@@ -77,24 +80,6 @@ def write_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> GradedRows:
     return GradedRows(found["rows"], found["errors"], found["undecided"])
 
 
-@contextmanager
-def graded_by(file: Path) -> Iterator[Callable[[str | None], Grader]]:
-    """From the version of an agent to what grades its answers by the suite in a file. Raises InputError."""
-    suite = read(file)
-    if suite.is_plan:
-        hint = "give its scenarios answers, expected_behaviors or must_not"
-        raise InputError(Problem("this suite has no checks to grade by", str(file), hint=hint))
-    ids = tuple(suite.scenarios)
-    refuse_missing_functions(suite, ids, file.parent)
-    with ExitStack() as stack:
-        functions = None
-        if functions_of(suite, ids):
-            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
-
-            functions = stack.enter_context(CheckFunctions(file.parent))
-        yield lambda version: Grader(suite, functions, agent_version=version)
-
-
 # --- the answers of runs ---------------------------------------------------------------------
 
 
@@ -124,12 +109,9 @@ def suite_of(runs: Sequence[RecordedRun]) -> Path:
     return Path(files[0])
 
 
-def regrade_runs(
-    runs: Sequence[RecordedRun], grader_for: Callable[[str | None], Grader], stack: ExitStack
-) -> Regrading:
+def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack) -> Regrading:
     """The rows of runs, in the order of the suite. Raises InputError if they and the suite do not fit together."""
-    graders = [grader_for(run.version) for run in runs]
-    suite = graders[0].suite
+    suite = by.suite
     place: dict[str, int] = {}
     problems: list[Problem] = []
     for number, run in enumerate(runs):
@@ -144,8 +126,34 @@ def regrade_runs(
         raise InputError(*problems)
     recorded = [stack.enter_context(folder.recorded(run.path)) for run in runs]
     changed = {id_ for run in runs for id_ in asked_otherwise(run.history, suite)}
+    judged = _judge_runs(runs, recorded, by, changed) if by.asks_judge else None
+    graders = [by.grader(run.version, judged) for run in runs]
     rows = _of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
-    return Regrading(rows, tuple(_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))))
+    notes = [*_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))]
+    return Regrading(rows, (*notes, *(judged.notes() if judged is not None else ())))
+
+
+def _judge_runs(
+    runs: Sequence[RecordedRun], recorded: Sequence[Callable[[int], Ended]], by: GradingSuite, changed: set[str]
+) -> JudgedAgain:
+    """What the judge finds in the answers of runs."""
+
+    def trials() -> Iterator[tuple[Scenario, Ended]]:
+        for run, read_at in zip(runs, recorded, strict=True):
+            for id_, number in run.history.plan.trials.items():
+                for trial in range(1, number + 1) if id_ not in changed else ():
+                    if (offset := run.history.offset(id_, trial)) is not None:
+                        yield by.suite.scenarios[id_], read_at(offset)
+
+    def earlier(known: EarlierJudgments) -> None:
+        for run in runs:
+            with folder.judged(run.path) as judged_at:
+                for id_, number in run.history.plan.trials.items():
+                    places = (run.history.judgment(id_, trial) for trial in range(1, number + 1))
+                    for place in filter(None, places):
+                        known.add_record(judged_at(place))
+
+    return by.judged(trials(), earlier)
 
 
 def _of_runs(
@@ -199,11 +207,9 @@ class _RowIndex(Struct):
     lacking: list[int]  # rows of each file that have no answer and should
 
 
-def regrade_rows(
-    files: Sequence[ResultsFile], grader_for: Callable[[str | None], Grader], stack: ExitStack
-) -> Regrading:
+def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStack) -> Regrading:
     """The rows of files, graded, in the order of the suite. Raises InputError if they and the suite do not fit."""
-    grader = grader_for(None)
+    grader = by.grader(None)
     copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
     index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
     for number, file in enumerate(files):
@@ -219,7 +225,36 @@ def regrade_rows(
     calls = [columns["tool_calls"] > 0 for columns in index.columns]
     missing = [id_ for id_ in grader.suite.scenarios if id_ not in index.places]
     notes = [*_notes(missing, ()), *_said_of_rows(index, grader.suite)]
+    if by.asks_judge:
+        judged = _judge_rows(by, index, copy, files, calls)
+        grader = by.grader(None, judged)
+        notes += judged.notes()
     return Regrading(_of_rows(grader, index, copy, files, calls), tuple(notes))
+
+
+def _judge_rows(
+    by: GradingSuite, index: _RowIndex, copy: IO[bytes], files: Sequence[ResultsFile], calls: Sequence[bool]
+) -> JudgedAgain:
+    """What the judge finds in the answers of rows."""
+
+    def rows() -> Iterator[tuple[Scenario, int, _RowPlace, dict[str, Any]]]:
+        for id_, trials in index.places.items():
+            for trial, place in sorted(trials.items()):
+                copy.seek(place.offset)
+                yield by.suite.scenarios[id_], trial, place, json.loads(copy.readline())
+
+    def trials() -> Iterator[tuple[Scenario, Ended]]:
+        for scenario, trial, place, row in rows():
+            with _named(scenario.id, trial, files[place.file].name):
+                found = answer_in(row, scenario, trial, calls_recorded=calls[place.file])
+            if found.ended is not None:
+                yield scenario, found.ended
+
+    def earlier(known: EarlierJudgments) -> None:
+        for _, _, _, row in rows():
+            known.add_row(row)
+
+    return by.judged(trials(), earlier)
 
 
 def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -> None:
@@ -244,11 +279,19 @@ def _of_rows(
         for trial, place in sorted(trials.items()):
             copy.seek(place.offset)
             row = json.loads(copy.readline())
-            try:
-                yield _regraded(row, scenario, trial, grader, calls_recorded=calls[place.file])
-            except RowFault as fault:
-                raise InputError(Problem(f"{id_}, trial {trial}: {fault}", files[place.file].name)) from None
+            with _named(id_, trial, files[place.file].name):
+                graded = _regraded(row, scenario, trial, grader, calls_recorded=calls[place.file])
+            yield graded
         yield from _without_answer(grader, scenario, scenario.trials - len(trials), trials)
+
+
+@contextmanager
+def _named(id_: str, trial: int, file: str) -> Iterator[None]:
+    """Say which row it is if a column is not what it has to be. Raises InputError."""
+    try:
+        yield
+    except RowFault as fault:
+        raise InputError(Problem(f"{id_}, trial {trial}: {fault}", file)) from None
 
 
 def _regraded(

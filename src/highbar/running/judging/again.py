@@ -155,9 +155,9 @@ async def _asked(
     environment: Mapping[str, str],
 ) -> JudgedAgain:
     async with opened(identity.judges, folder=identity.folder, environment=environment) as asker:
-        canaries = dict(zip(suite.canaries, await _answers(asker, map(canary_question, suite.canaries)), strict=True))
+        canaries = await _answers(asker, map(canary_question, suite.canaries))
         answers = await _answers(asker, (question for _, question in questions.values()))
-    by_id = {canary.id: answer for canary, answer in canaries.items()}
+    by_id = {canary.id: answer for canary, answer in zip(suite.canaries, canaries, strict=True)}
     why = distrust(canary_result(suite.canaries, by_id))
     found = {}
     count = 0
@@ -186,9 +186,12 @@ async def _answers(asker: Asker, questions: Iterable[JudgeQuestion]) -> list[Jud
                 message = f"the judge refused: {answer.failure or answer.refusal}"
                 raise InputError(Problem(message, hint="check the judge's address and key"))
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(MOST_AT_ONCE, len(wanted))):
-            group.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(MOST_AT_ONCE, len(wanted))):
+                group.create_task(work())
+    except* InputError as refusals:
+        raise refusals.exceptions[0] from None
     return [answer if answer is not None else JudgeAnswer(failure="it was not asked") for answer in answers]
 
 

@@ -20,8 +20,7 @@ class JudgeIdentity:
 
     def name(self, answer: JudgeAnswer) -> str:
         """The text of the column `judge`."""
-        configured = [judge.python or judge.model or "" for judge in self.judges]
-        return judge_name(configured if answer.model is None else [answer.model], self.prompt)
+        return judge_name(self.judges, answer, self.prompt)
 
     def digest(self, question: JudgeQuestion) -> str:
         """The digest of the question to these judges: by it, an earlier judgment is found again."""

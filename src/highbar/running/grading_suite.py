@@ -1,0 +1,83 @@
+"""A suite by which recorded answers are graded: its checks, their functions, and its judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.checks import Functions
+from highbar.errors import InputError, Problem
+from highbar.running.grading import Grader
+from highbar.running.judging.questions import Judgments, statements_of
+from highbar.running.preparing import functions_of, refuse_missing_functions
+from highbar.running.records import Ended
+from highbar.suite import Judge, Scenario, Suite, read
+
+if TYPE_CHECKING:  # most suites need no judge
+    from highbar.running.judging.again import EarlierJudgments, JudgedAgain
+
+
+class GradingSuite(Struct, frozen=True, eq=False):
+    """A suite that answers are graded by, the functions of its checks, and how its judge is asked.
+
+    `fresh`: earlier judgments are not used again.
+    """
+
+    suite: Suite
+    folder: Path
+    functions: Functions | None = None
+    environment: Mapping[str, str] = {}
+    fresh: bool = False
+
+    def grader(self, version: str | None, judgments: Judgments | None = None) -> Grader:
+        """What grades the answers of one version of an agent."""
+        return Grader(self.suite, self.functions, agent_version=version, judgments=judgments)
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether there is a judge, and something for it."""
+        return bool(self.suite.judges) and any(map(statements_of, self.suite.scenarios.values()))
+
+    def judged(
+        self, trials: Iterable[tuple[Scenario, Ended]], earlier: Callable[[EarlierJudgments], object]
+    ) -> JudgedAgain:
+        """What the judge finds in answers. `earlier` adds the judgments that there are."""
+        from highbar.running.judging.again import EarlierJudgments, judge_again  # most suites need no judge
+
+        known = None
+        if not self.fresh:
+            known = EarlierJudgments()
+            earlier(known)
+        return judge_again(self.suite, trials, self.folder, self.environment, known)
+
+
+@contextmanager
+def graded_by(
+    file: Path,
+    *,
+    judges: tuple[Judge, ...] = (),
+    environment: Mapping[str, str] | None = None,
+    fresh: bool = False,
+) -> Iterator[GradingSuite]:
+    """The suite in a file, to grade by; `judges` replace its own. Raises InputError."""
+    suite = read(file)
+    if judges:
+        suite = replace(suite, judges=judges)
+    if suite.is_plan:
+        hint = "give its scenarios answers, expected_behaviors or must_not"
+        raise InputError(Problem("this suite has no checks to grade by", str(file), hint=hint))
+    ids = tuple(suite.scenarios)
+    environment = {} if environment is None else environment
+    refuse_missing_functions(suite, ids, file.parent)
+    with ExitStack() as stack:
+        functions = None
+        if functions_of(suite, ids):
+            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
+
+            functions = stack.enter_context(CheckFunctions(file.parent))
+        yield GradingSuite(suite, file.parent, functions, environment, fresh)
