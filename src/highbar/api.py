@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # see compare, and _mapping
     from highbar.model.comparison import Comparison
     from highbar.model.mapping import RowMap
     from highbar.running.preparing import Prepared
-    from highbar.suite import Agent
+    from highbar.suite import Agent, Judge
 
 
 class Frame(Protocol):
@@ -154,6 +154,7 @@ def run(  # noqa: PLR0913 - what the command line can say
     suite: SuiteLike,
     agent: AgentLike | None = None,
     *,
+    judge: str | Mapping[str, Any] | None = None,
     policy: PolicyLike | None = None,
     trials: int | None = None,
     concurrency: int | str | None = None,
@@ -176,6 +177,8 @@ def run(  # noqa: PLR0913 - what the command line can say
         agent: a function, `python:module:function`, an address, `command: words`, or a dict with the keys of the
             suite's `agent` block. By default the agent that the suite names. A function runs in this process, so that
             functions of a notebook work; all others are kept apart from it.
+        judge: `MODEL@ADDRESS`, `python:module:function`, or a dict with the keys of the suite's `judge` block. By default
+            the one that the suite names.
         policy: as in `check`; it is used when `verdict` is asked for.
         trials, concurrency, timeout, retries, budget, max_time: instead of the suite's `run` block, written as there.
         only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
@@ -195,10 +198,17 @@ def run(  # noqa: PLR0913 - what the command line can say
         agent_version,
         None if output is None else Path(output),
         Chosen(tuple(only), tuple(category), limit, None if shard is None else read_shard(shard)),
+        judges=() if judge is None else (_judge(judge),),
     )
     file, data = _suite(suite)
     prepared = prepare(file, options, os.environ, data, agent if callable(agent) else None)
     return Run(_in_a_loop_of_its_own(prepared), policy, subset=subset)
+
+
+def _judge(judge: str | Mapping[str, Any]) -> Judge:
+    from highbar.suite.judge_text import read_judge_text, read_judge_values  # only for a run
+
+    return read_judge_text(judge, os.environ) if isinstance(judge, str) else read_judge_values(judge)
 
 
 def _agent(agent: object) -> Agent:

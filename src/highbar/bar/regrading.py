@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
     from highbar.running.history import RunHistory
     from highbar.running.records import Ended
-    from highbar.suite import Suite
+    from highbar.suite import Judge, Suite
 
 _LARGEST_BESIDE = 2**20
 """Bytes of a file beside the suite that its checks may need: a module, a schema, a list of words."""
@@ -101,7 +101,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards:
         return Regraded(notes=(f"{there.ref}: {note}",), weakened=(listed,))
     others = asked_otherwise(history, suite)
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
-        grader = _grader(suite, there.folder / PurePosixPath(named).parent, stack)
+        grader = _grader(suite, there.folder / PurePosixPath(named).parent, folder, history, stack)
         stream.writelines(
             _lines(path, history, grader, dict.fromkeys(others, f"it was asked otherwise at {there.ref}"))
         )
@@ -170,11 +170,19 @@ def _read_suite(there: Revision, path: str) -> Suite:
         raise InputError(*problems) from None
 
 
-def _grader(suite: Suite, folder: Path, stack: ExitStack) -> Grader:
+def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: ExitStack) -> Grader:
+    """What grades by the suite as it was. A judge is not asked: it has judged the statements that have not changed."""
     from highbar.running.functions import CheckFunctions  # only for the folder of a run
     from highbar.running.grading import Grader  # likewise
+    from highbar.running.judging.canaries import distrust  # likewise
+    from highbar.running.judging.recorded import judgments_of  # likewise
+    from highbar.store.run_document import read_document  # likewise
 
-    return Grader(suite, stack.enter_context(CheckFunctions(folder)))
+    judge = read_document(run).judge
+    judgments = None
+    if judge is not None:
+        judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries)))
+    return Grader(suite, stack.enter_context(CheckFunctions(beside)), judgments=judgments)
 
 
 def _weakened(
@@ -193,6 +201,28 @@ def _weakened(
     if fewer:
         now = sum(plan.trials[id_] for id_ in fewer)
         yield Weakening(f"trials of {some_and_more(list(fewer))}", "lowered", str(sum(fewer.values())), str(now))
+    yield from _other_judge(history, suite, path)
+
+
+def _other_judge(history: RunHistory, suite: Suite, path: str) -> Iterator[Weakening]:
+    """Another judge than at the ref, or fewer canaries to test it: what it lets pass may be another thing."""
+    from highbar.suite import Judge, read  # only for the folder of a run
+
+    plan = history.plan
+    now = read(plan.suite_file, data=history.suite_text)
+    judges = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
+    before, after = (", ".join(map(_said_judge, one)) for one in (suite.judges, judges or now.judges))
+    if suite.judges and before != after:
+        yield Weakening(f"judge of {path}", "changed", before, after or "none")
+    gone = [one.id for one in suite.canaries if one not in now.canaries]
+    if gone:
+        yield Weakening(f"canaries of {path}", "removed", some_and_more(gone))
+
+
+def _said_judge(judge: Judge) -> str:
+    """A judge in words, with all on which its answers depend."""
+    settings = [f"{key} {value}" for key in ("temperature", "max_tokens") if (value := getattr(judge, key)) is not None]
+    return ", ".join([judge.python or f"{judge.model} ({judge.format})", *settings])
 
 
 # --- the rows --------------------------------------------------------------------------------
@@ -222,8 +252,9 @@ def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[st
 
 
 def _graded(row: _RunRow, ended: Ended | None, grader: Grader) -> dict[str, Any]:
-    if ended is not None and ended.outcome == "infrastructure" and row.error:
-        ended = replace(ended, outcome="error", reason=row.error)  # one that never had an answer, while others had
+    if ended is not None and ended.outcome != "error" and row.error:
+        # One that never had an answer, or never a judgment, while others had.
+        ended = replace(ended, outcome="error", reason=row.error)
     reason = row.unjudged.removeprefix("not run: ") if row.unjudged else None
     made = grader.row(ended, grader.suite.scenarios[row.id], row.trial, reason=reason)
     of_run = {"agent_version": row.agent_version, "suite": row.suite}

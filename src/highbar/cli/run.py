@@ -192,7 +192,8 @@ def command(
         if ended_by is not None:
             return _KILLED_BY + ended_by
         if no_check:
-            return _UNDECIDED if done.document.done.undecided else 0
+            is_open = done.document.done.undecided or (done.document.judge is not None and done.document.judge.failed)
+            return _UNDECIDED if is_open else 0
         if not done.document.whole and not subset:
             _say_outcomes(done.folder)
         job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))

@@ -29,6 +29,7 @@ from highbar.store.run_document import RESULTS, is_run_folder
 if TYPE_CHECKING:  # of what a run gives
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
+    from highbar.store.run_document import JudgeOfRun
 
 _EVERY = 0.2
 _LONG = 60.0
@@ -163,6 +164,9 @@ def _said(done: Done) -> Iterator[str]:
     spent = f", {cost}" if cost is not None and cost != "cost unknown" else ""
     took = f" in {duration_text(summary.seconds)}" if summary.seconds >= _LONG else ""
     yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
+    judge = document.judge
+    if judge is not None:
+        yield f"judged by {', '.join(judge.by) or 'nobody'}: {_said_of_judge(judge)}"
     if document.state in ("budget", "time"):
         yield f"stopped: {summary.reason or document.state}"
     if summary.is_loop_slow:
@@ -171,8 +175,21 @@ def _said(done: Done) -> Iterator[str]:
         yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"
     unknown = document.state == "budget" and done.progress.cost_unknown  # then no other budget helps
-    if (counts.undecided and not unknown) or document.state == "interrupted":
+    if (counts.undecided and not unknown) or document.state == "interrupted" or (judge is not None and judge.failed):
         yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
+
+
+def _said_of_judge(judge: JudgeOfRun) -> str:
+    parts = [f"{count(judge.trials, 'trial')}, {count(judge.statements, 'statement')}"]
+    if judge.failed:
+        parts.append(f"{judge.failed} without a judgment")
+    if judge.canaries is not None:
+        parts.append(f"{judge.canaries.wrong} of {judge.canaries.statements} canaries wrong")
+    if judge.canaries is not None and judge.canaries.failed:
+        parts.append("not believed")
+    if judge.tokens_used is not None:
+        parts.append(f"{judge.tokens_used:,} tokens")
+    return ", ".join(parts)
 
 
 def outcomes(folder: Path) -> Iterator[str]:

@@ -68,7 +68,7 @@ def prepare(
     """
     data = read_bytes(file, MOST_SUITE_BYTES) if data is None else data
     suite = options.on(read(file, data=data))
-    _refuse_unmet(suite, environment, own_agent=options.agent is None, data=data)
+    _refuse_unmet(suite, environment, options, data)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     ids = order.permutation(order.choose(suite, options.chosen), seed)
     refuse_missing_functions(suite, ids, file.parent)
@@ -114,8 +114,8 @@ def _agent(suite: Suite) -> Agent:
     return suite.agent
 
 
-def _refuse_unmet(suite: Suite, environment: Mapping[str, str], *, own_agent: bool, data: bytes) -> None:
-    problems = [*unmet(suite, environment, agent=own_agent, data=data)]
+def _refuse_unmet(suite: Suite, environment: Mapping[str, str], options: RunOptions, data: bytes) -> None:
+    problems = [*unmet(suite, environment, agent=options.agent is None, judge=not options.judges, data=data)]
     if suite.run.budget is not None and suite.agent is not None and not _says_its_cost(suite.agent):
         hint = "with `format: json`, `cost_usd` says where the cost is in a reply"
         problems.append(Problem("a budget needs the cost of every reply, which this agent never says", hint=hint))
@@ -200,7 +200,7 @@ def _resumed(
     options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent), judges=judges)
     suite = options.on(read(file, data=history.suite_text))
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
-    _refuse_unmet(suite, environment, own_agent=False, data=history.suite_text)
+    _refuse_unmet(suite, environment, options, history.suite_text)
     refuse_missing_functions(suite, plan.order, file.parent)
     opened.append(record)
     agent = _agent(suite)

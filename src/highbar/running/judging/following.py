@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
-from highbar.running.folder import RunFolder, recorded
+from highbar.running.folder import RunFolder, judged, recorded
 from highbar.running.history import RunHistory
 from highbar.running.judging import Asker
 from highbar.running.judging.identity import JudgeIdentity
@@ -58,11 +58,8 @@ class RunJudge:
     async def __aenter__(self) -> Self:
         self._answer_at = self._stack.enter_context(recorded(self._opened.path))
         self._workers = [asyncio.create_task(self._work()) for _ in range(MOST_AT_ONCE)]
-        for canary in self._suite.canaries:
-            if canary.id not in self._opened.history.canaries:
-                self._put(canary)
-        for id_, trial, offset in left_to_judge(self._suite, self._opened.history):
-            self._put((id_, trial, offset))
+        for work in self._left():
+            self._put(work)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -89,6 +86,24 @@ class RunJudge:
             await asyncio.wait([done])
         if self._error is not None:
             raise self._error
+
+    def _left(self) -> Iterator[_Work]:
+        """The canaries and answers without a judgment of this judge, by these statements."""
+        history = self._opened.history
+        for canary in self._suite.canaries:
+            known = history.canaries.get(canary.id)
+            if known is None or known.digest != self._identity.digest(canary_question(canary)) or known.answer.failure:
+                yield canary
+        with judged(self._opened.path) as judged_at:
+            for id_, trial, offset in with_statements(self._suite, history):
+                place = history.judgment(id_, trial)
+                question = question_of(self._suite.scenarios[id_], self._answer_at(offset))
+                if question is None or (place is not None and self._is_same(judged_at(place), question)):
+                    continue
+                yield id_, trial, offset
+
+    def _is_same(self, record: Judged, question: JudgeQuestion) -> bool:
+        return record.answer.failure is None and record.digest == self._identity.digest(question)
 
     def _put(self, work: _Work) -> None:
         self._progress.to_judge += 1
@@ -145,13 +160,12 @@ def canary_question(canary: Canary) -> JudgeQuestion:
     return JudgeQuestion(canary.statements, canary.messages)
 
 
-def left_to_judge(suite: Suite, history: RunHistory) -> Iterator[tuple[str, int, int]]:
-    """The trials with an answer and without a judgment that have statements, and where their answers are."""
+def with_statements(suite: Suite, history: RunHistory) -> Iterator[tuple[str, int, int]]:
+    """The trials that ended and have statements, and where their answers are."""
     for id_, trials in history.plan.trials.items():
         if not statements_of(suite.scenarios[id_]):
             continue
         for trial in range(1, trials + 1):
             offset = history.offset(id_, trial)
-            is_ended = history.outcome(id_, trial) in ("answered", "error")
-            if offset is not None and is_ended and not history.is_judged(id_, trial):
+            if offset is not None and history.outcome(id_, trial) in ("answered", "error"):
                 yield id_, trial, offset
