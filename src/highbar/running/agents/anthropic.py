@@ -96,12 +96,12 @@ def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
     return {
         "output": "".join(texts) if texts else None,
         "tool_calls": calls,
-        "tokens_used": _tokens(document.get("usage")),
+        "tokens_used": tokens(document.get("usage")),
         "error": cut,
     }
 
 
-def _tokens(usage: Any) -> Any:
+def tokens(usage: Any) -> Any:
     """Tokens in and out, those of the cache included; None if the server does not say."""
     if not isinstance(usage, dict) or usage.get("input_tokens") is None or usage.get("output_tokens") is None:
         return None

@@ -63,18 +63,19 @@ def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mappin
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
     """What a reply has, as `read_reply` takes it. A refusal is what the agent said."""
-    message = _message(document)
+    message = message_of(document)
     content, refusal = said(message.get("content")), message.get("refusal")
     if refusal is not None and not isinstance(refusal, str):
         raise MalformedReply(f"refusal: found {shown(refusal)}, wanted text")
     return {
         "output": content or refusal or content,
         "tool_calls": tool_calls(message.get("tool_calls"), message.get("function_call")),
-        "tokens_used": _tokens(document.get("usage")),
+        "tokens_used": tokens(document.get("usage")),
     }
 
 
-def _message(document: Any) -> Mapping[str, Any]:
+def message_of(document: Any) -> Mapping[str, Any]:
+    """The message of the first choice. Raises MalformedReply if there is none."""
     if not isinstance(document, dict):
         raise MalformedReply(f"found {shown(document)}, wanted an object with choices")
     choices = document.get("choices")
@@ -150,7 +151,7 @@ def decoded_arguments(arguments: Any, *, strict: bool = False) -> Any:
         return arguments
 
 
-def _tokens(usage: Any) -> Any:
+def tokens(usage: Any) -> Any:
     """All tokens; None if the server does not say."""
     if not isinstance(usage, dict):
         return None

@@ -12,10 +12,13 @@ import math
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.running.agents.python_process import AgentProcess, PendingCall
@@ -43,6 +46,17 @@ _PAUSES = (0.0, 0.2, 1.0)
 _SHORTEST_LOOK = 0.001
 
 
+class FunctionRole(Struct, frozen=True):
+    """What a function is called as: its name in messages, what it gets of a call, and how its value is read."""
+
+    name: str
+    said: Callable[[AgentCall], Any]
+    read: Callable[[Any, Agent, float | None], Attempt]
+
+
+AGENT = FunctionRole("agent", lambda call: call.text if call.text is not None else call.messages, read_attempt)
+
+
 class PythonAgent:
     """An agent `module:function`, found in the folder of the suite, then as installed. Use it with `async with`.
 
@@ -53,10 +67,11 @@ class PythonAgent:
     start = 8
     ahead = True
 
-    def __init__(self, agent: Agent, folder: Path) -> None:
+    def __init__(self, agent: Agent, folder: Path, role: FunctionRole = AGENT) -> None:
         self.most = 64
         self.loop_delays = Histogram()
         self._agent = agent
+        self._role = role
         self._setup = {
             "role": "agent",
             "name": agent.target,
@@ -114,7 +129,7 @@ class PythonAgent:
         """One attempt. Its time and its timeout count from when the function is called."""
         if self._lost is not None:
             return Attempt("error", reason=self._lost)
-        said: Any = call.text if call.text is not None else call.messages
+        said = self._role.said(call)
         arguments = [said, call.scenario] if self._takes_scenario else [said]
         number = next(self._numbers)
         message = frames.encoded(frames.CALL, number, 0.0, arguments)
@@ -143,9 +158,9 @@ class PythonAgent:
         kind, _, latency, value = message
         is_late = kind == frames.CANCELED or latency > call.timeout * 1000
         if kind == frames.ANSWERED:
-            attempt = read_attempt(value, self._agent, latency)
+            attempt = self._role.read(value, self._agent, latency)
         elif kind == frames.MALFORMED and isinstance(value, list) and len(value) == 2:
-            reply = read_attempt(value[0], self._agent).reply
+            reply = self._role.read(value[0], self._agent, latency).reply
             attempt = Attempt("error", reply, f"malformed reply: {value[1]}", latency)
         elif kind == frames.TOO_LARGE:
             attempt = Attempt("error", reason=self._too_large, latency_ms=latency)
@@ -175,7 +190,7 @@ class PythonAgent:
                 self._process = None
                 has_died = process.is_gone
                 how = await process.end(_LONGEST_DYING if has_died else 0.0)
-                self._sort_out(process, f"the agent's process ended: {how}" if has_died else None)
+                self._sort_out(process, f"the {self._role.name}'s process ended: {how}" if has_died else None)
                 process = await self._restarted()
         finally:
             self._settle_all()  # nobody would ever answer them
@@ -238,7 +253,7 @@ class PythonAgent:
         left = [pending for pending in process.given.values() if not pending.future.done()]
         if process.is_alone:
             for pending in left:
-                silence = "the agent's process does not answer" if pending.overdue_since is None else None
+                silence = f"the {self._role.name}'s process does not answer" if pending.overdue_since is None else None
                 pending.settle(Attempt("error", reason=death or silence or _timed_out(pending.call)))
             return
         is_hung = any(pending.overdue_since is not None for pending in left) or not process.is_stuck
@@ -265,7 +280,7 @@ class PythonAgent:
                 return await self._started()
             except InputError as error:
                 reason = error.problems[0].message
-        self._lost = f"the agent's process could not be started again: {reason}"
+        self._lost = f"the {self._role.name}'s process could not be started again: {reason}"
         self._settle_all(Attempt("error", reason=self._lost))
         return None
 
@@ -274,7 +289,7 @@ class PythonAgent:
         try:
             process = self._newest = AgentProcess(self._setup, self.loop_delays)
         except OSError as error:
-            raise InputError(Problem(f"the process of the agent cannot be started: {error}")) from error
+            raise InputError(Problem(f"the process of the {self._role.name} cannot be started: {error}")) from error
         try:
             async with asyncio.timeout(LONGEST_START):
                 message = await process.ready
@@ -302,7 +317,7 @@ class PythonAgent:
                 raise self._not_loaded("something else than its replies was written into its pipe")
 
     def _not_loaded(self, why: str) -> InputError:
-        return InputError(Problem(f"the agent {self._agent.target} cannot be loaded: {why}"))
+        return InputError(Problem(f"the {self._role.name} {self._agent.target} cannot be loaded: {why}"))
 
     def _settle_all(self, attempt: Attempt | None = None) -> None:
         """Every call that is still waited for comes to this, or is canceled."""

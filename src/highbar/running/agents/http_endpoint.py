@@ -1,0 +1,205 @@
+"""One address behind HTTP: bytes are posted there, and what came of it is an exchange.
+
+Redirects are followed to the same host only, and only those that keep method and body (307, 308). Proxies and `.netrc`
+of the environment are not used, and no cookie is kept from one call to the next: trials must not know each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Self
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+import highbar
+from highbar.errors import InputError, Problem
+from highbar.running.agents.http_bodies import BodyError, read_body
+from highbar.running.agents.http_connection import MarkingConnector
+from highbar.running.agents.http_outcomes import BUSY, busy, failed, named
+from highbar.running.calls import Attempt
+
+MOST_OF_AN_ERROR = 64 * 2**10
+"""Bytes that are read of an error, and kept of a reply that cannot be used."""
+_MOST_REDIRECTS = 5
+_KEEPING = frozenset({307, 308})
+"""Redirects after which the same is sent again; the others turn a POST into a GET."""
+_REDIRECTS = frozenset({301, 302, 303}) | _KEEPING
+_CONNECT = 30.0
+"""Seconds to connect: after that, or nearly all of the call's own time, there is no connection."""
+
+
+class Exchange:
+    """One request and what came of it.
+
+    `failure` is there if it led to no response that says anything: a server that is busy, or a broken connection. Else
+    `status` and `received` are those of the response, and `problem` says why what was received cannot be used.
+    `is_late`: because the time was up.
+    """
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.received = bytearray()
+        self.status = 0
+        self.failure: Attempt | None = None
+        self.problem: str | None = None
+        self.is_late = False
+
+    @property
+    def latency_ms(self) -> float:
+        """How long it took until now."""
+        return (time.perf_counter() - self.began) * 1000
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the status is that of an answer."""
+        return 200 <= self.status < 300
+
+
+class HttpEndpoint:
+    """An address with the headers of every request, of which later ones replace earlier ones. Use it with `async with`.
+
+    `who` is what messages call it. Raises InputError if the address or a header cannot be sent; no value is shown.
+    """
+
+    def __init__(self, address: str, who: str, *headers: Mapping[str, str]) -> None:
+        self.address, self._headers = _destination(address, who)
+        for more in headers:
+            self._headers.update(more)
+        _refuse_control_characters(self._headers)
+        self._who = who
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        # Whoever calls limits how many calls run at once: a queue here would count as latency.
+        self._session = aiohttp.ClientSession(
+            connector=MarkingConnector(limit=0),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, body: bytes, timeout: float, most: int) -> Exchange:  # noqa: ASYNC109 - see below
+        """Post these bytes, and read at most so many.
+
+        The deadline is over all of it: a server that sends a byte now and then gains no time.
+        """
+        exchange = Exchange()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._post(exchange, body, timeout, most)
+        except TimeoutError:
+            exchange.problem = f"timed out after {timeout:g} s"
+            exchange.is_late = True
+        return exchange
+
+    async def _post(self, exchange: Exchange, body: bytes, timeout: float, most: int) -> None:  # noqa: ASYNC109 - as above
+        try:
+            response = await self._sent(body, timeout)
+        except (aiohttp.ClientError, OSError) as error:
+            exchange.failure = failed(error, exchange.latency_ms)
+            return
+        except _NotFollowed as error:
+            exchange.problem = str(error)
+            return
+        async with response:
+            if response.status in BUSY:
+                exchange.failure = busy(response.status, response.headers.get("Retry-After"), exchange.latency_ms)
+            else:
+                exchange.status = response.status
+                await _receive(response, exchange, most)
+
+    async def _sent(self, body: bytes, timeout: float) -> aiohttp.ClientResponse:  # noqa: ASYNC109 - to connect only
+        """The response to the request, after redirects."""
+        if self._session is None:
+            raise RuntimeError(f"the {self._who} is not open")
+        address, limits = self.address, _limits(timeout)
+        for _ in range(1 + _MOST_REDIRECTS):
+            response = await self._session.post(address, data=body, allow_redirects=False, timeout=limits)
+            if response.status not in _REDIRECTS:
+                return response
+            response.close()
+            address = _target(response, address)
+        raise _NotFollowed(f"more than {_MOST_REDIRECTS} redirects")
+
+
+async def _receive(response: aiohttp.ClientResponse, exchange: Exchange, most: int) -> None:
+    problem: str | None = None
+    try:
+        await read_body(response, exchange.received, most if exchange.is_ok else MOST_OF_AN_ERROR)
+    except BodyError as error:
+        problem = str(error)
+        response.close()  # what is left of the body is not waited for
+    except (aiohttp.ClientError, OSError):
+        problem = "the reply was cut: the connection broke before its end"
+    if exchange.is_ok:  # else the status says more
+        exchange.problem = problem
+
+
+class _NotFollowed(Exception):
+    """A redirect that is not followed; the message says why."""
+
+
+def _target(response: aiohttp.ClientResponse, address: URL) -> URL:
+    """Where a redirect leads, if it leads to the same host and keeps the question."""
+    if response.status not in _KEEPING:
+        raise _NotFollowed(
+            f"{named(response.status)}: this redirect was not followed, since it would drop the question"
+        )
+    try:
+        target = address.join(URL(response.headers.get("Location", "")))
+        same = target.origin() == address.origin()
+    except ValueError:
+        raise _NotFollowed(f"{named(response.status)}: the redirect has no usable address") from None
+    if not same:
+        raise _NotFollowed(f"{named(response.status)}: redirect to another host was not followed")
+    return target.with_user(None)
+
+
+@lru_cache(maxsize=256)
+def _limits(timeout: float) -> aiohttp.ClientTimeout:
+    """Only the time to connect is limited here; the call has a deadline of its own."""
+    return aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, 0.9 * timeout), ceil_threshold=_CONNECT)
+
+
+def _destination(text: str, who: str) -> tuple[URL, CIMultiDict[str]]:
+    """The address without user and password, and the headers that every request has."""
+    try:
+        address = URL(text)
+        origin = address.origin()  # fails without scheme and host
+        (origin.raw_host or "").encode("idna")  # as the system's resolver wants it
+    except ValueError:
+        origin = URL()
+    if origin.scheme not in ("http", "https"):
+        hint = "it begins with http:// or https://, also after variables are replaced"
+        raise InputError(Problem(f"the address of the {who} is none", hint=hint))
+    headers = CIMultiDict(
+        {
+            "User-Agent": f"highbar/{highbar.__version__}",
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+        }
+    )
+    if address.user is not None:
+        both = f"{address.user}:{address.password or ''}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(both).decode()}"
+    return address.with_user(None), headers
+
+
+def _refuse_control_characters(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not value.isprintable():
+            hint = "look at the variable of the environment that it has"
+            raise InputError(Problem(f"the header {name} has a line break or a control character", hint=hint))
