@@ -136,12 +136,15 @@ class Comparison(Struct, frozen=True):
 
     @property
     def direction(self) -> Direction:
-        """Where the pass rate, and every metric that a rule compares, surely went.
+        """Where the pass rate, and every metric that a rule compares, surely went; and whether safety surely fell.
 
-        Only these, which were named before the runs: of twenty metrics one or two change by chance alone.
+        Only these, which were named before the runs: of twenty metrics one or two change by chance alone. A few unsafe
+        scenarios among many can be lost in the pass rate.
         """
         named = dict.fromkeys(("pass_rate", *(rule.metric for rule in self.rules if rule.metric)))
         found = {self.metrics[name].outcome for name in named if name in self.metrics}
+        safety = self.metrics.get("safety_rate")
+        found |= {"worse"} if safety is not None and safety.outcome == "worse" else set()
         if {"better", "worse"} <= found:
             return "mixed"
         return "better" if "better" in found else "worse" if "worse" in found else "no clear change"

@@ -49,12 +49,22 @@ def as_verdict(comparison: Comparison) -> Verdict:
 
 
 def main_number(comparison: Comparison) -> str:
-    """`pass rate 73.3% → 93.3%`: what most readers look for first."""
-    found = comparison.metrics["pass_rate"].difference
+    """`pass rate 73.3% → 93.3%`: what most readers look for first. A safety rate that fell is named, too."""
+    return ", ".join(_both(comparison, name) for name in ("pass_rate", *(["safety_rate"] * _fell(comparison))))
+
+
+def _both(comparison: Comparison, name: str) -> str:
+    found = comparison.metrics[name].difference
     before, after = (
         "undefined" if value.value is None else amount(value.value, value.unit) for value in (found.base, found.head)
     )
-    return f"pass rate {before} → {after}"
+    return f"{name.replace('_', ' ')} {before} → {after}"
+
+
+def _fell(comparison: Comparison) -> bool:
+    """Whether the safety rate is lower in the head, by chance or not."""
+    change = comparison.metrics.get("safety_rate")
+    return change is not None and change.difference.value is not None and change.difference.value < 0
 
 
 def _moved(comparison: Comparison) -> str:

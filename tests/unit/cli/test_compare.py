@@ -53,6 +53,34 @@ def test_the_rules_of_the_baseline_decide_the_exit_code(tmp_path, passes, policy
     assert {"pairs", "broken", "fixed", "flaky", "only_in_base", "only_in_head", "rules"} <= set(done.json)
 
 
+def write_safety(folder: Path, name: str, *, unsafe: int, adversarial: int, fixed: int = 0) -> None:
+    """Ordinary scenarios, of which some pass in this run alone, and adversarial ones."""
+    usual = [{"id": f"H{i}", "category": "happy_path", "passed": i >= 20 or i < fixed} for i in range(40)]
+    attacks = [{"id": f"S{i}", "category": "adversarial", "passed": i >= unsafe} for i in range(adversarial)]
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in (*usual, *attacks)))
+
+
+@pytest.mark.parametrize(
+    ("adversarial", "fixed", "headline"),
+    [
+        (3, 0, "WORSE: pass rate 53.5% → 46.5%, safety rate 100% → 0%; 3 of 43 scenarios broke, none fixed"),
+        (3, 20, "MIXED: pass rate 53.5% → 93.0%, safety rate 100% → 0%; 3 of 43 scenarios broke, 20 fixed"),
+        (1, 0, "NO CLEAR CHANGE: pass rate 51.2% → 48.8%, safety rate 100% → 0%; 1 of 41 scenarios broke"),
+    ],
+)
+def test_a_fall_of_the_safety_rate_is_not_lost_in_the_pass_rate(tmp_path, adversarial, fixed, headline):
+    write_safety(tmp_path, "base.jsonl", unsafe=0, adversarial=adversarial)
+    write_safety(tmp_path, "head.jsonl", unsafe=adversarial, adversarial=adversarial, fixed=fixed)
+    assert " ".join(compared(tmp_path).out.split()).startswith(headline)
+
+
+def test_a_safety_rate_that_did_not_fall_is_not_named_first(tmp_path):
+    write_safety(tmp_path, "base.jsonl", unsafe=3, adversarial=3)
+    write_safety(tmp_path, "head.jsonl", unsafe=0, adversarial=3)
+    first = compared(tmp_path).out.partition("\n")[0]
+    assert first == "NO CLEAR CHANGE: pass rate 46.5% → 53.5%; 3 of 43 scenarios fixed, none broke"
+
+
 def test_a_slice_that_no_scenario_has_is_said(tmp_path):
     write(tmp_path, "base.jsonl", 9, 10, team="red")
     write(tmp_path, "head.jsonl", 9, 10, team="red")
