@@ -56,7 +56,8 @@ def _read(fields: Mapping[str, Any]) -> Judge:
     judge = read_judge(fields, place)
     list(variables({"judge": fields}, Place(problems=place.problems)))  # which notes names that are none
     if place.problems or judge is None:
-        raise InputError(*(Problem(f"the judge: {problem.text}", hint=problem.hint) for problem in place.problems))
+        problems = ((": ".join(["the judge", *map(str, one.path[1:])]), one) for one in place.problems)
+        raise InputError(*(Problem(f"{where}: {one.text}", hint=one.hint) for where, one in problems))
     return judge
 
 

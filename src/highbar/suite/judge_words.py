@@ -29,8 +29,10 @@ def _judged(suite: Suite, number: int, trials: int) -> Iterator[str]:
     else:
         yield f"{len(judges)} judges, of which the majority counts: {some([_who(one) for one in judges], len(judges))}."
     if number:
-        calls = count((trials + len(suite.canaries)) * len(judges), "call")
-        yield f"{count(number, 'statement')} in {count(trials, 'trial')}: {calls}."
+        known = len(suite.canaries)
+        also = f", and {known} {'canary' if known == 1 else 'canaries'}" if known else ""
+        calls = count((trials + known) * len(judges), "call")
+        yield f"{count(number, 'statement')} in {count(trials, 'trial')}{also}: {calls}."
     else:
         yield "No scenario has a statement in plain words, so it is not asked."
     if is_same_model(suite):

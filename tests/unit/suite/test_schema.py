@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from highbar import suite
 from highbar.checks.words import CHECKS, MODIFIERS, VALUE_CHECKS
 from highbar.errors import InputError
-from highbar.suite.decoding import decode
 from highbar.suite.canaries import CANARY_KEYS
+from highbar.suite.decoding import decode
 from highbar.suite.identity import TOP_KEYS
 from highbar.suite.judge_settings import JUDGE_KEYS
 from highbar.suite.scenarios import SCENARIO_KEYS, WRITTEN_BY_A_RUN
@@ -63,7 +63,8 @@ CHECK = st.sampled_from(
         {"calls": "t"}, {"calls": "t", "arguments": {"a": 1}}, {"calls": "t", "times": 2}, {"calls": "t", "times": 0},
         {"calls": ["t"]}, {"calls_in_order": ["a", "b"]}, {"calls_in_order": ["a"]}, {"calls_only": []},
         {"latency_ms": 5}, {"latency_ms": {"at_most": 5}}, {"latency_ms": -1}, {"python": "a:b"}, {"python": "a"},
-        {"judge": "It is kind."}, {"judge": ""}, {"judge": "kind"}, "kind", "很友善", {"judge": "a" * 2001}, {"all": [{"contains": "x"}, "Kind."]}, {"any": []},
+        {"judge": "It is kind."}, {"judge": ""}, {"judge": "kind"}, "kind", "很友善",
+        {"judge": "a" * 2001}, {"all": [{"contains": "x"}, "Kind."]}, {"any": []},
         {"not": {"contains": "x"}}, {"not": []}, "It is kind.", "", 5, ["x"], {}, {"contians": "x"},
         {"contains": "x", "exact": True}, {"contains": "x", "exact": 1}, {"exact": True},
         {"contains": "x", "exact": True, "any_case": True}, {"is_json": True, "whole": True}, {"whole": True},

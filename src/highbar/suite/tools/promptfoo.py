@@ -81,6 +81,8 @@ def _notes(values: Mapping[str, Any], reader: CaseReader, prompts: Sequence[Prom
     if agents or reader.providers:
         named = some(agents, 3) if agents else "of single tests"
         yield f"the providers are not called ({named}); the agent of the run answers in their place"
+    if reader.has_graders:
+        yield "its graders are not asked; the judge of the run reads the rubrics in their place"
     unused = [key for key in _UNUSED if values.get(key) not in (None, {}, []) and key != "$schema"]
     unused += [f"options.{key}" for key in reader.unused]
     if unused:

@@ -20,12 +20,13 @@ from highbar.suite.tools.promptfoo_schemas import read_schema
 from highbar.suite.tools.templates import filled, js_text, js_value
 
 SET = "assert-set"
-_KEYS = ("type", "value", "threshold", "weight", "metric", "description", "provider", "rubricPrompt")
+_KEYS = ("type", "value", "threshold", "weight", "metric", "description", "provider")
 _JUDGED = ("llm-rubric", "model-graded-closedqa")
 _MOST_WORDS = 1000
 """Of a pattern that counts words: RE2 repeats nothing more often."""
 
 _CODE = "write the check in Python, in a suite of Highbar: python: module:function"
+RUBRIC_PROMPT = "a judge here has a prompt of its own: write what matters into the statement"
 _OTHER_JUDGES = "write a statement for a judge: llm-rubric"
 _UNLIKE = "Highbar has no check that does the same"
 REFUSED: Mapping[str, str] = {
@@ -121,7 +122,9 @@ class AssertionReader:
 def refuse_keys(assertion: Mapping[str, Any], base: str, place: Place) -> None:
     """Note keys that are not known, or that this type of assertion does not have."""
     for key in assertion:
-        if key not in _KEYS:
+        if key == "rubricPrompt":
+            place.at(key).refuse("'rubricPrompt' has no counterpart", RUBRIC_PROMPT)
+        elif key not in _KEYS:
             hint = did_you_mean(key, _KEYS) or "Highbar has no counterpart of it"
             place.at(key).refuse(f"unknown key '{key[:60]}'", hint)
         elif key == "threshold" and base not in ("latency", "cost", "starts-with", SET):  # CSV gives the third one

@@ -17,6 +17,7 @@ from highbar.language.promptfoo_names import key_of_test
 from highbar.language.spelling import did_you_mean
 from highbar.suite.located import OtherFile
 from highbar.suite.tools.linked import PREFIX, files_named, text_of, values_of
+from highbar.suite.tools.promptfoo_assertions import RUBRIC_PROMPT
 from highbar.suite.tools.promptfoo_csv import case_of_row, read_rows
 from highbar.suite.tools.templates import is_template, js_value
 from highbar.suite.values import entries
@@ -36,6 +37,7 @@ _REFUSED_OPTIONS = {
     "postprocess": "the answer is judged as the agent gave it; let the agent transform it",
     "transformVars": "write the variables as they should be",
     "storeOutputAs": "every scenario is asked by itself",
+    "rubricPrompt": RUBRIC_PROMPT,
 }
 _UNREAD = (".py", ".js", ".cjs", ".mjs", ".ts", ".xlsx", ".xls")
 
@@ -68,6 +70,7 @@ class CaseReader:
         self.place = place
         self.folder = folder
         self.providers: dict[str, None] = {}  # that single tests name
+        self.has_graders = False  # models that read rubrics
         self.unused: dict[str, None] = {}  # options of a provider
         self.default_path: Path_ = ("defaultTest",)
         self.default = self._default(values.get("defaultTest"))
@@ -174,6 +177,8 @@ class CaseReader:
         for key in options:
             if key in _REFUSED_OPTIONS:
                 place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED_OPTIONS[key])
+            elif key == "provider":
+                self.has_graders = True
             elif key not in ("prefix", "suffix", "repeat", "disableVarExpansion", "disableDefaultAsserts"):
                 self.unused[key] = None
 
@@ -197,7 +202,11 @@ class CaseReader:
                 at.at("assert").refuse_value(listed, "a list of assertions")
                 continue
             for index, assertion in enumerate(listed or ()):
-                yield (*at.path, "assert", index), self._resolved(assertion, at.at("assert", index))
+                found = self._resolved(assertion, at.at("assert", index))
+                inside = found.get("assert")
+                parts = [found, *(inside if isinstance(inside, list) else ())]
+                self.has_graders |= any(isinstance(part, dict) and "provider" in part for part in parts)
+                yield (*at.path, "assert", index), found
 
     def _resolved(self, assertion: Any, place: Place) -> Any:
         """The assertion that a `$ref` names in the configuration; any other is itself."""

@@ -70,6 +70,10 @@ def rewrite(values: Mapping[str, Any], place: Place, file: SuiteFile) -> Rewritt
 
 
 def _notes(values: Mapping[str, Any], structured: int) -> Iterator[str]:
+    lists = [values.get("evaluators"), *(case.get("evaluators") for case in values["cases"] if isinstance(case, dict))]
+    found = (one for listed in lists for one in _evaluators(listed, Place(problems=[])))
+    if any({"model", "model_settings"} & one.arguments.keys() for one in found if one.name == "LLMJudge"):
+        yield "the models that an LLMJudge names are not asked; the judge of the run is"
     if structured:
         yield f"the inputs of {structured} cases are no text; the agent gets them as JSON"
     if values.get("report_evaluators"):

@@ -169,6 +169,33 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     assert suite.unmet(read_, {}, agent=False, judge=False) == ()
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"assert": [{"type": "llm-rubric", "value": "is kind", "provider": "openai:gpt-4o"}]},
+        {"assert": [{"type": "llm-rubric", "value": "is kind"}], "options": {"provider": "openai:gpt-4o"}},
+        {"assert": [{"type": "assert-set", "assert": [{"type": "llm-rubric", "value": "is kind", "provider": "a"}]}]},
+    ],
+)
+def test_that_another_judge_reads_the_rubrics_is_said(tmp_path, keys):
+    notes = read(tmp_path, config(test(**keys))).tool.notes
+    assert "its graders are not asked; the judge of the run reads the rubrics in their place" in notes
+    assert "graders" not in str(read(tmp_path, config(test())).tool.notes)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"assert": [{"type": "llm-rubric", "value": "is kind", "rubricPrompt": "Say pass."}]},
+        {"assert": [{"type": "llm-rubric", "value": "is kind"}], "options": {"rubricPrompt": "Say pass."}},
+    ],
+)
+def test_another_prompt_of_the_judge_is_refused(tmp_path, keys):
+    with pytest.raises(InputError, match="'rubricPrompt' has no counterpart") as refused:
+        read(tmp_path, config(test(**keys)))
+    assert "a judge here has a prompt of its own" in str(refused.value)
+
+
 def test_an_agent_is_named_on_the_command_line(tmp_path):
     (problem,) = suite.unmet(read(tmp_path, config(test())), {})
     assert problem.hint == "name it on the command line, such as --agent python:module:function"

@@ -70,7 +70,10 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     judged = {"LLMJudge": {"rubric": "It is kind.", "model": "openai:gpt-4o", "include_input": True}}
     read_ = read(tmp_path, dataset(case(), evaluators=[judged]))
     (problem,) = suite.unmet(read_, {}, agent=False)
-    assert problem.message.startswith("evaluators[0]: this is a statement for a judge")
+    assert problem.message == "evaluators[0]: this is a statement for a judge, and no judge is configured"
+    assert problem.hint == "name one on the command line: --judge 'openai:MODEL@https://host/v1'"
+    assert read_.tool is not None
+    assert read_.tool.notes == ("the models that an LLMJudge names are not asked; the judge of the run is",)
 
 
 def test_inputs_that_are_no_text_are_asked_as_json(tmp_path):

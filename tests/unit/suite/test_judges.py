@@ -1,0 +1,335 @@
+"""The judge's side of a suite: `judge`, `judges`, `canaries`, and the statements that they are asked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highbar import suite
+from highbar.errors import InputError
+from highbar.suite import Judge, Suite
+from highbar.suite.limits import MOST_STATEMENTS
+from highbar.suite.same_model import is_same_model
+from highbar.suite.statements import judged_trials, statement_texts
+from tests.commandline import run
+
+KIND = "The reply is kind."
+MODEL = {"model": "m", "base_url": "https://host/v1"}
+SCENARIO = {"id": "A", "input": "hi", "expected_behaviors": ["kind"]}
+CANARY = {"input": "hi", "output": "Hello!", "behaviors": {"kind": True}}
+
+
+def suite_of(**keys: Any) -> dict[str, Any]:
+    return {"behaviors": {"kind": KIND}, "scenarios": [SCENARIO], **keys}
+
+
+def read(**keys: Any) -> Suite:
+    return suite.read_values(suite_of(**keys))
+
+
+def refused(**keys: Any) -> str:
+    with pytest.raises(InputError) as error:
+        read(**keys)
+    return str(error.value)
+
+
+def judges(number: int) -> list[dict[str, Any]]:
+    return [{**MODEL, "model": f"m{index}"} for index in range(number)]
+
+
+# --- judge and judges ------------------------------------------------------------------------
+
+
+def test_a_judge_has_the_defaults_of_a_run_for_its_calls() -> None:
+    judge = read(judge=MODEL).judge
+    assert judge == Judge("m", "https://host/v1", concurrency="auto", timeout=Fraction(60), retries=4)
+    given = read(judge={**MODEL, "concurrency": 2, "timeout": "5s", "retries": 0}).judge
+    assert given is not None
+    assert (given.concurrency, given.timeout, given.retries) == (2, 5, 0)
+
+
+def test_a_python_judge_has_calls_too_but_no_model() -> None:
+    judge = read(judge={"python": "a:b", "timeout": "5s", "concurrency": 2, "retries": 1}).judge
+    assert judge == Judge(python="a:b", timeout=Fraction(5), concurrency=2, retries=1)
+    assert "'model' belongs to a judge with a model" in refused(judge={"python": "a:b", "model": "m"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("concurrency", 0, "wanted auto, or a whole number from 1"),
+        ("timeout", 60, "wanted a time"),
+        ("timeout", "0s", "above 0"),
+        ("retries", -1, "wanted a whole number from 0"),
+        ("key", "sk-123", "write ${JUDGE_KEY} here"),
+    ],
+)
+def test_settings_of_a_judge_that_cannot_be_are_refused(key: str, value: Any, said: str) -> None:
+    assert said in refused(judge={**MODEL, key: value})
+
+
+@pytest.mark.parametrize("number", [2, 3, 9])
+def test_several_judges_are_read_in_their_order(number: int) -> None:
+    found = read(judges=judges(number))
+    assert [judge.model for judge in found.judges] == [f"m{index}" for index in range(number)]
+    assert found.judge == found.judges[0]
+
+
+@pytest.mark.parametrize("given", [[], judges(1), judges(10), MODEL, "m"])
+def test_several_judges_are_two_to_nine(given: Any) -> None:
+    assert "wanted a list of 2 to 9 judges" in refused(judges=given)
+
+
+def test_judge_and_judges_exclude_each_other() -> None:
+    assert "'judges' beside 'judge'" in refused(judge=MODEL, judges=judges(2))
+
+
+def test_a_judge_that_is_listed_twice_would_vote_twice() -> None:
+    said = refused(judges=[MODEL, {**MODEL, "model": "n"}, {**MODEL, "timeout": "5s"}])
+    assert "judges[2]: this judge is listed twice" in said
+    assert len(read(judges=[{**MODEL, "temperature": 0}, MODEL]).judges) == 2
+
+
+def test_each_of_several_judges_needs_its_own_key() -> None:
+    found = read(judges=[{**MODEL, "key": "${K1}"}, {**MODEL, "model": "n", "base_url": "${HOST}/v1"}])
+    assert [(one.name, one.path) for one in found.variables] == [
+        ("K1", ("judges", 0, "key")),
+        ("HOST", ("judges", 1, "base_url")),
+    ]
+    assert len(suite.unmet(found, {"K1": "k"}, agent=False)) == 1
+    assert suite.unmet(found, {}, agent=False, judge=False) == ()
+
+
+# --- canaries --------------------------------------------------------------------------------
+
+
+def test_a_canary_is_a_conversation_with_what_is_known_of_it() -> None:
+    (canary,) = read(judge=MODEL, canaries=[CANARY]).canaries
+    assert canary.id == "canary-1"
+    assert canary.messages == ({"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello!"})
+    assert canary.statements == {"kind": KIND}
+    assert canary.observed == {"kind": True}
+
+
+def test_a_canary_may_define_its_statement_and_be_a_whole_conversation() -> None:
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [{"name": "greet", "arguments": {}}]},
+    ]
+    own = {"rude": {"judge": "The reply is rude.", "observed": False}}
+    whole, ended = read(
+        canaries=[
+            {"id": "C1", "messages": messages, "behaviors": own},
+            {"messages": messages[:1], "output": "Go away.", "behaviors": own},
+        ]
+    ).canaries
+    assert whole.messages == tuple(messages)
+    assert (whole.id, whole.statements, whole.observed) == ("C1", {"rude": "The reply is rude."}, {"rude": False})
+    assert ended.messages[-1] == {"role": "assistant", "content": "Go away."}
+
+
+@pytest.mark.parametrize(
+    ("canary", "said"),
+    [
+        ({"output": "x", "behaviors": {"kind": True}}, "a canary needs what was asked"),
+        ({"input": "x", "behaviors": {"kind": True}}, "a canary needs an answer"),
+        ({"input": "x", "output": "y"}, "a canary needs behaviors"),
+        ({**CANARY, "messages": []}, "'messages' beside 'input'"),
+        ({"messages": [{"role": "user", "content": "x"}], "behaviors": {"kind": True}}, "a canary needs an answer"),
+        ({"turns": ["x"], "output": "y", "behaviors": {"kind": True}}, "write the conversation as messages"),
+        ({**CANARY, "behaviour": {}}, "did you mean 'behaviors'?"),
+        ({**CANARY, "output": ""}, "found an empty text"),
+        ({**CANARY, "id": "a\x1b"}, "control character"),
+        ({**CANARY, "behaviors": {}}, "tests nothing"),
+        ({**CANARY, "behaviors": ["kind"]}, "wanted a mapping from names to true or false"),
+        ({**CANARY, "behaviors": {"kind": "yes"}}, "wanted true or false"),
+        ({**CANARY, "behaviors": {"kind": None}}, "wanted true or false"),
+        ({**CANARY, "behaviors": {"kidn": True}}, "did you mean 'kind'?"),
+        ({**CANARY, "behaviors": {"sings": True}}, "{judge: The reply …, observed: true}"),
+        ({**CANARY, "behaviors": {"refuses": True}}, "no judge alone recognizes the behavior 'refuses'"),
+        ({**CANARY, "behaviors": {"both": True}}, "no judge alone recognizes the behavior 'both'"),
+        ({**CANARY, "behaviors": {"own": {"judge": "It is."}}}, "wanted true or false"),
+        ({**CANARY, "behaviors": {"own": {"observed": True}}}, "wanted true, false or {judge:"),
+        ({**CANARY, "behaviors": {"own": {"judge": "", "observed": True}}}, "wanted a statement in plain words"),
+        ("an answer", "wanted an answer"),
+    ],
+)
+def test_a_canary_that_tests_nothing_is_refused(canary: Any, said: str) -> None:
+    behaviors = {"kind": KIND, "both": {"all": [KIND, "It is short."]}}
+    assert said in refused(behaviors=behaviors, canaries=[canary])
+
+
+@pytest.mark.parametrize("given", [[], {}, "x", None, [CANARY] * 1001])
+def test_canaries_are_a_list_of_bounded_length(given: Any) -> None:
+    assert "wanted a list of 1 to 1000 answers" in refused(canaries=given)
+
+
+def test_the_ids_of_canaries_differ() -> None:
+    assert "the canary 'canary-2' is listed twice" in refused(canaries=[{**CANARY, "id": "canary-2"}, CANARY])
+
+
+def test_a_problem_of_a_canary_has_its_line(tmp_path: Path) -> None:
+    text = """
+behaviors: {kind: The reply is kind.}
+canaries:
+  - {input: hi, output: Hello!, behaviors: {kind: true}}
+  - {input: hi, output: Go away., behaviors: {knd: false}}
+scenarios: [{id: A, input: hi, answer: x}]
+"""
+    (tmp_path / "suite.yaml").write_text(text, "utf-8")
+    with pytest.raises(InputError) as error:
+        suite.read(tmp_path / "suite.yaml")
+    (problem,) = error.value.problems
+    assert problem.line == 5
+    assert problem.message == "canaries[1].behaviors.knd: the behavior 'knd' is not defined"
+
+
+def test_canaries_without_a_judge_keep_a_suite_from_being_run() -> None:
+    found = read(canaries=[CANARY], scenarios=[{"id": "A", "input": "hi", "answer": "x"}])
+    (problem,) = suite.unmet(found, {}, agent=False)
+    assert problem.message == "canaries test a judge, and no judge is configured"
+    assert suite.unmet(found, {}, agent=False, judge=False) == ()
+
+
+# --- what digests depend on ------------------------------------------------------------------
+
+
+def test_the_judge_changes_no_digest_and_canaries_only_that_of_the_suite() -> None:
+    plain, judged, tested = read(), read(judge=MODEL), read(judges=judges(2), canaries=[CANARY])
+    other = read(canaries=[{**CANARY, "behaviors": {"kind": False}}])
+    assert plain.digest == judged.digest
+    assert len({plain.digest, tested.digest, other.digest}) == 3
+    assert len({one.scenarios["A"].digest for one in (plain, judged, tested, other)}) == 1
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"behaviors": {"kind": "The reply is very kind."}},
+        {"behaviors": {"kind": {"judge": KIND, "contains": "x"}}},
+        {"scenarios": [{**SCENARIO, "expected_behaviors": {"kind": "The reply is short."}}]},
+        {"scenarios": [{**SCENARIO, "answer": {"judge": "It is right."}}]},
+    ],
+)
+def test_a_statement_changes_the_digest_of_its_scenarios(keys: dict[str, Any]) -> None:
+    assert read(**keys).scenarios["A"].digest != read().scenarios["A"].digest
+
+
+# --- statements ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("", "wanted a statement in plain words"),
+        ("refuses", "not one word"),
+        (" höflich ", "not one word"),
+        ("x " * 1001, "a judge reads at most 2000"),
+        ({"judge": "x " * 1001}, "a judge reads at most 2000"),
+    ],
+)
+def test_a_text_that_is_no_statement_is_refused(statement: Any, said: str) -> None:
+    assert said in refused(behaviors={"kind": statement})
+
+
+@pytest.mark.parametrize("statement", ["Kind.", "回答很友善", {"judge": "kind"}, "x " * 1000])
+def test_short_and_long_statements_are_read(statement: Any) -> None:
+    assert statement_texts(read(behaviors={"kind": statement}))
+
+
+def test_a_scenario_has_no_more_statements_than_a_judge_is_asked_at_once() -> None:
+    def with_statements(number: int) -> list[dict[str, Any]]:
+        return [{**SCENARIO, "expected_behaviors": {f"b{i}": f"It has part {i}." for i in range(number)}}]
+
+    assert len(statement_texts(read(scenarios=with_statements(MOST_STATEMENTS)))) == MOST_STATEMENTS
+    assert "A: 51 statements for a judge" in refused(scenarios=with_statements(MOST_STATEMENTS + 1))
+    twice = [{**SCENARIO, "expected_behaviors": {f"b{i}": KIND for i in range(MOST_STATEMENTS + 1)}}]
+    assert statement_texts(read(scenarios=twice)) == (KIND,)
+
+
+def test_trials_are_counted_if_one_of_their_checks_is_a_statement() -> None:
+    found = read(
+        run={"trials": 3},
+        scenarios=[
+            SCENARIO,
+            {"id": "B", "input": "hi", "answer": {"judge": "It is right."}},
+            {"id": "C", "input": "hi", "must_not": {"rude": {"any": ["It is rude.", {"contains": "x"}]}}, "trials": 5},
+            {"id": "D", "input": "hi", "answer": "x"},
+        ],
+    )
+    assert judged_trials(found) == 11
+    assert set(statement_texts(found)) == {KIND, "It is right.", "It is rude."}
+
+
+def test_no_scenario_has_a_column_that_says_how_it_was_judged() -> None:
+    assert "'judged' is a column that a run writes" in refused(scenarios=[{**SCENARIO, "judged": "x"}])
+
+
+# --- in words --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agent", "judge", "same"),
+    [
+        ({"http": "https://a/", "model": "m"}, MODEL, True),
+        ({"http": "https://a/", "model": "Vendor/M "}, MODEL, True),
+        ({"http": "https://a/", "body": {"model": "m", "q": "{input}"}, "output": "/o"}, MODEL, True),
+        ({"http": "https://a/", "model": "m2"}, MODEL, False),
+        ({"http": "https://a/"}, MODEL, False),
+        ({"python": "a:b"}, MODEL, False),
+        ({"http": "https://a/", "model": "m"}, {"python": "a:b"}, False),
+    ],
+)
+def test_a_judge_that_is_the_model_under_test_is_recognized(agent: Any, judge: Any, same: bool) -> None:
+    found = read(agent=agent, judge=judge)
+    assert is_same_model(found) is same
+    assert is_same_model(read(agent=agent, judges=[{**MODEL, "model": "other"}, judge])) is same
+    assert not is_same_model(read(agent=agent))
+
+
+def said(folder: Path, text: str) -> str:
+    (folder / "suite.yaml").write_text(text, "utf-8")
+    done = run(folder, "suite", "suite.yaml")
+    assert (done.exit, done.err) == (0, "")
+    return " ".join(done.out.split())
+
+
+STATEMENTS = (
+    "behaviors: {kind: The reply is kind.}\nscenarios: [{id: A, input: a, expected_behaviors: [kind], trials: 4}]"
+)
+ONE = "judge: {model: m, base_url: 'https://host/v1'}\n"
+TWO = "judges: [{model: m, base_url: 'https://host/v1'}, {python: 'a:b'}]\n"
+ASKED = "agent: {http: 'https://a/', model: m}\n"
+GOOD = "{input: a, output: Hello!, behaviors: {kind: true}}"
+BAD = "{input: a, output: Go away., behaviors: {kind: false}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (ONE, "judge m at https://host/v1. 1 statement in 4 trials: 4 calls."),
+        (TWO, "judges 2 judges, of which the majority counts: m at https://host/v1, Python function a:b."),
+        (TWO, "1 statement in 4 trials: 8 calls."),
+        (ONE + f"canaries: [{GOOD}, {BAD}]\n", "1 statement in 4 trials, and 2 canaries: 6 calls."),
+        (ONE + f"canaries: [{GOOD}, {BAD}]\n", "2 known answers with 2 statements, by which the judge is tested"),
+        (ONE + f"canaries: [{GOOD}]\n", "All of them are true, so a judge that always says so passes: add one that is"),
+        (ONE + f"canaries: [{BAD}]\n", "All of them are false, so a judge that always says so passes: add one that is"),
+        (ASKED + ONE, "This is the model under test"),
+        ("", "1 statement in 4 trials, and no judge is configured"),
+    ],
+)
+def test_who_judges_what_is_said(tmp_path: Path, text: str, wanted: str) -> None:
+    assert wanted in said(tmp_path, text + STATEMENTS)
+
+
+def test_nothing_is_said_of_canaries_of_both_kinds_or_of_another_model(tmp_path: Path) -> None:
+    text = said(tmp_path, ASKED.replace("m}", "n}") + ONE + f"canaries: [{GOOD}, {BAD}]\n" + STATEMENTS)
+    assert "All of them" not in text
+    assert "under test" not in text
+
+
+def test_a_judge_without_a_statement_is_not_asked(tmp_path: Path) -> None:
+    assert "No scenario has a statement" in said(tmp_path, ONE + "scenarios: [{id: A, input: a, answer: x}]")
