@@ -177,8 +177,8 @@ def run(  # noqa: PLR0913 - what the command line can say
         agent: a function, `python:module:function`, an address, `command: words`, or a dict with the keys of the
             suite's `agent` block. By default the agent that the suite names. A function runs in this process, so that
             functions of a notebook work; all others are kept apart from it.
-        judge: `MODEL@ADDRESS`, `python:module:function`, or a dict with the keys of the suite's `judge` block. By default
-            the one that the suite names.
+        judge: `MODEL@ADDRESS`, `python:module:function`, or a dict with the keys of the suite's `judge` block. By
+            default the one that the suite names.
         policy: as in `check`; it is used when `verdict` is asked for.
         trials, concurrency, timeout, retries, budget, max_time: instead of the suite's `run` block, written as there.
         only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
