@@ -36,7 +36,7 @@ def judges() -> dict[str, Any]:
     """Several judges."""
     return {
         "type": "array",
-        "items": judge(),
+        "items": {"$ref": "#/$defs/judge"},
         "minItems": FEWEST_JUDGES,
         "maxItems": MOST_JUDGES,
         "uniqueItems": True,

@@ -21,6 +21,7 @@ from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.documents.problems import Path_, Place
 from highbar.documents.problems import Problem as ValueProblem
 from highbar.errors import InputError, Problem
+from highbar.suite.cut_texts import cut_texts
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
 from highbar.suite.identity import Allowed, listed
 from highbar.suite.located import Located, OtherFile, locate
@@ -119,7 +120,7 @@ def _fast(file: _File, build: Build[T]) -> T | None:
     place = Place(problems=[])
     try:
         values = decode(file.text, file.format)
-        if file.format == "yaml" and (tool := recognize(values)) is not None and _odd_scalars(file, tool):
+        if file.format == "yaml" and _odd_text(file, recognize(values)):
             return None
         found = build(values, place)
     except NotPlain:
@@ -130,15 +131,17 @@ def _fast(file: _File, build: Build[T]) -> T | None:
 def _located(file: _File) -> Located:
     if file.format != "csv":
         found = locate(file.text, file.format, file.path)
-        tool = recognize(found.values) if file.format == "yaml" else None
-        odd = () if tool is None else _odd_scalars(file, tool)
+        odd = _odd_text(file, recognize(found.values)) if file.format == "yaml" else ()
         return replace(found, problems=(*found.problems, *odd))
     from highbar.suite.csv_rows import read_csv  # few suites are CSV
 
     return read_csv(file.text, file.path)
 
 
-def _odd_scalars(file: _File, tool: str) -> Sequence[Problem]:
+def _odd_text(file: _File, tool: str | None) -> Sequence[Problem]:
+    """What the text of a YAML file says otherwise than people, or the tool that it was written for, read it."""
+    if tool is None:
+        return cut_texts(file.text, file.path)
     from highbar.suite.tools.scalars import odd_scalars  # only for suites of other tools
 
     return odd_scalars(file.text, tool, file.path)

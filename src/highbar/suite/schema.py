@@ -37,7 +37,7 @@ def schema() -> dict[str, Any]:
             ]
         },
         "else": _file(),
-        "$defs": {**_scenarios(), **check_definitions()},
+        "$defs": {**_scenarios(), "judge": judge(), **check_definitions()},
     }
 
 
@@ -49,7 +49,7 @@ def _file() -> dict[str, Any]:
             "suite": {**TEXT, "description": "The name of the suite; it goes into the column `suite`."},
             "description": {**TEXT, "description": "For people; nothing depends on it."},
             "agent": _agent(),
-            "judge": judge(),
+            "judge": {"$ref": "#/$defs/judge"},
             "judges": judges(),
             "run": _run(),
             "behaviors": {**behaviors, "description": "How each behavior is recognized: a check, or plain words."},

@@ -37,7 +37,7 @@ def test_it_has_the_keys_of_the_reader():
     definitions = schema()["$defs"]
     assert set(file) == set(TOP_KEYS)
     assert {key for kind in file["agent"]["anyOf"] for key in kind["properties"]} == set(AGENT_KEYS)
-    assert {key for kind in file["judge"]["anyOf"] for key in kind["properties"]} == set(JUDGE_KEYS)
+    assert {key for kind in definitions["judge"]["anyOf"] for key in kind["properties"]} == set(JUDGE_KEYS)
     assert file["judges"]["items"] == file["judge"]
     assert set(file["canaries"]["items"]["properties"]) == set(CANARY_KEYS)
     assert set(file["run"]["properties"]) == set(RUN_KEYS)

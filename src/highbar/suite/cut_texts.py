@@ -1,0 +1,58 @@
+"""The YAML text of a suite → texts that were cut at ` #`, which begins a comment unless the text is in quotes.
+
+A comment after a value is common and stays allowed. It is a problem if it looks like the rest of the text: `#5` has no
+space after the sign, and `press # to go on` has one space before it, where people write two before a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from highbar.documents.tree import plain_kind
+from highbar.errors import Problem
+
+_COMMENT = re.compile(r"\S[ \t]+#")
+_AFTER_TEXT = re.compile(r"([ \t]+)#(.?)")
+_LONGEST = 40
+
+
+def cut_texts(text: str, file: str) -> list[Problem]:
+    """Every unquoted text with a comment behind it that was probably meant to be part of it."""
+    if not _COMMENT.search(text):
+        return []
+    import yaml  # only for a file with a comment behind something
+
+    lines = text.split("\n")
+    try:
+        return [problem for mark, value in _plain_texts(text) if (problem := _cut(lines, mark, value, file))]
+    except yaml.YAMLError:  # the reader says what is wrong
+        return []
+
+
+def _plain_texts(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where each unquoted text ends, as line and column from 0, and the text."""
+    import yaml  # see above
+
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.ScalarEvent) and not event.style and plain_kind(event.value) == "text":
+            yield (event.end_mark.line, event.end_mark.column), event.value
+
+
+def _cut(lines: list[str], mark: tuple[int, int], value: str, file: str) -> Problem | None:
+    line, column = mark
+    found = _AFTER_TEXT.match(lines[line], column) if line < len(lines) else None
+    if found is None:
+        return None
+    blanks, after = found[1], found[2]
+    is_prose = any(character.isspace() for character in value)
+    if after.isspace() or not after:
+        if not is_prose or blanks != " ":
+            return None
+    elif not after.isalnum():  # such as a line of signs: `## settings`
+        return None
+    whole = f"{value}{lines[line][column:].rstrip()}"
+    shown = whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"
+    quoted = f'"{shown}"' if '"' not in shown else "'{}'".format(shown.replace("'", "''"))
+    hint = f"write {quoted}, or for a comment two spaces before the # and one after it"
+    return Problem("this text ends here: an unquoted # begins a comment in YAML", file, line + 1, column + 1, hint)
