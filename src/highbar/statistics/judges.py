@@ -1,0 +1,346 @@
+"""What labels of people say about a judge, and the share that they would have given instead of it.
+
+A judge's word for a trial is 1 or 0, and so is the people's. Labels are a random sample of the judged trials within
+strata that the judge's own words make (it passed, it failed). Within a stratum, the people's share of 1s needs no
+weights. Sensitivity and specificity need the sizes of the strata: of labels that were drawn half from each, plain
+counts would show a judge that misses every fourth failure as one that misses none.
+
+All bounds are by scenario. Trials of one scenario pass and fail together, so that labels of them are worth less than as
+many labels of different scenarios, and a scenario that the judge finds bad is also one in which it errs more often.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
+from highbar.statistics.composite import BoundedTerm, combine
+from highbar.statistics.interval import Interval, Real
+
+ShareBounds = Callable[[Sums, float], Interval | None]
+"""The bounds of a share from its sums over scenarios, at a one-sided alpha."""
+
+_STEPS = 60
+"""Of halving an interval: its end is then known to the last digit."""
+
+
+class Corrected(NamedTuple):
+    """A number that labels gave, and its bounds."""
+
+    value: float
+    bounds: Interval
+
+
+class Cells(Struct, frozen=True):
+    """Labels by (people, judge): `n01` are those that people count as 0 and the judge as 1."""
+
+    n11: int
+    n01: int
+    n10: int
+    n00: int
+
+
+class JudgedCluster(Struct, frozen=True):
+    """A scenario: all of its trials by weight, and what people said of the judged ones, by stratum.
+
+    `known` weighs trials that count as 1 without a judge. `judged`, `labelled` and `ones` have a number for each
+    stratum: the judged trials in it, those that have a label, and those that people count as 1. What a metric counts as
+    1 must be the same for all trials of a stratum, as the judge has it. `count` scenarios are alike.
+    """
+
+    weight: Real
+    known: Real
+    judged: tuple[Real, ...]
+    labelled: tuple[Real, ...]
+    ones: tuple[Real, ...]
+    count: int = 1
+
+
+class LabelStratum(Struct, frozen=True):
+    """A stratum of a run whose labels tell how often a judge is right.
+
+    `counts_as` is the judge's own word, `trials` the size of the stratum in that run. `labels` has (ones, labelled) of
+    each scenario that has labels in it.
+    """
+
+    counts_as: bool
+    trials: Real
+    labels: tuple[tuple[Real, Real], ...]
+
+
+class JudgeRates(Struct, frozen=True):
+    """How often a judge is right about what people count as 1, and as 0; None if there is none such."""
+
+    sensitivity: Corrected | None
+    specificity: Corrected | None
+
+    def tells_apart(self) -> bool:
+        """Whether sensitivity + specificity - 1 is clearly above 0: its lower bound is (MOVER)."""
+        if self.sensitivity is None or self.specificity is None:
+            return False
+        (one, first), (two, second) = self.sensitivity, self.specificity
+        return one + two - 1 > math.hypot(one - first.low, two - second.low)
+
+
+def sensitivity(cells: Cells, alpha: float) -> Corrected | None:
+    """P(judge says 1 | people say 1), exact (Clopper–Pearson); None without such a label.
+
+    Only for labels of one simple random sample of independent trials; `judge_rates` is for those by stratum.
+    """
+    return _exact(cells.n11, cells.n10, alpha)
+
+
+def specificity(cells: Cells, alpha: float) -> Corrected | None:
+    """P(judge says 0 | people say 0), likewise."""
+    return _exact(cells.n00, cells.n01, alpha)
+
+
+def _exact(right: int, wrong: int, alpha: float) -> Corrected | None:
+    total = right + wrong
+    return Corrected(right / total, suite_bounds(Fraction(right, total), total, alpha)) if total else None
+
+
+def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | None:
+    """Sensitivity and specificity from labels by stratum; None if a stratum that has trials has no label.
+
+    With s the share of a stratum and r the people's share of 1s in it, sensitivity is Σsr over the strata that the
+    judge counts as 1, over Σsr of all. It is at least t if (1 - t)·Σsr of those exceeds t·Σsr of the others: the bound
+    is the t at which MOVER's bound of that difference is 0 (Fieller), from the bounds of each r and of the judge's share.
+    """
+    kept = [_BoundedRate.of(stratum, alpha) for stratum in strata if stratum.trials > 0]
+    known = [rate for rate in kept if rate is not None]
+    if not known or len(known) < len(kept):
+        return None
+    return JudgeRates(_right(known, alpha), _right([rate.turned() for rate in known], alpha))
+
+
+class _BoundedRate(Struct, frozen=True):
+    """The people's share of 1s in a stratum, and its bounds."""
+
+    counts_as: bool
+    trials: float
+    rate: float
+    bounds: Interval
+
+    @classmethod
+    def of(cls, stratum: LabelStratum, alpha: float) -> _BoundedRate | None:
+        sums = Sums.of(stratum.labels)
+        bounds = share_bounds(sums, alpha)
+        return None if bounds is None else cls(stratum.counts_as, float(stratum.trials), float(sums.value), bounds)
+
+    def turned(self) -> _BoundedRate:
+        """The same, if 0 and 1 change places."""
+        low, high = self.bounds
+        return _BoundedRate(not self.counts_as, self.trials, 1 - self.rate, Interval(1 - high, 1 - low))
+
+
+def _right(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
+    """How often the judge says 1 of what people count as 1."""
+    trials = math.fsum(one.trials for one in rates)
+    found, missed = (
+        math.fsum(one.trials * one.rate for one in rates if one.counts_as is side) / trials for side in (True, False)
+    )
+    if found + missed <= 0:
+        return None
+    value = found / (found + missed)
+    share = math.fsum(one.trials for one in rates if one.counts_as) / trials
+    ends = suite_bounds(share, trials, alpha)
+
+    def is_possible(t: float, side: int) -> bool:
+        """Whether the labels allow for a rate of t, on this side (-1 below, 1 above) of the value."""
+        reach = (share - ends.low) if side < 0 else (ends.high - share)
+        squares = [(reach * _spread(rates, t, share)) ** 2]
+        for one in rates:
+            factor = (1 - t) if one.counts_as else -t
+            down = one.rate - one.bounds.low if side * factor < 0 else one.bounds.high - one.rate
+            squares.append((one.trials / trials * factor * down) ** 2)
+        return side * (t * missed - (1 - t) * found) <= math.sqrt(math.fsum(squares))
+
+    return Corrected(value, _ends(value, is_possible))
+
+
+def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
+    """How much (1 - t)·r of what the judge counts as 1, and -t·r of the rest, moves with the judge's share.
+
+    With two strata, it is the difference of their two values. With more, the shares within a side vary as well, and it
+    is the standard deviation of all values in units of that of the judge's word. A side without trials counts in full.
+    """
+    if not 0 < share < 1:
+        rate = rates[0].rate
+        return (1 - t) * rate + t if rates[0].counts_as else (1 - t) + t * rate
+    trials = math.fsum(one.trials for one in rates)
+    values = [(one.trials / trials, (1 - t) * one.rate if one.counts_as else -t * one.rate) for one in rates]
+    mean = math.fsum(weight * value for weight, value in values)
+    return math.sqrt(math.fsum(weight * (value - mean) ** 2 for weight, value in values) / (share * (1 - share)))
+
+
+def _ends(value: float, is_possible: Callable[[float, int], bool], least: float = 0.0, most: float = 1.0) -> Interval:
+    """The last possible numbers below and above a value."""
+    ends = []
+    for side, end in ((-1, least), (1, most)):
+        inside, outside = value, end
+        if is_possible(end, side):
+            inside = end
+        for _ in range(_STEPS if inside != end else 0):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if is_possible(middle, side) else (inside, middle)
+        # The outer end: a bound may be a last digit too wide, never too narrow.
+        ends.append(end if inside == end else outside)
+    return Interval(min(ends[0], value), max(ends[1], value))
+
+
+def post_stratified(
+    clusters: Sequence[JudgedCluster], alpha: float, bounds: ShareBounds = share_bounds
+) -> Corrected | None:
+    """The share of 1s if people had judged: known + Σsr over the strata (Tenenbein 1970). For labels of the same run.
+
+    None if a stratum that has trials has no label. The bounds (MOVER) combine those of the share of y (1 or 0 if known,
+    r if judged) with those of each r, and with how they go together by scenario. With one trial per scenario these do
+    not, and the bounds of r are Clopper and Pearson's. What seems to go against each other counts as independent.
+    """
+    total = sum((one.count * Fraction(one.weight) for one in clusters), Fraction(0))
+    strata = [_Stratum.of(clusters, index) for index in range(len(clusters[0].judged))] if total > 0 else []
+    used = [(index, stratum) for index, stratum in enumerate(strata) if stratum.trials > 0]
+    if total <= 0 or any(stratum.labels.clusters == 0 for _, stratum in used):
+        return None
+    rates = [(index, stratum.labels.value) for index, stratum in used]
+    scores = [
+        Fraction(one.known) + sum((Fraction(one.judged[i]) * rate for i, rate in rates), Fraction(0))
+        for one in clusters
+    ]
+    sums = _sums((score, one.weight, one.count) for score, one in zip(scores, clusters, strict=True))
+    parts = [(Fraction(1), sums, bounds(sums, alpha))]
+    parts += [(stratum.trials / total, stratum.labels, share_bounds(stratum.labels, alpha)) for _, stratum in used]
+    terms = [
+        BoundedTerm(float(part.value), *ends, float(gradient)) for gradient, part, ends in parts if ends is not None
+    ]
+    if len(terms) < len(parts):
+        return None
+    deviations = [[score - sums.value * Fraction(one.weight) for score, one in zip(scores, clusters, strict=True)]]
+    deviations += [[Fraction(one.ones[i]) - rate * Fraction(one.labelled[i]) for one in clusters] for i, rate in rates]
+    found = combine(float(sums.value), terms, _correlations(deviations, [one.count for one in clusters]))
+    return Corrected(float(sums.value), Interval(max(found.low, 0.0), min(found.high, 1.0)))
+
+
+class _Stratum(Struct, frozen=True):
+    """The weight of all judged trials of a stratum, and the sums of its labels by scenario."""
+
+    trials: Fraction
+    labels: Sums
+
+    @classmethod
+    def of(cls, clusters: Sequence[JudgedCluster], index: int) -> _Stratum:
+        trials = sum((one.count * Fraction(one.judged[index]) for one in clusters), Fraction(0))
+        return cls(trials, _sums((one.ones[index], one.labelled[index], one.count) for one in clusters))
+
+
+def _sums(triples: Iterable[tuple[Real, Real, int]]) -> Sums:
+    """The sums of (score, weight, how many such clusters)."""
+    exact = [(Fraction(z), Fraction(d), count) for z, d, count in triples if d > 0 and count > 0]
+    return Sums(
+        clusters=sum(count for _, _, count in exact),
+        d=sum((count * d for _, d, count in exact), Fraction(0)),
+        z=sum((count * z for z, _, count in exact), Fraction(0)),
+        zz=sum((count * z * z for z, _, count in exact), Fraction(0)),
+        zd=sum((count * z * d for z, d, count in exact), Fraction(0)),
+        dd=sum((count * d * d for _, d, count in exact), Fraction(0)),
+    )
+
+
+def _correlations(deviations: Sequence[Sequence[Fraction]], counts: Sequence[int]) -> list[list[float]]:
+    """How parts go together over the scenarios; what goes against each other, or does not vary, counts as 0."""
+
+    def product(one: Sequence[Fraction], two: Sequence[Fraction]) -> float:
+        return float(sum((count * x * y for x, y, count in zip(one, two, counts, strict=True)), Fraction(0)))
+
+    squares = [product(one, one) for one in deviations]
+    return [
+        [
+            max(product(one, two), 0.0) / math.sqrt(squares[i] * squares[j]) if squares[i] and squares[j] else 0.0
+            for j, two in enumerate(deviations)
+        ]
+        for i, one in enumerate(deviations)
+    ]
+
+
+def rogan_gladen(
+    clusters: Sequence[JudgedCluster],
+    counts_as: Sequence[bool],
+    rates: JudgeRates,
+    alpha: float,
+    bounds: ShareBounds = share_bounds,
+) -> Corrected | None:
+    """The share of 1s if people had judged, by the judge's sensitivity and specificity. For labels of another run.
+
+    `counts_as` is the judge's word in each stratum; labels of the clusters are not used. None unless the judge clearly
+    tells 1 from 0. The share of trials that the judge counts as 1 (a known one counts as the judge would have it on
+    average) is Q = t·sensitivity + (1 - t)·(1 - specificity) for a truth of t (Rogan & Gladen 1978). The bounds are the
+    last t at which the two sides differ no more than their own bounds allow for (MOVER, Fieller).
+    """
+    if not clusters or rates.sensitivity is None or rates.specificity is None or not rates.tells_apart():
+        return None
+    (sens, sens_ends), (spec, spec_ends) = rates.sensitivity, rates.specificity
+    total = math.fsum(one.count * one.weight for one in clusters)
+    sums = _judged_sums(clusters, counts_as, (sens, 1 - spec))
+    ends = bounds(sums, alpha)
+    if ends is None:
+        return None
+    judged = float(sums.value)
+    ones = math.fsum(one.count * one.known for one in clusters) / total
+    most = ones + math.fsum(one.count * sum(one.judged) for one in clusters) / total
+
+    def is_possible(t: float, side: int) -> bool:
+        reach = judged - ends.low if side < 0 else ends.high - judged
+        of_sens = sens_ends.high - sens if side < 0 else sens - sens_ends.low
+        of_spec = spec - spec_ends.low if side < 0 else spec_ends.high - spec
+        gap = side * (t * sens + (1 - t) * (1 - spec) - judged)
+        return gap <= math.hypot(reach, (t - ones) * of_sens, (most - t) * of_spec)
+
+    value = min(max((judged + spec - 1) / (sens + spec - 1), ones), most)
+    return Corrected(value, _ends(value, is_possible, ones, most))
+
+
+def _judged_sums(clusters: Sequence[JudgedCluster], counts_as: Sequence[bool], as_judged: tuple[float, float]) -> Sums:
+    """The sums of the judge's 1s; a trial that is known to be 1 or 0 scores what the judge would say on average."""
+    one, zero = (Fraction(rate) for rate in as_judged)
+
+    def score(cluster: JudgedCluster) -> Fraction:
+        judged = sum((Fraction(weight) for weight in cluster.judged), Fraction(0))
+        ones = sum((Fraction(w) for w, counts in zip(cluster.judged, counts_as, strict=True) if counts), Fraction(0))
+        rest = Fraction(cluster.weight) - Fraction(cluster.known) - judged
+        return ones + Fraction(cluster.known) * one + rest * zero
+
+    return _sums((score(cluster), cluster.weight, cluster.count) for cluster in clusters)
+
+
+def canary_test(
+    wrong_good: int, good: int, wrong_bad: int, bad: int, sensitivity: float = 0.9, specificity: float = 0.9
+) -> float:
+    """The p-value of "the judge is as good as its labels say", from answers of which it is known what is right.
+
+    The chance of at least so many wrong judgments, of good and bad canaries together, if the judge errs as often as
+    these rates say (Poisson-binomial, exact). A judge fails if it is below `CANARY_LEVEL`. The rates are estimates:
+    `expected_rate` keeps one of no error at all from failing a judge for its first. Without labels, 90 % is assumed.
+    """
+    chances = [1.0]
+    for count, chance in ((good, 1 - sensitivity), (bad, 1 - specificity)):
+        for _ in range(count):
+            longer = [*(c * (1 - chance) for c in chances), 0.0]
+            for index, c in enumerate(chances):
+                longer[index + 1] += c * chance
+            chances = longer
+    return min(math.fsum(chances[wrong_good + wrong_bad :]), 1.0)
+
+
+CANARY_LEVEL = 0.01
+"""A judge of the expected rates fails its canaries in at most so many runs."""
+
+
+def expected_rate(value: float, labels: float) -> float:
+    """A rate as canaries should expect it: as if two more labels, one right and one wrong, had been given."""
+    return (value * labels + 1) / (labels + 2)
