@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from highbar.running.agents.environment import filled
 from highbar.running.agents.http_endpoint import MOST_OF_AN_ERROR, Exchange, HttpEndpoint
-from highbar.running.agents.http_outcomes import REFUSALS, message_in, named, short
+from highbar.running.agents.http_outcomes import REFUSALS, message_in, named
 from highbar.running.agents.json_text import decoded
-from highbar.running.agents.replies import EMPTY, MalformedReply, read_attempt
+from highbar.running.agents.replies import EMPTY, MalformedReply, read_attempt, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS, WireFormat
 from highbar.running.calls import AgentCall, Attempt, Reply

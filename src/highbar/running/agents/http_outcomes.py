@@ -12,7 +12,6 @@ from typing import Any
 
 import aiohttp
 
-from highbar.report.visible import cut, visible
 from highbar.running.agents.http_connection import had_begun
 from highbar.running.agents.json_text import decoded
 from highbar.running.agents.replies import MalformedReply
@@ -26,7 +25,6 @@ REFUSALS = frozenset({401, 403, 404})
 """What a wrong key or address gives."""
 LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait."""
-_LONGEST_MESSAGE = 200
 _SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
 _PHRASES = {529: "Overloaded"}
 
@@ -89,11 +87,6 @@ def _message(document: Any) -> str:
         if isinstance(document, dict) and (found := document.get(key)):
             return found if isinstance(found, str) else _message(found)
     return document if isinstance(document, str) else ""
-
-
-def short(text: str) -> str:
-    """A text as a reason quotes it: on one line, cut, with nothing in it that could act."""
-    return cut(visible(" ".join(text[: 20 * _LONGEST_MESSAGE].split())), _LONGEST_MESSAGE)
 
 
 def failed(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:

@@ -70,3 +70,7 @@ def _fraction(digits: str) -> float:
 
 def _no_constant(name: str) -> Any:
     raise MalformedReply(f"{name} is not JSON")
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=str, parse_float=str)
+"""Reads one JSON value in the middle of a text, as strictly. Its numbers are texts. Raises ValueError."""

@@ -17,6 +17,7 @@ from highbar.documents import problems
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, near_miss
 from highbar.model.answer import ToolCall
+from highbar.report.visible import cut, visible
 from highbar.running.calls import Attempt, Reply
 from highbar.suite.parts import Agent
 
@@ -29,6 +30,7 @@ MOST_TOKENS = 10**15
 _MOST_BITS = 1328  # of a whole number with 400 digits
 _MOST_SAID = 3
 """Faults of one reply that its reason names."""
+_LONGEST_MESSAGE = 200
 EMPTY = "empty reply: neither text nor a tool call"
 
 
@@ -121,6 +123,11 @@ def shown(value: Any) -> str:
         return problems.shown(value)
     except ValueError:  # such as a key that is a whole number with thousands of digits
         return f"a {type(value).__name__}"
+
+
+def short(text: str) -> str:
+    """A text as a reason quotes it: on one line, cut, with nothing in it that could act."""
+    return cut(visible(" ".join(text[: 20 * _LONGEST_MESSAGE].split())), _LONGEST_MESSAGE)
 
 
 # --- values ----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
 from highbar.running.judging.digests import conversation_digest, judge_name, prompt_digest, question_digest
+from highbar.running.judging.settings import AskingChanges, AskingSettings
 from highbar.running.retries import Backoff
 from highbar.suite.parts import Judge
 
@@ -45,4 +46,22 @@ def opened(
     as each judge has it. Raises InputError, here or when it is entered, if a judge cannot be asked at all, such as for
     a variable that is not set.
     """
-    raise NotImplementedError
+    changes = AskingChanges(concurrency, retries, timeout, backoff)
+    asked = [_opened(judge, folder, environment, changes.of(judge)) for judge in judges]
+    if len(asked) == 1:
+        return asked[0]
+    from highbar.running.judging.panel import JudgePanel  # each kind loads what only it needs
+
+    return JudgePanel(asked, [judge.python or judge.model or "" for judge in judges])
+
+
+def _opened(
+    judge: Judge, folder: Path, environment: Mapping[str, str], settings: AskingSettings
+) -> AbstractAsyncContextManager[Asker]:
+    if judge.python is not None:
+        from highbar.running.judging.function import PythonJudge  # as above
+
+        return PythonJudge(judge.python, folder, settings)
+    from highbar.running.judging.asking import HttpJudge  # aiohttp takes 0.4 s to load
+
+    return HttpJudge(judge, environment, settings)

@@ -1,0 +1,228 @@
+"""One judge behind HTTP: a question → its judgments, by as many requests as that takes.
+
+After a failure of the network the same is asked again later. An endpoint that does not understand the form of
+structured output is asked in the next one, and that is remembered for all questions. An answer that was cut is asked
+once more with twice the tokens, and an answer that cannot be used is asked once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Self
+
+import msgspec
+
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
+from highbar.running.agents.environment import filled
+from highbar.running.agents.http_endpoint import Exchange, HttpEndpoint
+from highbar.running.agents.http_outcomes import REFUSALS, message_in, named
+from highbar.running.agents.json_text import decoded
+from highbar.running.agents.replies import MalformedReply, short
+from highbar.running.agents.secrets import redactor
+from highbar.running.agents.wire_formats import FORMATS
+from highbar.running.judging import wire
+from highbar.running.judging.call_slots import CallSlots
+from highbar.running.judging.prompt import TOOL, prompt
+from highbar.running.judging.reply import Unusable, read_calls, read_text
+from highbar.running.judging.settings import AskingSettings
+from highbar.suite.parts import Agent, Judge
+
+LEAST_CAP = 4096
+"""Tokens that an answer may have, unless the suite says more: models that think first need them."""
+_LARGEST = 8 * 2**20
+"""Bytes of a reply."""
+_START, _MOST = 8, 64
+_TROUBLE = frozenset({408, 500, 502, 504})
+"""The server failed for a reason of its own. A judge is not under test, so it may try again."""
+_COMPLAINTS = frozenset({400, 404, 422})
+"""What endpoints answer to a form of structured output that they do not know."""
+_encode = msgspec.json.Encoder().encode
+
+
+class _Inquiry:
+    """One question on its way: how it is asked now, and what its replies came to so far."""
+
+    def __init__(self, question: JudgeQuestion, form: int, cap_name: wire.CapName, cap: int) -> None:
+        self.question, self.form, self.cap_name, self.cap = question, form, cap_name, cap
+        self.attempts = self.failures = 0
+        self.is_doubled = self.is_again = False
+        self.model: str | None = None
+        self.tokens: int | None = 0
+        self.cost: Decimal | None = Decimal(0)
+
+    def spend(self, tokens: int | None, cost: Decimal | None) -> None:
+        """A reply took so much; None if nobody knows."""
+        self.tokens = None if self.tokens is None or tokens is None else self.tokens + tokens
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+
+class HttpJudge:
+    """A judge at an address. Use it with `async with`. Raises InputError if nothing can be sent there."""
+
+    def __init__(self, judge: Judge, environment: Mapping[str, str], settings: AskingSettings) -> None:
+        self._judge, self._settings = judge, settings
+        agent = Agent("http", judge.base_url or "", key=judge.key)
+        self._redactor = redactor(agent, environment)
+        known = filled(agent, environment)
+        headers = FORMATS[judge.format].headers(known.key)
+        self._endpoint = HttpEndpoint(wire.address(str(known.target), judge.format), "judge", headers)
+        self._slots = CallSlots(settings.concurrency, _START, _MOST)
+        self._forms = wire.FORMS[judge.format]
+        self._form = 0
+        self._is_proven = False  # whether the endpoint has answered to this form
+        self._cap_name: wire.CapName = "max_tokens"
+        self._cap = max(LEAST_CAP, judge.max_tokens or 0)
+
+    async def __aenter__(self) -> Self:
+        await self._endpoint.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._endpoint.__aexit__()
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """What the judge found, or why it found nothing."""
+        asked = _Inquiry(question, self._form, self._cap_name, self._cap)
+        found = self._after(asked, await self._called(asked))
+        while isinstance(found, float):
+            await asyncio.sleep(found)  # without a slot
+            found = self._after(asked, await self._called(asked))
+        return found
+
+    async def _called(self, asked: _Inquiry) -> Exchange:
+        text = prompt(asked.question, again=asked.is_again)
+        body = _encode(wire.body(self._judge, text, self._forms[asked.form], asked.cap_name, asked.cap))
+        exchange: Exchange | None = None
+        began = await self._slots.take()
+        try:
+            asked.attempts += 1
+            exchange = await self._endpoint.post(body, self._settings.timeout, _LARGEST)
+        finally:
+            failure = None if exchange is None else exchange.failure
+            is_answer = exchange is not None and failure is None and not exchange.is_late
+            latency = exchange.latency_ms if is_answer and exchange is not None else None
+            self._slots.give_back(began, latency, limited=failure is not None and failure.limited)
+        return exchange
+
+    # --- what a request came to ----------------------------------------------------------------
+
+    def _after(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
+        """The answer, or the seconds to wait until the next request."""
+        if (failure := exchange.failure) is not None:
+            if failure.outcome == "error":  # it broke in the middle, and may have been paid for
+                asked.spend(None, None)
+            return self._later(asked, failure.reason or "no answer", failure.retry_after, failure.refusal)
+        if exchange.problem is not None:
+            asked.spend(None, None)
+            if not exchange.status and not exchange.is_late:  # a redirect that is not followed
+                return self._failed(asked, exchange.problem)
+            return self._later(asked, exchange.problem)
+        if exchange.is_ok:
+            return self._read(asked, exchange)
+        if exchange.status in _TROUBLE:
+            return self._later(asked, self._status(exchange))
+        return 0.0 if self._adapted(asked, exchange) else self._refused(asked, exchange)
+
+    def _later(
+        self, asked: _Inquiry, reason: str, retry_after: float | None = None, refusal: str | None = None
+    ) -> JudgeAnswer | float:
+        asked.failures += 1
+        if asked.failures > self._settings.retries:
+            return self._failed(asked, reason, refusal)
+        return self._settings.backoff.wait(asked.failures, retry_after)
+
+    def _adapted(self, asked: _Inquiry, exchange: Exchange) -> bool:
+        """Whether there is another way to ask, found out by what others came to or by going down one form.
+
+        A form that has been answered is not left: then the endpoint complains about something else.
+        """
+        if exchange.status not in _COMPLAINTS or asked.is_doubled:
+            return False
+        known = self._form if self._is_proven else asked.form
+        if (asked.form, asked.cap_name) != (known, self._cap_name):
+            asked.form, asked.cap_name = known, self._cap_name
+            return True
+        if self._is_proven:
+            return False
+        if self._cap_name == "max_tokens" and b"max_completion_tokens" in exchange.received:
+            self._cap_name = asked.cap_name = "max_completion_tokens"
+            return True
+        asked.form += 1
+        return asked.form < len(self._forms)
+
+    def _refused(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer:
+        asked.form = min(asked.form, len(self._forms) - 1)
+        reason = self._status(exchange)
+        if asked.is_doubled:
+            reason = f"its answer was cut at {asked.cap // 2} tokens, and it takes no higher limit ({reason})"
+        if exchange.status == 404:
+            reason += f" (asked at base_url and {FORMATS[self._judge.format].PATH})"
+        return self._failed(asked, reason, f"HTTP {exchange.status}" if exchange.status in REFUSALS else None)
+
+    def _status(self, exchange: Exchange) -> str:
+        message = short(self._redactor.text(message_in(bytes(exchange.received))))
+        return named(exchange.status) + (f": {message}" if message else "")
+
+    # --- what a reply says ---------------------------------------------------------------------
+
+    def _read(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
+        if not self._is_proven:
+            self._is_proven, self._form = True, asked.form
+        try:
+            document = self._redactor.value(decoded(bytes(exchange.received)))
+            reply = wire.read(self._judge.format, document)
+        except MalformedReply as error:
+            asked.spend(None, None)
+            return self._again(asked, f"malformed reply: {short(str(error))}")
+        asked.spend(reply.tokens, reply.cost)
+        asked.model = reply.model or asked.model
+        if reply.is_cut:
+            return self._longer(asked)
+        if reply.declined is not None:
+            return self._again(asked, f"it declined to answer: {reply.declined}")
+        try:
+            return self._answered(asked, self._judgments(reply, asked.question))
+        except Unusable as error:
+            return self._again(asked, f"its answer cannot be used: {error}")
+
+    def _judgments(self, reply: wire.JudgeReply, question: JudgeQuestion) -> dict[str, StatementJudgment]:
+        if reply.calls:
+            # Arguments are JSON inside of JSON, in which a secret may be escaped once more.
+            return read_calls([self._redactor.value(dict(call)) for call in reply.calls], TOOL, question)
+        return read_text(self._redactor.text(reply.text or ""), question)
+
+    def _longer(self, asked: _Inquiry) -> JudgeAnswer | float:
+        if asked.is_doubled:
+            return self._failed(asked, f"its answer was cut at {asked.cap} tokens")
+        asked.is_doubled = True
+        asked.cap *= 2
+        return 0.0
+
+    def _again(self, asked: _Inquiry, reason: str) -> JudgeAnswer | float:
+        if asked.is_again:
+            return self._failed(asked, reason)
+        asked.is_again = True
+        return 0.0
+
+    def _answered(self, asked: _Inquiry, found: Mapping[str, StatementJudgment]) -> JudgeAnswer:
+        return JudgeAnswer(
+            found,
+            asked.model or self._judge.model,
+            attempts=asked.attempts,
+            tokens_used=asked.tokens,
+            cost_usd=asked.cost,
+            form=self._forms[asked.form],
+        )
+
+    def _failed(self, asked: _Inquiry, reason: str, refusal: str | None = None) -> JudgeAnswer:
+        return JudgeAnswer(
+            model=asked.model,
+            failure=reason,
+            refusal=refusal,
+            attempts=asked.attempts,
+            tokens_used=asked.tokens,
+            cost_usd=asked.cost,
+            form=self._forms[asked.form],
+        )

@@ -1,0 +1,97 @@
+"""What a judge gives as evidence → the words of the conversation that it names; None if they are not there.
+
+A quote is compared as checks compare texts: case, runs of space and kinds of quotes and dashes do not count. It is
+looked for as a reader sees it, too, and without Markdown marks, which judges leave out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from highbar.checks.evidence import cut
+from highbar.checks.folding import plain
+from highbar.checks.texts import core, find, find_strictly
+from highbar.running.agents.replies import whole
+from highbar.running.judging.conversation_text import quotable
+
+_NUMBER = re.compile(r"(?:messages?\s*)?[#\[(]?\s*(?:message\s+)?([0-9]{1,9})\s*[\])]?[.:]?", re.IGNORECASE | re.ASCII)
+_AROUND = " \t\n.…\"'“”‘’«»`"
+_SHORTEST = 2
+"""Letters and digits of a quote, unless it is a whole message."""
+_CERTAIN = 16
+"""Letters and digits from which on a quote may begin or end inside of a word."""
+_MARKDOWN = re.compile(r"[\s*_`~#>|\\]+")
+_ESCAPE = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|([nrt"\\/]))""")
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_SPACE = re.compile(r"\s+")
+
+
+class Quotable:
+    """The texts of a conversation in which a quote may stand."""
+
+    def __init__(self, conversation: Sequence[Mapping[str, Any]]) -> None:
+        self._messages = [tuple(quotable(message)) for message in conversation]
+
+    def verified(self, evidence: Any) -> str | None:
+        """The evidence as a row shows it: the words of the conversation, or `message 3`. None if it is not there."""
+        if isinstance(evidence, int) and not isinstance(evidence, bool):
+            return self._message(evidence)
+        if not isinstance(evidence, str):
+            return None
+        number = _NUMBER.fullmatch(evidence.strip())
+        if number and (named := self._message(int(number[1]))):
+            return named
+        found = next(filter(None, map(self._found, _spellings(evidence))), None)
+        return None if found is None else whole(found)
+
+    def has(self, text: str) -> bool:
+        """Whether a message has this text, spaces aside. What is JSON inside of a text may be escaped."""
+        sought = {_SPACE.sub("", one) for one in (text, json.dumps(text)[1:-1])}
+        texts = (_SPACE.sub("", one) for one in self._texts())
+        return any(one in inside for inside in texts for one in sought)
+
+    def _message(self, number: int) -> str | None:
+        return f"message {number}" if 1 <= number <= len(self._messages) else None
+
+    def _texts(self) -> Iterator[str]:
+        for texts in self._messages:
+            yield from texts
+
+    def _found(self, quote: str) -> str | None:
+        """The stretch of a message that the quote is."""
+        letters = sum(map(str.isalnum, quote))
+        if letters < _SHORTEST:
+            return self._whole(quote) if letters else None
+        part = letters >= _CERTAIN
+        for text in self._texts():
+            if found := find(text, quote, exact=False, part=part):
+                return cut(found)
+        for text in self._texts() if part else ():
+            if found := find_strictly(text, quote) or _found_without_marks(text, quote):
+                return cut(found)
+        return None
+
+    def _whole(self, quote: str) -> str | None:
+        """The message that is this letter or digit and nothing else."""
+        bare = core(quote)
+        return next((cut(text) for text in self._texts() if core(text) == bare), None)
+
+
+def _spellings(quote: str) -> Iterator[str]:
+    """The quote as it is, without what judges put around it, and with escapes of JSON replaced that they copied."""
+    for text in dict.fromkeys((quote, _ESCAPE.sub(_unescaped, quote))):
+        yield text
+        if (bare := text.strip(_AROUND)) != text:
+            yield bare
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2])
+
+
+def _found_without_marks(text: str, quote: str) -> str | None:
+    bare = _MARKDOWN.sub("", plain(quote).text)
+    return quote.strip() if bare and bare in _MARKDOWN.sub("", plain(text).text) else None

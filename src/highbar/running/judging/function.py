@@ -1,0 +1,103 @@
+"""A judge in Python: `module:function` in a process of its own, called with `{statements, messages}`.
+
+It returns for each statement one of the three words, true or false, or `{judgment, evidence}`. Evidence is checked if
+there is any. A function that raises, ends its process or takes too long is asked once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
+from highbar.running.agents.python import FunctionRole, PythonAgent
+from highbar.running.agents.replies import short, shown
+from highbar.running.calls import AgentCall, Attempt, Reply
+from highbar.running.judging.call_slots import CallSlots
+from highbar.running.judging.conversation_text import plain
+from highbar.running.judging.evidence import Quotable
+from highbar.running.judging.reply import Unusable, read_word
+from highbar.running.judging.settings import AskingSettings
+from highbar.suite.parts import Agent
+
+FORM = "function"
+
+
+def _returned(value: Any, _agent: Agent, latency_ms: float | None) -> Attempt:
+    return Attempt("answered", Reply(state=value), latency_ms=latency_ms)
+
+
+JUDGE = FunctionRole("judge", lambda call: call.scenario, _returned)
+
+
+class PythonJudge:
+    """A function that judges. Use it with `async with`; entering raises InputError if it cannot be used."""
+
+    def __init__(self, name: str, folder: Path, settings: AskingSettings) -> None:
+        self._name, self._settings = name, settings
+        self._function = PythonAgent(Agent("python", name), folder, JUDGE)
+
+    async def __aenter__(self) -> Self:
+        await self._function.__aenter__()
+        function = self._function
+        self._slots = CallSlots(self._settings.concurrency, function.start, function.most, function.allow)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        await self._function.__aexit__(kind)
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """What the function found, or why it found nothing."""
+        found, failure = await self._asked(question)
+        if failure is None:
+            return self._answer(found, None, 1)
+        found, failure = await self._asked(question)
+        return self._answer(found, failure, 2)
+
+    def _answer(self, found: Mapping[str, StatementJudgment], failure: str | None, attempts: int) -> JudgeAnswer:
+        return JudgeAnswer(found, self._name, failure, attempts=attempts, form=FORM)
+
+    async def _asked(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
+        """The judgments, or why there are none."""
+        messages = [plain(message) for message in question.conversation]
+        given = {"statements": dict(question.statements), "messages": messages}
+        began = await self._slots.take()
+        latency: float | None = None
+        try:
+            attempt = await self._function.call(AgentCall("", 1, (), None, given, self._settings.timeout))
+            latency = attempt.latency_ms
+        finally:
+            self._slots.give_back(began, latency)
+        if attempt.outcome != "answered" or attempt.reply is None:
+            return {}, short(attempt.reason or "no answer")
+        try:
+            return read_value(attempt.reply.state, question), None
+        except Unusable as error:
+            return {}, f"its answer cannot be used: {error}"
+
+
+def read_value(value: Any, question: JudgeQuestion) -> dict[str, StatementJudgment]:
+    """What a function returned, as judgments. Raises Unusable."""
+    if not isinstance(value, Mapping):
+        raise Unusable(f"found {shown(value)}, wanted a mapping from names to judgments")
+    for name in value:
+        if name not in question.statements:
+            raise Unusable(f"it judges {shown(name)}, which was not asked")
+    for name in question.statements:
+        if name not in value:
+            raise Unusable(f"it does not judge {shown(name)}")
+    quotable = Quotable(question.conversation)
+    return {name: _judgment(name, value[name], quotable) for name in question.statements}
+
+
+def _judgment(name: str, value: Any, quotable: Quotable) -> StatementJudgment:
+    given = value if isinstance(value, Mapping) else {"judgment": value}
+    if not given.keys() <= {"judgment", "evidence"} or "judgment" not in given:
+        raise Unusable(f"it has other keys than judgment and evidence for {shown(name)}")
+    said = given["judgment"]
+    word = read_word(name, {True: "observed", False: "not_observed"}[said] if isinstance(said, bool) else said)
+    evidence = quotable.verified(given.get("evidence"))
+    if word == "observed" and evidence is None and given.get("evidence") not in (None, ""):
+        raise Unusable(f"its evidence for {shown(name)} is not in the conversation")
+    return StatementJudgment(word, evidence)

@@ -1,0 +1,87 @@
+"""Several judges: the majority for each statement, and no judgment at all if one of them has none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from decimal import Decimal
+from typing import Protocol, Self
+
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
+
+
+class _Asked(Protocol):
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer: ...
+
+
+class JudgePanel:
+    """Asks all judges at the same time. Use it with `async with`; `names` say which judge failed."""
+
+    def __init__(self, judges: Sequence[AbstractAsyncContextManager[_Asked]], names: Sequence[str]) -> None:
+        self._opening, self._names = judges, names
+        self._judges: list[_Asked] = []
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            self._judges = [await stack.enter_async_context(judge) for judge in self._opening]
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """What most of the judges found, statement by statement."""
+        answers = await asyncio.gather(*(judge.ask(question) for judge in self._judges))
+        return combined(question, answers, self._names)
+
+
+def combined(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Sequence[str]) -> JudgeAnswer:
+    """One answer of several. If one judge failed there is none: fewer judges than the suite has are another judge."""
+    failed = [(name, answer) for name, answer in zip(names, answers, strict=True) if answer.failure is not None]
+    return JudgeAnswer(
+        {} if failed else {name: _vote([one.statements[name] for one in answers]) for name in question.statements},
+        None if failed else " + ".join(one.model or name for name, one in zip(names, answers, strict=True)),
+        failure="; ".join(f"{name}: {answer.failure}" for name, answer in failed) or None,
+        refusal=next((answer.refusal for _, answer in failed if answer.refusal is not None), None),
+        attempts=max(one.attempts for one in answers),
+        tokens_used=_sum(one.tokens_used for one in answers),
+        cost_usd=_cost(one.cost_usd for one in answers),
+        form=" + ".join(dict.fromkeys(one.form for one in answers if one.form is not None)) or None,
+    )
+
+
+def _vote(said: Sequence[StatementJudgment]) -> StatementJudgment:
+    """The judgment of more than half, with the evidence of the first of them; without a majority nobody can tell."""
+    votes = tuple(one.judgment for one in said)
+    word, number = Counter(votes).most_common(1)[0]
+    if number == len(votes):
+        return StatementJudgment(word, _evidence(said))
+    if 2 * number <= len(votes):
+        return StatementJudgment("cannot_tell", votes=votes)
+    return StatementJudgment(word, _evidence([one for one in said if one.judgment == word]), votes)
+
+
+def _evidence(said: Iterable[StatementJudgment]) -> str | None:
+    return next((one.evidence for one in said if one.evidence is not None), None)
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def _cost(costs: Iterable[Decimal | None]) -> Decimal | None:
+    total = Decimal(0)
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total

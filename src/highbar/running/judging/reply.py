@@ -1,0 +1,132 @@
+"""What a judge replied → a judgment of every statement, or why it cannot be used. A reply is as hostile as an answer.
+
+The only or the last JSON object of a reply is the judgment, never one before it: a judge may quote what the agent told
+it to say. It is none if it stands in the conversation, if the reply has another judgment that contradicts it, if a
+name is missing, twice or was not asked, or if the evidence of `observed` is not in the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, get_args
+
+from msgspec import Struct
+
+from highbar.model.judgments import JudgeQuestion, JudgmentWord, StatementJudgment
+from highbar.running.agents.json_text import STRICT
+from highbar.running.agents.replies import shown
+from highbar.running.judging.evidence import Quotable
+
+WORDS: tuple[JudgmentWord, ...] = get_args(JudgmentWord)
+_MOST_OBJECTS = 1000
+_OBJECT = re.compile(r'\{(?=\s*["}])')
+_THOUGHTS = re.compile(r"\s*<think>")
+
+
+class Unusable(Exception):
+    """A reply that is no judgment; the message says why."""
+
+
+class _Given(Struct, frozen=True):
+    """One object of a reply: its value, and how it is written."""
+
+    value: Any
+    text: str
+
+
+def read_text(text: str, question: JudgeQuestion) -> dict[str, StatementJudgment]:
+    """The judgments in the text of a reply. Raises Unusable."""
+    return _read(_objects(text), question)
+
+
+def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQuestion) -> dict[str, StatementJudgment]:
+    """The judgments in the calls of the tool. Raises Unusable."""
+    for call in calls:
+        if call.get("name") != tool or not isinstance(call.get("arguments"), dict):
+            raise Unusable(f"it called {shown(call.get('name'))} in another way than it was told")
+    given = (call["arguments"] for call in calls)
+    return _read([_Given(value, json.dumps(value, ensure_ascii=False)) for value in given], question)
+
+
+def _objects(text: str) -> list[_Given]:
+    """Every outermost JSON object in a text."""
+    if _THOUGHTS.match(text):  # of models that think aloud, in which a draft is no second judgment
+        text = text.rpartition("</think>")[2]
+    found: list[_Given] = []
+    at = 0
+    while (start := _OBJECT.search(text, at)) is not None:
+        try:
+            value, at = STRICT.raw_decode(text, start.start())
+        except RecursionError:
+            raise Unusable("its JSON is nested too deeply") from None
+        except ValueError as error:  # json's own, and those about keys and constants
+            raise Unusable(f"its JSON cannot be read: {str(error)[:100]}") from None
+        found.append(_Given(value, text[start.start() : at]))
+        if len(found) > _MOST_OBJECTS:
+            raise Unusable("it has thousands of JSON objects")
+    return found
+
+
+def _read(given: Sequence[_Given], question: JudgeQuestion) -> dict[str, StatementJudgment]:
+    if not given:
+        raise Unusable("it has no JSON object")
+    quotable = Quotable(question.conversation)
+    last = given[-1]
+    items = _items(last.value, question.statements)
+    if quotable.has(last.text):
+        raise Unusable("it repeats an object of the conversation")
+    words = _words(items)
+    for other in given[:-1]:
+        if _contradicts(other.value, words, question.statements) and not quotable.has(other.text):
+            raise Unusable("it has two judgments that contradict each other")
+    return {name: _judgment(name, items[name], quotable) for name in question.statements}
+
+
+def _items(value: Any, names: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """The items of an object that has the form of a judgment, by the name of the statement. Raises Unusable."""
+    items = value.get("statements") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(items, list):
+        raise Unusable('it is no object {"statements": […]}')
+    found: dict[str, Mapping[str, Any]] = {}
+    for item in items:
+        if not isinstance(item, dict) or item.keys() != {"name", "evidence", "judgment"}:
+            raise Unusable("a statement in it has other keys than name, evidence and judgment")
+        name = item["name"]
+        if not isinstance(name, str) or name not in names:
+            raise Unusable(f"it judges {shown(name)}, which was not asked")
+        if name in found:
+            raise Unusable(f"it judges {shown(name)} twice")
+        found[name] = item
+    for name in names:
+        if name not in found:
+            raise Unusable(f"it does not judge {shown(name)}")
+    return found
+
+
+def _words(items: Mapping[str, Mapping[str, Any]]) -> dict[str, JudgmentWord]:
+    return {name: read_word(name, item["judgment"]) for name, item in items.items()}
+
+
+def read_word(name: str, value: Any) -> JudgmentWord:
+    """One of the three words. Raises Unusable."""
+    word = next((word for word in WORDS if isinstance(value, str) and word == value), None)
+    if word is None:
+        raise Unusable(f"it has {shown(value)} for {shown(name)}, wanted observed, not_observed or cannot_tell")
+    return word
+
+
+def _contradicts(value: Any, words: Mapping[str, JudgmentWord], names: Collection[str]) -> bool:
+    """Whether an earlier object is another judgment."""
+    try:
+        return _words(_items(value, names)) != words
+    except Unusable:
+        return False
+
+
+def _judgment(name: str, item: Mapping[str, Any], quotable: Quotable) -> StatementJudgment:
+    word, evidence = read_word(name, item["judgment"]), quotable.verified(item["evidence"])
+    if word == "observed" and evidence is None:
+        raise Unusable(f"its evidence for {shown(name)} is not in the conversation")
+    return StatementJudgment(word, evidence)
