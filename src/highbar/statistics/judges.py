@@ -110,7 +110,7 @@ def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | No
 
     With s the share of a stratum and r the people's share of 1s in it, sensitivity is Σsr over the strata that the
     judge counts as 1, over Σsr of all. It is at least t if (1 - t)·Σsr of those exceeds t·Σsr of the others: the bound
-    is the t at which MOVER's bound of that difference is 0 (Fieller), from the bounds of each r and of the judge's share.
+    is the t at which MOVER's bound of that difference is 0 (Fieller), from those of each r and of the judge's share.
     """
     kept = [_BoundedRate.of(stratum, alpha) for stratum in strata if stratum.trials > 0]
     known = [rate for rate in kept if rate is not None]

@@ -1,0 +1,58 @@
+"""How far two or more readers agree, beyond what they would by chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from highbar.statistics.judges import Cells
+
+
+class Agreement(Struct, frozen=True):
+    """The agreement of a judge with people, and what it is worth.
+
+    `base_rate` is the people's share of 1s, `constant` the agreement of a judge that always says what people say more
+    often. `kappa` is Cohen's: 1 is full agreement, 0 what chance gives. It is None if both only ever said one word.
+    """
+
+    labels: int
+    share: float
+    base_rate: float
+    constant: float
+    kappa: float | None
+
+
+def agreement(cells: Cells) -> Agreement | None:
+    """The agreement of people and a judge about the same labels; None without labels."""
+    labels = cells.n11 + cells.n01 + cells.n10 + cells.n00
+    if not labels:
+        return None
+    ones = Fraction(cells.n11 + cells.n10, labels)
+    share = Fraction(cells.n11 + cells.n00, labels)
+    judged = Fraction(cells.n11 + cells.n01, labels)
+    by_chance = ones * judged + (1 - ones) * (1 - judged)
+    kappa = None if by_chance == 1 else float((share - by_chance) / (1 - by_chance))
+    return Agreement(labels, float(share), float(ones), float(max(ones, 1 - ones)), kappa)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
+    """Krippendorff's alpha of nominal values: one sequence for each unit, with what each reader said who read it.
+
+    1 is full agreement, 0 what chance gives. A unit that fewer than two have read says nothing. None if no unit was
+    read by two, or if only one value ever occurs.
+    """
+    pairable = [Counter(unit) for unit in units if len(unit) > 1]
+    totals: Counter[Hashable] = Counter()
+    for unit in pairable:
+        totals.update(unit)
+    count = totals.total()
+    expected = count * count - sum(n * n for n in totals.values())
+    if not expected:
+        return None
+    observed = sum(
+        Fraction(unit.total() ** 2 - sum(n * n for n in unit.values()), unit.total() - 1) for unit in pairable
+    )
+    return float(1 - (count - 1) * observed / expected)
