@@ -28,6 +28,8 @@ def _judged(suite: Suite, number: int, trials: int) -> Iterator[str]:
         yield f"{_who(judges[0])}."
     else:
         yield f"{len(judges)} judges, of which the majority counts: {some([_who(one) for one in judges], len(judges))}."
+        if len(judges) % 2 == 0:
+            yield "Without a majority nobody can tell, which an odd number of judges makes rare."
     if number:
         known = len(suite.canaries)
         also = f", and {known} {'canary' if known == 1 else 'canaries'}" if known else ""

@@ -313,6 +313,7 @@ BAD = "{input: a, output: Go away., behaviors: {kind: false}}"
         (ONE, "judge m at https://host/v1. 1 statement in 4 trials: 4 calls."),
         (TWO, "judges 2 judges, of which the majority counts: m at https://host/v1, Python function a:b."),
         (TWO, "1 statement in 4 trials: 8 calls."),
+        (TWO, "Without a majority nobody can tell"),
         (ONE + f"canaries: [{GOOD}, {BAD}]\n", "1 statement in 4 trials, and 2 canaries: 6 calls."),
         (ONE + f"canaries: [{GOOD}, {BAD}]\n", "2 known answers with 2 statements, by which the judge is tested"),
         (ONE + f"canaries: [{GOOD}]\n", "All of them are true, so a judge that always says so passes: add one that is"),
@@ -329,6 +330,7 @@ def test_nothing_is_said_of_canaries_of_both_kinds_or_of_another_model(tmp_path:
     text = said(tmp_path, ASKED.replace("m}", "n}") + ONE + f"canaries: [{GOOD}, {BAD}]\n" + STATEMENTS)
     assert "All of them" not in text
     assert "under test" not in text
+    assert "majority" not in text
 
 
 def test_a_judge_without_a_statement_is_not_asked(tmp_path: Path) -> None:
