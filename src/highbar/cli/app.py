@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "run": "highbar.cli.run",
         "check": "highbar.cli.check",
         "grade": "highbar.cli.grade",
+        "judge": "highbar.cli.judge",
         "compare": "highbar.cli.compare",
         "baseline": "highbar.cli.baseline",
         "policy": "highbar.cli.policy",

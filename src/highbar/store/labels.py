@@ -6,7 +6,9 @@ be put together from the files of several people by appending them.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,11 +19,12 @@ import msgspec
 from msgspec import Struct
 
 from highbar.documents.files import decode, read_bytes
-from highbar.errors import InputError, Problem
+from highbar.errors import InputError, Problem, ReportError
 from highbar.model.judgments import JudgedTrial, Label, LabelledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
 from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, path_text, refuse_constant, unique
+from highbar.store.replacing import alone, digest, put
 
 UNDECIDED = "labels: "
 """How `unjudged` begins in the row of a trial that labels leave undecided."""
@@ -104,6 +107,34 @@ def _not_json(error: ValueError | RecursionError) -> str:
     return "found lists or objects that are nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+class LabelsFile:
+    """A file of labels that one person writes, again after every answer: whole, and never over what others wrote."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.target = Path(os.path.realpath(path))
+        self.seen = digest(self.target)
+
+    def write(self, text: str) -> None:
+        """Replace the file. Raises InputError if somebody else changed it, ReportError if it cannot be written."""
+        data = text.encode("ascii")
+        try:
+            with alone(self.target):
+                if digest(self.target) != self.seen:
+                    hint = "run it again: it goes on with what is in the file"
+                    raise InputError(Problem("changed by somebody else in the meantime", str(self.path), hint=hint))
+                put(self.target, data)
+        except OSError as error:
+            raise ReportError(f"{self.path} could not be written: {error.strerror or error}") from error
+        self.seen = hashlib.sha256(data).hexdigest()
+
+
+def run_digest(judgments: Iterable[tuple[str, int, str]]) -> str:
+    """Which run it is, by all its judgments: the id, the trial and the digest of each. Their order does not matter."""
+    lines = sorted(json.dumps(judgment) for judgment in judgments)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
 def line_of(label: Label) -> str:
     """A label as a line of `labels.jsonl`, with its end; in ASCII, so that no character of it can act."""
     return json.dumps(msgspec.to_builtins(label), separators=(",", ":")) + "\n"
@@ -114,6 +145,11 @@ def line_of(label: Label) -> str:
 
 def _key(label: Label) -> _Key:
     return label.id, label.trial, None if label.sample is None else label.sample.run
+
+
+def is_same_judgment(first: Sampling, second: Sampling) -> bool:
+    """Whether two labels are about the same judgment of a trial; each may come from a draw of its own."""
+    return _judged_side(first) == _judged_side(second)
 
 
 def _judged_side(sample: Sampling) -> tuple[Any, ...]:

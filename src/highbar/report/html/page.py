@@ -19,8 +19,11 @@ _SIGNS = {"pass": "M9 17l5 5 10-12", "fail": "M10 10l12 12M22 10L10 22", "inconc
 
 def page(title: str, kind: str, sections: Iterable[Markup], *, scripted: bool) -> str:
     """The document: `kind` is the verdict, for the picture beside the title in a list of tabs."""
-    style = text_of("page.css")
-    script = text_of("page.js") if scripted else ""
+    return document(title, kind, sections, style=text_of("page.css"), script=text_of("page.js") if scripted else "")
+
+
+def document(title: str, kind: str, sections: Iterable[Markup], *, style: str, script: str) -> str:
+    """A page with a style and a script of its own."""
     head = element(
         "head",
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
@@ -39,9 +42,9 @@ def page(title: str, kind: str, sections: Iterable[Markup], *, scripted: bool) -
 
 
 @cache
-def text_of(name: str) -> str:
-    """One of the files beside this one, without its comments and its indents."""
-    text = files(__package__).joinpath(name).read_text("utf-8")
+def text_of(name: str, package: str = __package__) -> str:
+    """One of the files of a package, by default of this one, without its comments and its indents."""
+    text = files(package).joinpath(name).read_text("utf-8")
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
