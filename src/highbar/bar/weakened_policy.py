@@ -16,6 +16,7 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Demand,
+    JudgeRule,
     NewFailuresRule,
     Policy,
     ProgressiveRule,
@@ -82,6 +83,9 @@ def _covers(other: Rule, rule: Rule) -> bool:
         case NewFailuresRule():
             patterns = other.patterns if isinstance(other, NewFailuresRule) else ()
             return "*" in patterns or set(patterns) >= set(rule.patterns)
+        case JudgeRule():
+            bound = other.bound if isinstance(other, JudgeRule) else None
+            return rule.bound is None or (bound is not None and bound >= rule.bound)
         case ScenarioRule() | SuiteRule() | ProgressiveRule():
             return True  # two that are alike demand the same; the steps of a progressive rule are compared one by one
         case _:
@@ -102,6 +106,8 @@ def _alike(other: Rule, rule: Rule) -> bool:
             return other.metric == rule.metric and not rule.where
         case ScenarioRule(), ScenarioRule():
             return other.pattern == rule.pattern
+        case JudgeRule(), JudgeRule():
+            return other.key == rule.key
     return type(other) is type(rule)
 
 
@@ -158,6 +164,8 @@ def _short(rule: Rule, policy: Policy) -> str:
         return f"{write_decimal(size * 100)}% of baseline" if rule.relative else gap(size, unit)
     if isinstance(rule, NewFailuresRule):
         return ", ".join(rule.patterns)
+    if isinstance(rule, JudgeRule) and rule.bound is not None:
+        return write_decimal(rule.bound) if rule.key == "min_labels" else f"≥ {amount(rule.bound, 'ratio')}"
     return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""
 
 
@@ -230,6 +238,7 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
         if getattr(before, key) != getattr(now, key):
             yield Weakening(key, "changed", str(getattr(before, key)), str(getattr(now, key)))
     yield from _of_reading(before, now)
+    yield from _of_judge(before, now)
     for key in ("allow_columns", "allow_categories"):
         added = sorted(getattr(now, key) - getattr(before, key))
         if added:
@@ -248,6 +257,13 @@ def _of_reading(before: Policy, now: Policy) -> Iterator[Weakening]:
             yield Weakening(f"judged_by.{tool}", "changed", *texts)
     if before.mapping != now.mapping:
         yield Weakening("map", "changed", *("a mapping" if each.mapping else "none" for each in (before, now)))
+
+
+def _of_judge(before: Policy, now: Policy) -> Iterator[Weakening]:
+    """Shares that are no longer corrected. If the whole block is gone, so are its rules, which are listed."""
+    old, new = before.judge, now.judge
+    if old is not None and old.correct and (new is None or not new.correct):
+        yield Weakening("judge.correct", "changed", "true", "false")
 
 
 def _of_limits(before: Policy, now: Policy) -> Iterator[Weakening]:

@@ -15,8 +15,9 @@ from highbar.model.reduction import Matched, SuiteMatch
 from highbar.statistics.interval import Interval
 from highbar.statistics.second_run import NOT_REPEATED, Noise
 
-if TYPE_CHECKING:  # few checks compare, and its classes take time to make
+if TYPE_CHECKING:  # few checks compare, or rest on a judge, and these classes take time to make
     from highbar.model.comparison import Difference
+    from highbar.model.judge_quality import CorrectedShare, JudgeReport
 
 PASSING = "pass_rate"
 
@@ -57,6 +58,20 @@ class Compared(Protocol):
         """The same with undecided trials at their best; None if nothing is undecided."""
 
 
+class Correcting(Protocol):
+    """Shares of trials as people would have them."""
+
+    def share(self, metric: str, where: Where = (), *, at_best: bool = False) -> CorrectedShare | None:
+        """A metric over some scenarios; None if it is not one that is corrected."""
+
+
+class JudgeKnown(Struct, frozen=True):
+    """What is known about the judge; `report` is None if no trial rests on one. `problem` says why it is not known."""
+
+    report: JudgeReport | None = None
+    problem: str | None = None
+
+
 class Evidence(Struct, frozen=True):
     """The metrics, what was found of the named scenarios and of the suite, and the one-sided error that is accepted.
 
@@ -76,6 +91,8 @@ class Evidence(Struct, frozen=True):
     undecided: Mapping[str, tuple[Trial, ...]] = field(default_factory=dict)
     baseline_file: str | None = None  # where it was looked for, if not where the policy says
     noise: Noise = NOT_REPEATED
+    judge: JudgeKnown | None = None
+    corrections: Correcting | None = None  # None: every share is judged as it was recorded
 
     def rests(self, metric: str, where: Where = ()) -> Rests:
         """What a metric's value rests on."""

@@ -21,6 +21,7 @@ from highbar.model import (
     ConditionRule,
     Decision,
     Goal,
+    JudgeRule,
     NewFailuresRule,
     Outcome,
     Progressive,
@@ -87,6 +88,10 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             from highbar.gate.baseline import judge_baseline  # few policies have one
 
             return judge_baseline(rule, evidence)
+        case JudgeRule():
+            from highbar.gate.judges import judge_the_judge  # few policies have one
+
+            return judge_the_judge(rule, evidence.judge)
         # Without a version the step that applies is unknown: to take the lowest one would lower the bar silently.
         case ProgressiveRule():
             reason = "the agent's version is not known"
@@ -103,9 +108,18 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
 
 
 def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
-    value = evidence.measured.value(rule.metric, rule.where)
-    rests = evidence.rests(rule.metric, rule.where)
-    judged = judge_value(rule.metric, value, rule.threshold, rule.demand, evidence.alpha, rests)
+    raw = evidence.measured.value(rule.metric, rule.where)
+    corrected = None
+    if evidence.corrections is not None:
+        from highbar.gate import judges  # few policies correct a judge
+
+        corrected = judges.corrected_value(rule, raw, evidence)
+    value = raw if corrected is None else corrected
+    if corrected is None:
+        rests = evidence.rests(rule.metric, rule.where)
+        judged = judge_value(rule.metric, raw, rule.threshold, rule.demand, evidence.alpha, rests)
+    else:
+        judged = judges.judge_corrected(rule, raw, corrected, evidence.alpha)
     return RuleResult(
         rule=rule.name,
         level=rule.level,
@@ -127,6 +141,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         accepted=judged.accepted,
         progressive=progress(rule.stage, value) if rule.stage else None,
         slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
+        raw=None if corrected is None else raw,
     )
 
 

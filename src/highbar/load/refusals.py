@@ -17,6 +17,8 @@ from highbar.model.ranges import ColumnRange
 
 MOST_NEAR_MISSES = 20
 """Near misses that are reported at once: each makes us search the files for its line."""
+JUDGED = "judged"
+"""The column in which a run says what its judge said: no slip of `judge`."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
     "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
@@ -95,7 +97,7 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
 def refuse_columns(results: Results, columns: Sequence[str]) -> None:
     """Refuse a column that is a near miss of a known one, or that differs from another only in case."""
     policy = results.policy
-    known = [column.name for column in COLUMNS]
+    known = [*(column.name for column in COLUMNS), JUDGED]
     problems = [
         Problem(f"the columns {first!r} and {second!r} differ only in case", file=_place(results, first).file)
         for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))

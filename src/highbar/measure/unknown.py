@@ -17,6 +17,7 @@ from highbar.model import (
     Condition,
     ConditionRule,
     Ends,
+    JudgeRule,
     Metric,
     Name,
     NewFailuresRule,
@@ -77,6 +78,8 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
             return Undecided(PASSED)
         case SuiteRule():
             return Undecided((("unjudged", ()),))
+        case JudgeRule():
+            return Undecided(())  # it is about the judge, not about trials
 
 
 def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to m
     from highbar.model.mapping import RowMap
 
 
+JudgeKey = Literal["min_labels", "min_sensitivity", "min_specificity", "uncalibrated"]
+
+
 class Metric(Struct, frozen=True):
     """A formula over measures and other metrics, with what is needed to read and to judge its value."""
 
@@ -198,9 +201,30 @@ class ProgressiveRule(Struct, frozen=True):
     place: Place = Place()
 
 
+class JudgeRule(Struct, frozen=True):
+    """How much must be known about the judge that the results rest on, by the key of the block `judge`.
+
+    `bound` is a number of labelled trials or a rate; None for `uncalibrated`.
+    """
+
+    name: str
+    level: Level
+    key: JudgeKey
+    bound: Fraction | None = None
+    place: Place = Place()
+    description: str | None = None
+
+
 ComparingRule = BaselineRule | StepRule | NewFailuresRule
 """A rule that compares with a baseline."""
-Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | ComparingRule | ProgressiveRule
+Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | ComparingRule | ProgressiveRule | JudgeRule
+
+
+class JudgePolicy(Struct, frozen=True):
+    """What the block `judge` says besides its rules: where people's labels are, and whether they correct shares."""
+
+    labels: str | None = None  # the path of the file
+    correct: bool = False
 
 
 class Weights(Struct, frozen=True):
@@ -255,6 +279,7 @@ class Policy(Struct, frozen=True):
     mapping: RowMap | None = None
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
+    judge: JudgePolicy | None = None
     advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property

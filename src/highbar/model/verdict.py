@@ -18,8 +18,9 @@ from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:
     from highbar.model.details import Details
-else:
-    Details = object  # few checks need that module; without the name, `help(Verdict)` fails
+    from highbar.model.judge_quality import CorrectedShare, JudgeReport
+else:  # few checks need those modules; without the names, `help(Verdict)` fails
+    Details = CorrectedShare = JudgeReport = object
 
 NOWHERE = Place()
 ReadAgain = Callable[[bool, bool], "Verdict"]
@@ -54,6 +55,7 @@ class Value(Struct, frozen=True):
     own_low: float | None = None  # the interval of this value alone, if `low` and `high` cover the best one too
     own_high: float | None = None
     doubt: Doubt | None = None
+    corrected: CorrectedShare | None = None  # as people would have it, if the policy corrects the judge
 
     def __float__(self) -> float:
         if self.value is None:
@@ -139,6 +141,7 @@ class RuleResult(Struct, frozen=True):
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
     demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
     patterns: tuple[str, ...] = ()  # of `new_failures`: the scenarios that it is about; empty if it is about all
+    raw: Value | None = None  # the value as the judge has it, if `value` is corrected for its errors
 
     def __repr__(self) -> str:
         return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"
@@ -310,6 +313,7 @@ class Verdict(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()  # why there is no verdict
     judged_by: tuple[Judging, ...] = ()  # who judged, if the rows come from files of other tools
     selection: Selection | None = None  # which rows were judged, if not all
+    judge: JudgeReport | None = None  # what rests on a judge, and how good it is; None if nothing does
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
     read_again: ReadAgain | None = None  # None if the results are not at hand

@@ -57,7 +57,7 @@ def missing(start: Path | None = None) -> Problem:
     where = "the working folder" if start is None else shown[0]
     above = f" or above it, up to {shown[-1]}" if len(shown) > 1 else ""
     names = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
-    hint = "highbar init writes a policy to start from; --policy typical judges by the typical thresholds"
+    hint = "highbar init --from RESULTS writes one for your results; --policy typical judges by the typical thresholds"
     alike = [path for folder in looked for path in _alike(folder)]
     if alike:
         listed = ", ".join(os.path.relpath(path) for path in alike[:MOST_ALIKE])
@@ -85,7 +85,7 @@ def folders(start: Path | None = None) -> list[Path]:
 
 
 def files_named_in(path: Path) -> tuple[str, ...]:
-    """The paths of the files that a policy names, its suite and its baseline, however wrong the rest of it is."""
+    """The paths of the files that a policy names, its suite, baseline and labels, however wrong the rest of it is."""
     return tuple(str(path.parent / name) for name in names_in(path))
 
 
@@ -96,6 +96,8 @@ def names_in(path: Path) -> tuple[str, ...]:
     except InputError:
         return ()
     top = {key.text: value for key, value in root.entries}
-    baseline = {key.text: value for key, value in top["baseline"].entries} if "baseline" in top else {}
-    named = (top.get("suite"), baseline.get("file"))
+    inside = {
+        (block, key.text): value for block in ("baseline", "judge") if block in top for key, value in top[block].entries
+    }
+    named = (top.get("suite"), inside.get(("baseline", "file")), inside.get(("judge", "labels")))
     return tuple(node.text for node in named if node is not None and node.kind == "text")

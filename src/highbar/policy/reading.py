@@ -17,6 +17,8 @@ from highbar.language.formula import names
 from highbar.language.threshold import read as read_threshold
 from highbar.model import (
     BaselineRule,
+    JudgePolicy,
+    JudgeRule,
     Policy,
     ProgressiveRule,
     Rule,
@@ -73,6 +75,7 @@ KEYS = (
     "map",
     "select",
     "judged_by",
+    "judge",
 )
 BASELINE = "baseline.json"
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
@@ -225,6 +228,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     definitions, composite = _read_metrics(top, settings, weights, table)
     suite = read_suite(top.get("suite"), folder, settings)
     reader = RuleReader(settings, table)
+    judge, of_judge = _read_judge(top.get("judge"), folder)
     rules = _read_rules(top, folder, reader, definitions, composite)
     if "latency_limit" in top:
         reader.notes.extend(time_notes(top["latency_limit"], settings.latency_limit))
@@ -234,7 +238,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         )
     _check_version(top, settings, rules)
     policy = Policy(
-        rules=tuple(rules),
+        rules=(*rules, *of_judge),
         metrics=table.metrics,
         agent_version=settings.agent_version,
         weights=weights,
@@ -253,6 +257,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         mapping=_read_mapping(top.get("map"), settings),
         select=read_select(top.get("select"), settings.allow_columns),
         judged_by=_read_judged_by(top.get("judged_by")),
+        judge=judge,
         notes=tuple(reader.notes),
     )
     if not cursor.problems:  # every name is known then
@@ -274,6 +279,15 @@ def _read_judged_by(cursor: Cursor | None) -> Mapping[str, tuple[ScorerDemand, .
     from highbar.policy.judging import read_judged_by  # as the mapping: for files of other tools
 
     return read_judged_by(cursor)
+
+
+def _read_judge(cursor: Cursor | None, folder: Path) -> tuple[JudgePolicy | None, tuple[JudgeRule, ...]]:
+    """The block `judge`. Its rules are none of the agent: a policy that has only those has nothing to judge."""
+    if cursor is None:
+        return None, ()
+    from highbar.policy.judge import read_judge  # few policies have one
+
+    return read_judge(cursor, folder)
 
 
 def _read_metrics(

@@ -56,7 +56,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar policy",
         "description": "What a version of an agent must reach.",
-        **_closed({**_rule_blocks(), **_settings(), "judged_by": _judged_by(), "map": _mapping()}),
+        **_closed({**_rule_blocks(), **_settings(), "judged_by": _judged_by(), "judge": _judge(), "map": _mapping()}),
         "$defs": {**_definitions(), **_mapping_definitions()},
     }
 
@@ -217,6 +217,34 @@ def _judged_by() -> dict[str, Any]:
         "description": "Who judges the records of other tools; all that are listed must hold.",
         "minProperties": 1,
         "properties": known,
+    }
+
+
+def _judge() -> dict[str, Any]:
+    """What must be known about the judge that results rest on."""
+    level = {"enum": ["blocking", "warning"], "default": "blocking"}
+
+    def bound(value: dict[str, Any], about: str) -> dict[str, Any]:
+        entry = _closed({"threshold": value, "level": level, "description": _DESCRIPTION}, "threshold")
+        return {"description": about, "anyOf": [value, entry]}
+
+    count = {"type": "integer", "minimum": 1}
+    return {
+        "description": "How good the judge must be known to be, by people's labels.",
+        **_closed(
+            {
+                "labels": {**_TEXT, "description": "The file that highbar judge label wrote."},
+                "min_labels": bound(count, "The fewest labelled trials."),
+                "min_sensitivity": bound(_SHARE, "Of what people say passes, the share that the judge passes."),
+                "min_specificity": bound(_SHARE, "Of what people say fails, the share that the judge fails."),
+                "correct": {"type": "boolean", "description": "Correct shares of trials for the judge's errors."},
+                "uncalibrated": {
+                    "enum": ["warn", "inconclusive"],
+                    "description": "What a judge without labels means; warn unless given.",
+                },
+                "description": _DESCRIPTION,
+            }
+        ),
     }
 
 

@@ -10,6 +10,7 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Demand,
+    JudgeRule,
     NewFailuresRule,
     Policy,
     ProgressiveRule,
@@ -55,6 +56,8 @@ def say(rule: Rule, policy: Policy) -> str:
             return f"{which} may fail or be missing that passed all its trials in {rule.file}."
         case ProgressiveRule():
             return _say_progressive(rule)
+        case JudgeRule():
+            return _say_judge(rule, policy)
     assert_never(rule)
 
 
@@ -64,11 +67,17 @@ def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
 
 
 def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
-    """Which rows are judged, and who judges in the files of other tools: each key with its sentence."""
+    """Which rows are judged, who judges in the files of other tools, and how a judge is corrected: each with its key."""
     sentences = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
     for tool, demands in policy.judged_by.items():
         all_hold = " must hold" if len(demands) == 1 else " must all hold"
         sentences.append((f"judged_by.{tool}", f"A record passes by its scorers: {say_judged_by(demands)}{all_hold}."))
+    if policy.judge is not None and policy.judge.labels is not None:
+        sentences.append(
+            ("judge.labels", f"What people said about the judge's statements is in {policy.judge.labels}.")
+        )
+    if policy.judge is not None and policy.judge.correct:
+        sentences.append(("judge.correct", "Shares of trials are corrected for the errors of the judge."))
     return tuple(sentences)
 
 
@@ -114,6 +123,18 @@ def _accepted(demand: Demand) -> str:
 
 def _points(margin: Fraction, unit: Unit) -> str:
     return f"{write_decimal(margin * 100)} percentage points" if unit == "ratio" else _amount(margin, unit)
+
+
+def _say_judge(rule: JudgeRule, policy: Policy) -> str:
+    """A demand on the judge; rates are those of trials, and their lower bounds count."""
+    if rule.key == "uncalibrated" or rule.bound is None:
+        return "Trials that rest on a judge must rest on one that was calibrated with people's labels."
+    if rule.key == "min_labels":
+        trials = "trial" if rule.bound == 1 else "trials"
+        return f"People must have labelled at least {write_decimal(rule.bound)} {trials} of the judge."
+    passes = "passes" if rule.key == "min_sensitivity" else "fails"
+    sure = f"with {_amount(policy.confidence, 'ratio')} confidence"
+    return f"The judge must find at least {_amount(rule.bound, 'ratio')} of what people say {passes}, {sure}."
 
 
 def _say_scenario(rule: ScenarioRule) -> str:

@@ -21,6 +21,7 @@ from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 if TYPE_CHECKING:  # few policies compare
     from highbar.changes.run import ScoredRun
     from highbar.changes.since import Changes
+    from highbar.verdicts.judges import OfJudges
 
 MOST_FAILED = 1000
 """How many failed scenarios a verdict lists, the worst first."""
@@ -52,18 +53,52 @@ def verdict(
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
+    of_judges = _of_judges(policy, results, sums, whole)
     evidence = _evidence(job, policy, whole, sums, changes)
+    if of_judges is not None:
+        evidence = _judged(evidence, of_judges)
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     unjudgeable = nothing_to_judge(policy, whole, sums)
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
     found = _described(policy, results, whole, sums)
     found = replace(found, warnings=(*notes.all_notes(policy, results, whole, sums, rules), *warnings))
+    if of_judges is not None:
+        found = _with_judge(found, of_judges)
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 
         found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
     return _with_advice(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
+
+
+def _of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges | None:
+    """What rests on a judge; None if neither the policy nor the rows speak of one."""
+    if policy.judge is None and "judged" not in sums.columns:
+        return None
+    from highbar.verdicts.judges import of_judges  # few results rest on a judge
+
+    return of_judges(policy, results, sums, whole)
+
+
+def _judged(evidence: gate.Evidence, judges: OfJudges) -> gate.Evidence:
+    """The evidence, with what is known about the judge."""
+    best = evidence.best and replace(evidence.best, judge=judges.known, corrections=judges.corrections)
+    return replace(evidence, judge=judges.known, corrections=judges.corrections, best=best)
+
+
+def _with_judge(found: Verdict, judges: OfJudges) -> Verdict:
+    """The verdict with the judge, its notes, and shares as people would have them beside those of the judge."""
+    from highbar.verdicts.judges import judge_notes  # few results rest on a judge
+
+    found = replace(found, judge=judges.known.report, warnings=(*found.warnings, *judge_notes(judges)))
+    if judges.corrections is None:
+        return found
+    values = {
+        name: value if value.value is None else replace(value, corrected=judges.corrections.share(name))
+        for name, value in found.metrics.items()
+    }
+    return replace(found, metrics=values)
 
 
 def refuse_unusable(policy: Policy, results: Results, sums: Reduction) -> None:

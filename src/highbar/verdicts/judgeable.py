@@ -16,6 +16,7 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Expression,
+    JudgeRule,
     Name,
     Percentile,
     Policy,
@@ -38,7 +39,8 @@ _MOST_COLUMNS = 20
 
 def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
     """What to say if no row holds a column from which any rule of the policy can be computed; else None."""
-    return _unusable([tuple(_wanted(policy, rule)) for rule in policy.rules], whole, reduction)
+    about_agents = [rule for rule in policy.rules if not isinstance(rule, JudgeRule)]
+    return _unusable([tuple(_wanted(policy, rule)) for rule in about_agents], whole, reduction)
 
 
 def nothing_to_compare(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:

@@ -1,0 +1,117 @@
+"""Rules about the judge that results rest on, and thresholds of shares that were corrected for its errors.
+
+A rule about a rate of the judge passes if the lower bound reaches it, and fails if even the upper bound does not. A
+share that cannot be corrected, although the policy says that it is, stays open: it is never judged as the judge had it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from highbar.gate.evidence import Evidence, JudgeKnown
+from highbar.gate.outlook import certain
+from highbar.gate.thresholds import Judged, at_the_end, judge_value, with_margin
+from highbar.language import digits
+from highbar.language.phrases import count
+from highbar.model import JudgeRule, Outcome, RuleResult, ThresholdRule, Value
+from highbar.model.judge_quality import JudgeRate, JudgeReport
+from highbar.model.number import Number
+
+NOTHING_RESTS = "no trial rests on a judge"
+_WORDS = {"min_sensitivity": ("sensitivity", "passes"), "min_specificity": ("specificity", "fails")}
+
+
+def judge_the_judge(rule: JudgeRule, known: JudgeKnown | None) -> RuleResult:
+    """Whether enough is known about the judge. What is not known has not passed."""
+    outcome, reason = _outcome(rule, known)
+    return RuleResult(
+        rule.name,
+        rule.level,
+        outcome,
+        reason,
+        description=rule.description,
+        place=rule.place,
+        outlooks=certain(outcome),
+    )
+
+
+def _outcome(rule: JudgeRule, known: JudgeKnown | None) -> tuple[Outcome, str]:
+    if known is None or known.problem is not None:
+        why = "the rows were not read" if known is None else known.problem
+        return "inconclusive", f"it is not known which trials rest on a judge: {why}"
+    if known.report is None:
+        return "pass", NOTHING_RESTS
+    if rule.bound is None:
+        return _calibrated(known.report)
+    if rule.key == "min_labels":
+        return _labels(known.report, rule.bound)
+    rate = known.report.sensitivity if rule.key == "min_sensitivity" else known.report.specificity
+    return _rate(rule, rate, rule.bound, known.report)
+
+
+def _calibrated(report: JudgeReport) -> tuple[Outcome, str]:
+    if report.calibrated and report.labels is not None:
+        return "pass", f"people labelled {count(report.labels.trials, 'trial')} of this judge"
+    return "inconclusive", f"the judge is not calibrated: {report.why or 'it has no labels'}"
+
+
+def _labels(report: JudgeReport, bound: Fraction) -> tuple[Outcome, str]:
+    labelled = 0 if report.labels is None else report.labels.trials
+    wanted = f"at least {bound} {'is' if bound == 1 else 'are'} demanded"
+    found = f"people labelled {count(labelled, 'trial')} of this judge"
+    if labelled >= bound and report.calibrated:
+        return "pass", f"{found}; {wanted}"
+    why = f"; {report.why}" if report.why else ""
+    return "inconclusive", f"{found}, but {wanted}{why}"
+
+
+def _rate(rule: JudgeRule, rate: JudgeRate | None, bound: Fraction, report: JudgeReport) -> tuple[Outcome, str]:
+    name, verb = _WORDS[rule.key]
+    if rate is None:
+        why = report.why or f"people labelled no trial of which they say that it {verb}"
+        return "inconclusive", f"the {name} of the judge is not known: {why}"
+    shown = digits.show(Value(rate.value, 0, 0, "ratio", "higher", low=rate.low, high=rate.high), (bound,))
+    wanted = f"≥ {digits.amount(bound, 'ratio')}"
+    if Fraction(rate.low) >= bound:
+        return "pass", f"the {name} of the judge is {shown}: its lower bound is {wanted}"
+    if Fraction(rate.high) < bound:
+        return "fail", f"the {name} of the judge is {shown}: not even its upper bound is {wanted}"
+    return (
+        "inconclusive",
+        f"the {name} of the judge is {shown}: its lower bound is not {wanted}; more labels would tell",
+    )
+
+
+# --- corrected shares ------------------------------------------------------------------------
+
+
+def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Value | None:
+    """The value of a rule as people would have it; None if the rule is judged by the judge's word.
+
+    Its `value` is None if the labels do not tell. A threshold of 100 % is about failures that were seen, not a share.
+    """
+    bar = with_margin(rule.threshold, raw, rule.demand.margin)
+    if evidence.corrections is None or raw.value is None or at_the_end(bar, raw):
+        return None
+    share = evidence.corrections.share(rule.metric, rule.where, at_best=evidence.at_best)
+    if share is None:
+        return None
+    plain = replace(raw, own_low=None, own_high=None, best=None, corrected=None)
+    if share.value is None:
+        reason = f"it cannot be corrected for the errors of the judge: {share.reason}"
+        return replace(plain, value=None, low=None, high=None, reason=reason)
+    best = evidence.corrections.share(rule.metric, rule.where, at_best=True) if raw.undecided else None
+    at_best = None if best is None or best.value is None else Number(best.value)
+    return replace(plain, value=Number(share.value), low=share.low, high=share.high, best=at_best)
+
+
+def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float) -> Judged:
+    """What becomes of a rule about a share as people would have it. If the labels do not tell, it stays open."""
+    if value.value is None:
+        return Judged("inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain("inconclusive"))
+    judged = judge_value(rule.metric, value, rule.threshold, rule.demand, alpha)
+    beside = f"; corrected for the errors of the judge, {digits.show(raw)} as it judged"
+    # More scenarios would not settle what labels leave open, and nobody knows which labels a second run would get.
+    return replace(judged, reason=judged.reason + beside, more_scenarios=None, outlooks=())

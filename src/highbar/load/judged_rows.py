@@ -1,0 +1,170 @@
+"""The rows of results that rest on a judge: which they are, and what was judged in them; and the rows in parts.
+
+Labels of people are a random sample of the trials that a judge passed, and of those that it failed. So the rows are
+told apart in the same way. What a judge said of a trial with an error, or left open, is a part by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from highbar.errors import InputError, Problem
+from highbar.load.row_reading import read_rows
+from highbar.model import ResultsFile, Where
+from highbar.model.judge_quality import SelfConsistency
+from highbar.model.judgments import JudgedTrial
+
+Stratum = Literal["passed", "failed"]
+RowPart = Stratum | Literal["error", "other"]
+"""Judged trials that passed, and that failed; judged ones with an error; and all others."""
+OPEN = "judge:"
+"""How `unjudged` begins if a judge failed, or could not tell."""
+_TEXTS = ("input", "messages", "tool_calls", "found", "missed", "judged", "state", "context")
+"""Columns that score nothing."""
+
+
+class JudgedPlace(Struct, frozen=True):
+    """One trial of which people can label the judgment: which conversation and question, and what became of it."""
+
+    conversation: str
+    digest: str
+    stratum: Stratum
+    part: RowPart
+
+
+class JudgedRows(Struct):
+    """What the rows say about judges. `places` has the trials of which people can draw a sample, by id and trial."""
+
+    by: dict[str, None] = field(default_factory=dict)
+    trials: int = 0
+    statements: int = 0
+    undecided: int = 0
+    replayed: int = 0
+    elsewhere: int = 0
+    places: dict[tuple[str, int], JudgedPlace] = field(default_factory=dict)
+    asked: dict[str, list[Mapping[str, str]]] = field(default_factory=dict)
+    parts: dict[RowPart, Path] = field(default_factory=dict)  # where the rows of each part were written
+
+    @property
+    def sizes(self) -> Counter[Stratum]:
+        """Of how many trials people can draw, in each stratum."""
+        return Counter(place.stratum for place in self.places.values())
+
+    @property
+    def consistency(self) -> SelfConsistency | None:
+        """How often the same question to the same judge got the same answer; None if none was asked twice."""
+        same = pairs = 0
+        for said in self.asked.values():
+            for name in said[0] if len(said) > 1 else ():
+                words = Counter(one[name] for one in said if name in one)
+                same += sum(count * (count - 1) // 2 for count in words.values())
+                pairs += words.total() * (words.total() - 1) // 2
+        return SelfConsistency(same, pairs) if pairs else None
+
+    def add(self, row: Mapping[str, Any], judged: JudgedTrial | None) -> RowPart:
+        """Count a row; the answer is the part that it belongs to."""
+        judge, unjudged = row.get("judge"), str(row.get("unjudged", ""))
+        is_open = unjudged.strip().startswith(OPEN)
+        if judged is None:
+            graded = judge is not None and not unjudged.strip() and not str(row.get("error", "")).strip()
+            self.elsewhere += graded
+            self.undecided += is_open
+            self.trials += graded or is_open
+            if judge is not None and (graded or is_open):
+                self.by[str(judge)] = None
+            return "other"
+        self.trials += 1
+        self.statements += len(judged.statements)
+        self.undecided += is_open
+        self.replayed += judged.replayed
+        if judge is not None:
+            self.by[str(judge)] = None
+        if not judged.replayed:
+            said = {name: one.judgment for name, one in judged.statements.items()}
+            self.asked.setdefault(judged.digest, []).append(said)
+        if unjudged.strip() and not is_open:
+            return "other"  # no label can decide it
+        stratum = stratum_of(row)
+        part: RowPart = "other" if is_open else "error" if str(row.get("error", "")).strip() else stratum
+        place = JudgedPlace(judged.conversation, judged.digest, stratum, part)
+        self.places[str(row["id"]), row.get("trial", 1)] = place
+        return part
+
+
+def stratum_of(row: Mapping[str, Any]) -> Stratum:
+    """How a judge had a trial: failed if anything demanded is missing, or anything forbidden happened."""
+    if row.get("error") or row.get("violations") or row.get("correct") is False:
+        return "failed"
+    behaviors = row.get("behaviors") or {}
+    marks = behaviors if isinstance(behaviors, Mapping) else dict.fromkeys(map(str, behaviors), True)
+    seen = {name for name, mark in marks.items() if mark}
+    if len(seen) < len(marks) or not seen.issuperset(row.get("expected_behaviors") or ()):
+        return "failed"
+    has_wrong_label = "correct" not in row and "predicted" in row and row["predicted"] != row.get("expected")
+    return "failed" if has_wrong_label or row.get("passed") is False else "passed"
+
+
+def judged_rows(
+    files: Iterable[ResultsFile], select: Where = (), *, strict: bool = True, folder: Path | None = None
+) -> JudgedRows:
+    """What the rows of some files say about judges; with a `folder`, the rows are written into it by part.
+
+    Raises InputError if a row's `judged` cannot be read; unless `strict`, such a column is somebody's own.
+    """
+    found = JudgedRows()
+    streams: dict[RowPart, IO[bytes]] = {}
+    with ExitStack() as stack:
+        for row, judged in _read(files, select, strict=strict):
+            part = found.add(row, judged)
+            if folder is None:
+                continue
+            if part not in streams:
+                found.parts[part] = folder / f"{part}.jsonl"
+                streams[part] = stack.enter_context(found.parts[part].open("wb"))
+            streams[part].write(line(row))
+    return found
+
+
+def line(row: Mapping[str, Any]) -> bytes:
+    """A row as a line of JSON, without the texts and the judgment."""
+    return json.dumps({name: value for name, value in row.items() if name not in _TEXTS}).encode() + b"\n"
+
+
+def _read(
+    files: Iterable[ResultsFile], select: Where, *, strict: bool
+) -> Iterator[tuple[dict[str, Any], JudgedTrial | None]]:
+    for file in files:
+        for row in read_rows(file):
+            if all(_text(row, column) in values for column, values in select):
+                yield row, _judged(row, file, strict=strict)
+
+
+def _text(row: Mapping[str, Any], column: str) -> str | None:
+    tags = row.get("tags")
+    if column.startswith("tags.") and isinstance(tags, Mapping) and column.removeprefix("tags.") in tags:
+        return str(tags[column.removeprefix("tags.")])
+    return str(row[column]) if column in row else None
+
+
+def _judged(row: Mapping[str, Any], file: ResultsFile, *, strict: bool) -> JudgedTrial | None:
+    value = row.get("judged")
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):  # a cell of a table
+            return msgspec.json.decode(value, type=JudgedTrial)
+        return msgspec.convert(value, JudgedTrial)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError) as error:
+        if not strict:
+            return None
+        message = f"judged of {row.get('id')!r} cannot be read: {error}"
+        hint = "highbar run writes this column; rename it if it is one of your own"
+        raise InputError(Problem(message, file.name, hint=hint)) from None

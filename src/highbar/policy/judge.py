@@ -1,0 +1,98 @@
+"""The block `judge` in, its rules and what else it says out: how good a judge must be known to be.
+
+judge: { labels: labels.jsonl, min_labels: 50, min_sensitivity: 90%, min_specificity: 80%, correct: true }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from highbar.language.threshold import read_share
+from highbar.model import JudgeKey, JudgePolicy, JudgeRule, Level
+from highbar.policy.cursor import Cursor
+from highbar.policy.demands import read_count
+
+KEYS = ("labels", "min_labels", "min_sensitivity", "min_specificity", "correct", "uncalibrated", "description")
+BOUND_KEYS = ("threshold", "level", "description")
+_LABELS = "highbar judge label RESULTS makes such a file"
+
+
+def read_judge(cursor: Cursor, folder: Path) -> tuple[JudgePolicy, tuple[JudgeRule, ...]]:
+    """What the block says; files that it names are relative to `folder`. Every problem is noted."""
+    fields = cursor.fields(KEYS)
+    if "description" in fields:
+        fields["description"].text()
+    rules = [
+        *_bounded(fields, "min_labels", _labels_wanted),
+        *_bounded(fields, "min_sensitivity", _rate),
+        *_bounded(fields, "min_specificity", _rate),
+        _uncalibrated(cursor, fields.get("uncalibrated")),
+    ]
+    labels = _labels(fields["labels"], folder) if "labels" in fields else None
+    correct = _is_true(fields["correct"]) if "correct" in fields else False
+    return JudgePolicy(labels, correct), tuple(rules)
+
+
+def _labels(cursor: Cursor, folder: Path) -> str | None:
+    name = cursor.text()
+    if name is None:
+        return None
+    path = folder / name
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        cursor.refuse(f"the file {path} {what}", _LABELS)
+        return None
+    return str(path)
+
+
+def _bounded(
+    fields: Mapping[str, Cursor], key: JudgeKey, read: Callable[[Cursor], Fraction | None]
+) -> tuple[JudgeRule, ...]:
+    """The rule of one key: a bound, or a bound with a level."""
+    if key not in fields:
+        return ()
+    cursor, level, description = fields[key], "blocking", None
+    if cursor.is_kind("mapping"):
+        inside = cursor.fields(BOUND_KEYS)
+        if "threshold" not in inside:
+            cursor.refuse("no threshold", "threshold: 50" if key == "min_labels" else "threshold: 90%")
+            return ()
+        level = (inside["level"].choice("blocking", "warning") if "level" in inside else None) or "blocking"
+        description = inside["description"].text() if "description" in inside else None
+        cursor = inside["threshold"]
+    bound = read(cursor)
+    if bound is None:
+        return ()
+    of: Level = "warning" if level == "warning" else "blocking"
+    return (JudgeRule(f"judge.{key}", of, key, bound, fields[key].place, description),)
+
+
+def _labels_wanted(cursor: Cursor) -> Fraction | None:
+    found = read_count(cursor)
+    return None if found is None else Fraction(found)
+
+
+def _rate(cursor: Cursor) -> Fraction | None:
+    """A rate that a bound can reach: no number of labels shows that a judge is never wrong."""
+    value = cursor.number(read_share, "a share, such as 90%")
+    if value is not None and not 0 < value < 1:
+        found = f"found {cursor.node.text}, wanted a share above 0 and below 1"
+        cursor.refuse(f"{found}: no number of labels shows more", "write 90% or 0.9")
+        return None
+    return value
+
+
+def _uncalibrated(cursor: Cursor, entry: Cursor | None) -> JudgeRule:
+    """What it means that nobody knows how good the judge is: a warning, unless it must keep the verdict open."""
+    word = entry.choice("warn", "inconclusive") if entry is not None else "warn"
+    level: Level = "blocking" if word == "inconclusive" else "warning"
+    return JudgeRule("judge.uncalibrated", level, "uncalibrated", place=(entry or cursor).place)
+
+
+def _is_true(cursor: Cursor) -> bool:
+    if not cursor.is_kind("boolean"):
+        cursor.refuse_kind("true or false")
+        return False
+    return cursor.node.text.lower() == "true"

@@ -1,0 +1,197 @@
+"""What of the results rests on a judge, how good that judge is by people's labels, and what corrects its shares.
+
+Only labels that say which conversation they are about count, and only those of the judge at hand. They are of this run
+if every one of them is of a trial of these rows: the same conversation, by the same question to the same judge.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar import measure
+from highbar.gate.evidence import JudgeKnown
+from highbar.language.phrases import count, some
+from highbar.load.judged_rows import JudgedRows, Stratum, judged_rows
+from highbar.load.results import Results
+from highbar.model import Policy, ResultsFile
+from highbar.model.judge_quality import (
+    CanaryReport,
+    CorrectionMethod,
+    JudgeRate,
+    JudgeReport,
+    LabelSource,
+    LabelsUsed,
+)
+from highbar.model.judgments import LabelledTrial
+from highbar.model.reduction import Reduction
+from highbar.statistics.judges import Cells, Corrected, sensitivity, specificity
+from highbar.store.labels import Labels, read_labels
+from highbar.store.run_document import DOCUMENT, JudgeOfRun, read_document
+from highbar.verdicts.corrections import Corrections
+from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
+
+COLUMNS = frozenset({"judge", "judged"})
+"""The columns of rows that rest on a judge."""
+_UNREADABLE = "the rows are in a table or in Spark, out of reach; check the file itself without --engine spark"
+_BIND = "highbar judge calibrate RESULTS --labels FILE --bind NEW.jsonl makes them say so"
+
+
+class OfJudges(Struct, frozen=True):
+    """What a check knows about its judge; `corrections` is None if every share is judged as it was recorded."""
+
+    known: JudgeKnown
+    corrections: Corrections | None = None
+
+
+def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges:
+    """Read the rows and the labels. Raises InputError if a file of labels, or what a row says was judged, is bad."""
+    path = None if policy.judge is None else policy.judge.labels
+    labels = None if path is None else read_labels(path)
+    if not COLUMNS & {*sums.columns}:
+        return OfJudges(JudgeKnown())
+    corrects = policy.judge is not None and policy.judge.correct
+    if not results.files:
+        unread = Corrections(policy, problem=_UNREADABLE) if corrects else None
+        return OfJudges(JudgeKnown(problem=_UNREADABLE), unread)
+    with tempfile.TemporaryDirectory(prefix="highbar-") as name:
+        folder = Path(name)
+        strict = policy.judge is not None
+        rows = judged_rows(results.files, policy.select, strict=strict, folder=folder if corrects else None)
+        if not rows.trials:
+            return OfJudges(JudgeKnown())
+        usable, why = _usable(rows, labels)
+        scored = score_labels(policy, usable, folder, labels.file) if labels is not None else ()
+        report = _report(policy, results, rows, labels, scored, why)
+        corrections = _corrections(policy, rows, scored, report, whole) if corrects else None
+    return OfJudges(JudgeKnown(report), corrections)
+
+
+def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabelledTrial, ...], str | None]:
+    """The labelled trials that are of the judge of these rows; and if there are none, why not."""
+    if labels is None:
+        return (), "the policy names no labels; highbar judge label RESULTS makes some"
+    if rows.elsewhere:
+        return (), f"{count(rows.elsewhere, 'trial')} name a judge, but not what it said (no column `judged`)"
+    if len(rows.by) != 1:
+        found = f"the trials rest on {len(rows.by)} judges ({some(list(rows.by))})" if rows.by else "no row names it"
+        return (), f"{found}; labels are of one"
+    (judge,) = rows.by
+    known = [trial for trial in labels.complete if trial.sample.judge == judge]
+    if known:
+        return tuple(known), None
+    if labels.complete:
+        others = dict.fromkeys(str(trial.sample.judge) for trial in labels.complete)
+        return (), f"{labels.file} has labels of another judge: {some(list(others))}"
+    if labels.unbound and not labels.trials:
+        return (), f"the labels in {labels.file} do not say which conversation they are about; {_BIND}"
+    return (), f"{labels.file} has no trial of which every statement has an answer"
+
+
+def _report(
+    policy: Policy,
+    results: Results,
+    rows: JudgedRows,
+    labels: Labels | None,
+    scored: Sequence[ScoredLabel],
+    why: str | None,
+) -> JudgeReport:
+    used = None
+    if labels is not None:
+        trials = [one.trial for one in scored]
+        people = {label.by for label in labels.lines if (label.id, label.trial) in {(t.id, t.trial) for t in trials}}
+        used = LabelsUsed(labels.file, len(trials), len(people), _source(rows, trials) if trials else None)
+    report = JudgeReport(
+        by=tuple(rows.by),
+        trials=rows.trials,
+        statements=rows.statements,
+        undecided=rows.undecided,
+        replayed=rows.replayed,
+        elsewhere=rows.elsewhere,
+        calibrated=bool(scored),
+        why=why,
+        labels=used,
+        self_consistency=rows.consistency,
+    )
+    alpha = float(1 - policy.confidence)
+    cells = _cells(scored)
+    report = replace(report, sensitivity=_rate(sensitivity(cells, alpha)), specificity=_rate(specificity(cells, alpha)))
+    return _with_run(report, results)
+
+
+def _with_run(report: JudgeReport, results: Results) -> JudgeReport:
+    """The report with what the folders of runs say about their judges."""
+    runs = [found for file in results.files if (found := _judge_of_run(file)) is not None]
+    if not runs:
+        return report
+    canaries = [run.canaries for run in runs if run.canaries is not None]
+    worst = max(canaries, key=lambda one: (one.failed, -one.p_value), default=None)
+    shown = None if worst is None else CanaryReport(worst.statements, worst.wrong, worst.p_value, worst.failed)
+    return replace(report, same_model=any(run.same_model for run in runs), canaries=shown)
+
+
+def _judge_of_run(file: ResultsFile) -> JudgeOfRun | None:
+    """What the folder of a run says about its judge; None for other results."""
+    folder = Path(file.original or file.path).parent
+    return read_document(folder).judge if file.recorded is not None and (folder / DOCUMENT).is_file() else None
+
+
+def _source(rows: JudgedRows, trials: Sequence[LabelledTrial]) -> LabelSource:
+    """Of which run the labels are: found by digests, never assumed."""
+    sizes = rows.sizes
+    here = [_is_here(rows, sizes, trial) for trial in trials]
+    if not any(here):
+        return "another run"
+    return "same run" if all(here) else "mixed"
+
+
+def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabelledTrial) -> bool:
+    """Whether a labelled trial was drawn at random from these rows."""
+    place = rows.places.get((trial.id, trial.trial))
+    judged, sample = trial.sample.judged, trial.sample
+    if place is None or (place.conversation, place.digest) != (judged.conversation, judged.digest):
+        return False
+    return sample.drawn > 0 and (sample.stratum, sample.of) == (place.stratum, sizes[place.stratum])
+
+
+def _cells(scored: Sequence[ScoredLabel]) -> Cells:
+    """The labelled trials by (people, judge), by whether they passed."""
+    pairs = [one.values["passed"] for one in scored if "passed" in one.values]
+    return Cells(*(pairs.count((judge, people)) for people, judge in ((1, 1), (0, 1), (1, 0), (0, 0))))
+
+
+def _rate(found: Corrected | None) -> JudgeRate | None:
+    return None if found is None else JudgeRate(Fraction(found.value), found.bounds.low, found.bounds.high)
+
+
+def _corrections(
+    policy: Policy, rows: JudgedRows, scored: Sequence[ScoredLabel], report: JudgeReport, whole: measure.Measured
+) -> Corrections:
+    if report.labels is None or not scored:
+        return Corrections(policy, problem=f"the judge is not calibrated: {report.why}")
+    method: CorrectionMethod = "post-stratified" if report.labels.source == "same run" else "rogan-gladen"
+    return Corrections(
+        policy,
+        whole,
+        score_parts(policy, rows.parts),
+        {(one.trial.id, one.trial.trial): one for one in scored},
+        {key: place.part for key, place in rows.places.items()},
+        method,
+    )
+
+
+def judge_notes(found: OfJudges) -> Iterator[str]:
+    """What to warn of: a judge of its own model, shares that labels do not correct."""
+    report = found.known.report
+    if report is not None and report.same_model:
+        yield "the judge is the model under test: models favor answers of their own"
+    if report is not None and report.canaries is not None and report.canaries.failed:
+        wrong = f"{report.canaries.wrong} of {count(report.canaries.statements, 'statement')} of its canaries wrong"
+        yield f"the judge is not believed: it has {wrong}"
+    if found.corrections is not None:
+        yield from found.corrections.notes()
