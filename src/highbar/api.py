@@ -201,7 +201,10 @@ def run(  # noqa: PLR0913 - what the command line can say
         judges=() if judge is None else (_judge(judge),),
     )
     file, data = _suite(suite)
-    prepared = prepare(file, options, os.environ, data, agent if callable(agent) else None)
+    try:
+        prepared = prepare(file, options, os.environ, data, agent if callable(agent) else None)
+    except InputError as error:
+        raise error if data is None else _without_places(error, str(file)) from None
     return Run(_in_a_loop_of_its_own(prepared), policy, subset=subset)
 
 
@@ -233,6 +236,12 @@ def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
     from highbar.suite.plain import plain  # only for values of Python
 
     return Path("suite.json"), msgspec.json.Encoder(decimal_format="number").encode(plain(suite))
+
+
+def _without_places(error: InputError, file: str) -> InputError:
+    """The problems of a suite that is in no file: each names its scenario, and has no line."""
+    unplaced = {"file": None, "line": None, "column": None, "excerpt": None}
+    return InputError(*(replace(one, **unplaced) if one.file == file else one for one in error.problems))
 
 
 def _in_a_loop_of_its_own(prepared: Prepared) -> Path:

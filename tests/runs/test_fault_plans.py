@@ -204,9 +204,9 @@ def test_a_redirect_to_the_same_host_is_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [401, 403, 404])
 def test_five_refusals_end_the_run_and_no_trial_counts_as_failed(tmp_path: Path, code: int) -> None:
-    with serving([faulty.status(code)] * 5 + [YES]) as server:
+    with serving([faulty.status(code, text="no such \x1b[2Jkey")] * 5 + [YES]) as server:
         project = project_at(server, tmp_path, count=9, concurrency=1)
-        refused(project.run(), f"the first trials were all refused: HTTP {code}", "--resume out")
+        refused(project.run(), f"the first trials were all refused: HTTP {code}", "no such \\x1b[2Jkey", "--resume out")
         assert len(server.calls) == 5
         assert project.done() == (0, 0, 9)
         refused(project.check(), "--resume")

@@ -28,6 +28,7 @@ def explain(lines: Sequence[str], error: yaml.MarkedYAMLError, file: str) -> Pro
     line, column = min(mark.line, len(lines) - 1), mark.column
     found = (
         _tab(lines, line)
+        or _after_quote(lines, line, column, error.problem or "")
         or _indentation(lines, line, error.problem or "")
         or _colon(lines, line, error.problem or "")
         or _start(error, lines)
@@ -59,9 +60,10 @@ def _indentation(lines: Sequence[str], line: int, problem: str) -> _Fault | None
     if before is None:
         return None
     if "mapping values are not allowed" in problem:
-        if own <= _indent(lines[before]) or not _HAS_VALUE.match(lines[before]):
+        item = _ITEM.match(lines[before])
+        above = item.end() if item else _indent(lines[before])  # the keys of an item begin after its dash
+        if own <= above or not _HAS_VALUE.match(lines[before]):
             return None
-        above = _indent(lines[before])
         message = "wrong indentation: this line is indented deeper than the one before it, which has a value already"
         return message, f"indent it by {_spaces(above)}, or remove the value of line {before + 1}", line, own
     if not any(part in problem for part in _MISALIGNED) or lines[line].lstrip()[:1] in ("}", "]", ""):
@@ -101,13 +103,27 @@ def _colon(lines: Sequence[str], line: int, problem: str) -> _Fault | None:
         second = _SECOND_COLON.match(lines[line])
         if second and ": " in second[1]:
             inner = second[1][:40].strip()
-            hint = f'write {{ {inner} }} for a key and its value, or "{inner}" for a text'
+            hint = f"write {{ {inner} }} for a key and its value, or {_quoted(inner)} for a text"
             return "there is a second colon on this line", hint, line, second.start(1)
     if "could not find expected ':'" in problem and before is not None:
         key = lines[before].strip()[:40]
         hint = f"write {key}: and its value, or - {key} in a list"
         return "there is no colon after this key", hint, before, _indent(lines[before])
     return None
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if '"' not in text else "'{}'".format(text.replace("'", "''"))
+
+
+def _after_quote(lines: Sequence[str], line: int, column: int, problem: str) -> _Fault | None:
+    """A text that goes on after its closing quote."""
+    before = lines[line][:column].rstrip()
+    if not any(part in problem for part in _MISALIGNED) or before[-1:] not in ('"', "'"):
+        return None
+    start = before.index(before[-1])
+    text = lines[line][start : start + 40].strip()
+    return "this text goes on after its closing quote", f"put all of it in quotes: {_quoted(text)}", line, start
 
 
 def _spaced(line: str) -> str:

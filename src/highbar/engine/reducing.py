@@ -103,6 +103,7 @@ class Reducer(Struct, frozen=True):
         by = [largest_values(rows, i) if many > MOST_SLICES else f"by_{i}" for i, many in enumerate(many_values)]
         groups = self._groups(made, request, by, open_trials=bool(open_))
         worst = self._failed(made, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
+        worst = self._with_wanted(worst) if worst and "missed" in made.layout.columns else worst
         reduction = Reduction(
             whole=groups.whole,
             slices=groups.slices,
@@ -308,6 +309,11 @@ class Reducer(Struct, frozen=True):
             )
         }
         return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
+
+    def _with_wanted(self, failed: tuple[FailedScenario, ...]) -> tuple[FailedScenario, ...]:
+        from highbar.engine.wanted import with_wanted  # only for the results of a run
+
+        return with_wanted(self.database.rows, self.parts, failed)
 
     def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
         from highbar.engine import details  # few reports need it

@@ -63,15 +63,17 @@ class FirstRefusals:
 
     def __init__(self, planned: int) -> None:
         self.held: list[Ended] = []
-        self.refusal: str | None = None
+        self.refusal: str | None = None  # in words, with what the server said
+        self._kind: str | None = None
         self._wanted = min(_ENOUGH, planned)
         self._trials: set[tuple[str, int]] = set()
 
     def note(self, id_: str, trial: int, attempt: Attempt) -> Literal["open", "refused", "accepted"]:
         """What is known after this attempt."""
-        if attempt.refusal is None or self.refusal not in (None, attempt.refusal):
+        if attempt.refusal is None or self._kind not in (None, attempt.refusal):
             return "accepted"
-        self.refusal = attempt.refusal
+        self._kind = attempt.refusal
+        self.refusal = self.refusal or attempt.reason or attempt.refusal
         self._trials.add((id_, trial))
         return "refused" if len(self._trials) >= self._wanted else "open"
 

@@ -35,8 +35,9 @@ def _plain_texts(text: str) -> Iterator[tuple[tuple[int, int], str]]:
     import yaml  # see above
 
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        if isinstance(event, yaml.ScalarEvent) and not event.style and plain_kind(event.value) == "text":
-            yield (event.end_mark.line, event.end_mark.column), event.value
+        end = event.end_mark
+        if isinstance(event, yaml.ScalarEvent) and not event.style and end and plain_kind(event.value) == "text":
+            yield (end.line, end.column), event.value
 
 
 def _cut(lines: list[str], mark: tuple[int, int], value: str, file: str) -> Problem | None:

@@ -227,6 +227,24 @@ REFUSED = {
         "  1 | thresholds: {\n    |             ^\n",
         "close it with '}', or add the comma",
     ),
+    "a colon in a text below a dash": (
+        "rules:\n  - metric: accuracy\n    description: Note: all of it\n",
+        "highbar.yaml:3:18: there is a second colon on this line",
+        "  3 |     description: Note: all of it\n    |                  ^\n",
+        'write { Note: all of it } for a key and its value, or "Note: all of it" for a text',
+    ),
+    "a colon and quotes in a text": (
+        'rules:\n  - metric: accuracy\n    description: He said: "no" to it\n',
+        "highbar.yaml:3:18: there is a second colon on this line",
+        "    |                  ^\n",
+        "or 'He said: \"no\" to it' for a text",
+    ),
+    "a text that goes on after its quote": (
+        'description: "All" of it\nthresholds:\n  accuracy: 90%\n',
+        "highbar.yaml:1:14: this text goes on after its closing quote",
+        "    |              ^\n",
+        "put all of it in quotes: '\"All\" of it'",
+    ),
     "too much indentation": (
         "thresholds:\n  accuracy: 90%\n    recall: 80%\n",
         "3:5: wrong indentation: this line is indented deeper than the one before it, which has a value already",

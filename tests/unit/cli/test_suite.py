@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,18 @@ def test_a_suite_is_said_in_words(tmp_path: Path) -> None:
     assert "some-model at https://example.com/v1. 2 statements in " in " ".join(out.split())
     assert "at most $5." in out
     assert "named by no scenario: refuses." in out
+
+
+def test_checks_of_answers_are_said(tmp_path: Path) -> None:
+    scenarios = [
+        {"id": f"S{number}", "input": "?", "answer": {"contains": "ten" if number < 2 else f"{number}"}}
+        for number in range(24)
+    ]
+    scenarios.append({"id": "L", "input": "?", "expected": "spam"})
+    (tmp_path / "suite.json").write_text(json.dumps({"scenarios": scenarios}))
+    out = " ".join(run(tmp_path, "suite", "suite.json").out.split())
+    assert "Answers, and how each is checked S0, S1 The reply contains 'ten'. S2 The reply contains '2'." in out
+    assert "… And 4 other checks, in 4 scenarios." in out
 
 
 def test_weak_entries_are_marked(tmp_path: Path) -> None:

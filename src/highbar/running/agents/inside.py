@@ -56,7 +56,8 @@ class InsideAgent:
                 raise
             if isinstance(error, TimeoutError) and limit.expired():
                 return Attempt("error", reason=f"timed out after {call.timeout:g} s")
-            return Attempt("error", reason=described(error), latency_ms=(time.perf_counter() - start) * 1000)
+            reason = str(error) if isinstance(error, _Ended) else described(error)
+            return Attempt("error", reason=reason, latency_ms=(time.perf_counter() - start) * 1000)
         return self._read(value, (time.perf_counter() - start) * 1000)
 
     def _read(self, value: Any, latency: float) -> Attempt:
@@ -82,7 +83,11 @@ def _guarded(function: Callable[..., Any], said: Any, more: dict[str, Any]) -> A
     except Exception:
         raise
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the function
-        raise RuntimeError(described(error)) from error
+        raise _Ended(described(error)) from error
+
+
+class _Ended(Exception):
+    """The function raised what is no Exception; the message says what it was."""
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
