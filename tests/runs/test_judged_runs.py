@@ -64,7 +64,7 @@ def test_a_must_not_that_the_judge_finds_is_a_violation(tmp_path: Path) -> None:
 
 
 def test_one_call_has_all_statements_of_a_trial_and_each_text_once(tmp_path: Path) -> None:
-    both = asks("X", "ten", answer=REFUSES, expected_behaviors=["refuses"], must_not=["tells"])
+    both = asks("X", "ten", answer={"judge": REFUSES}, expected_behaviors=["refuses"], must_not=["tells"])
     with judged_project(tmp_path, [both], by=RULE) as project:
         judged(project.run(), "fail")
         (asked,) = project.judge.asked

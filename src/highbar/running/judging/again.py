@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -175,25 +176,21 @@ async def _answers(asker: Asker, questions: Iterable[JudgeQuestion]) -> list[Jud
     wanted = list(questions)
     answers: list[JudgeAnswer | None] = [None] * len(wanted)
     left = iter(range(len(wanted)))
-    refused = 0
 
-    async def work() -> None:
-        nonlocal refused
-        for place in left:
-            answer = answers[place] = await asker.ask(wanted[place])
-            refused += answer.refusal is not None
-            if answer.refusal is not None and refused >= min(_ENOUGH, len(wanted)) and _all_refused(answers):
-                message = f"the judge refused: {answer.failure or answer.refusal}"
-                raise InputError(Problem(message, hint="check the judge's address and key"))
+    async def work(most: int) -> None:
+        for place in islice(left, most):
+            answers[place] = await asker.ask(wanted[place])
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(MOST_AT_ONCE, len(wanted))):
-                group.create_task(work())
-    except* InputError as refusals:
-        raise refusals.exceptions[0] from None
+    await work(_ENOUGH)
+    _refuse_wrong_key(answers[:_ENOUGH])
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(MOST_AT_ONCE, len(wanted))):
+            group.create_task(work(len(wanted)))
     return [answer if answer is not None else JudgeAnswer(failure="it was not asked") for answer in answers]
 
 
-def _all_refused(answers: Iterable[JudgeAnswer | None]) -> bool:
-    return all(answer.refusal is not None for answer in answers if answer is not None)
+def _refuse_wrong_key(first: Sequence[JudgeAnswer | None]) -> None:
+    """Raise InputError if the first questions were all refused, before many more are asked."""
+    refusals = [answer.failure or answer.refusal for answer in first if answer is not None and answer.refusal]
+    if refusals and len(refusals) == len(first):
+        raise InputError(Problem(f"the judge refused: {refusals[0]}", hint="check the judge's address and key"))

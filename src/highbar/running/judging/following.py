@@ -57,7 +57,7 @@ class RunJudge:
 
     async def __aenter__(self) -> Self:
         self._answer_at = self._stack.enter_context(recorded(self._opened.path))
-        self._workers = [asyncio.create_task(self._work()) for _ in range(MOST_AT_ONCE)]
+        self._start(_ENOUGH)  # and the others once the judge has accepted a question
         for work in self._left():
             self._put(work)
         return self
@@ -105,6 +105,9 @@ class RunJudge:
     def _is_same(self, record: Judged, question: JudgeQuestion) -> bool:
         return record.answer.failure is None and record.digest == self._identity.digest(question)
 
+    def _start(self, workers: int) -> None:
+        self._workers += [asyncio.create_task(self._work()) for _ in range(workers)]
+
     def _put(self, work: _Work) -> None:
         self._progress.to_judge += 1
         self._queue.put_nowait(work)
@@ -148,6 +151,7 @@ class RunJudge:
         """If the first answers are all refusals, nothing more is asked: that is a wrong key or address."""
         if answer.refusal is None:
             self._is_accepted = True
+            self._start(MOST_AT_ONCE - _ENOUGH)
             return
         self._refused += 1
         if self._refused >= min(_ENOUGH, self._refused + self._queue.qsize()) and self.refusal is None:
