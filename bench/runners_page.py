@@ -1,0 +1,131 @@
+"""The table of `bench/runners.py` as a page of the documentation, and as a shorter table in the README."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "bench" / "tables" / "runners.json"
+PAGE = ROOT / "docs" / "concepts" / "run-speed.md"
+README = ROOT / "README.md"
+HEADING = "### Running agents"
+"""Of the section of the README that has the short table."""
+
+OPENING = """# Running agents: Highbar beside other tools
+
+`python -m bench.runners` installs Inspect AI, promptfoo, DeepEval and pydantic-evals, each in an environment of its
+own, and lets all of them run the same agent: a function that waits and says hello. Each tool runs 20 calls at once,
+checks the answer for one word, and saves its results in its usual way. Telemetry and update checks are off.
+"""
+COLUMNS = """
+- **Per trial**: what each further trial of 0 ms takes, called, checked and written: {trials:,} trials less {few:,}.
+- **× ideal**: {slow_trials} trials of 50 ms, from the first question to the last answer as the agent saw them, divided
+  by the least that they can take ({ideal:g} s).
+- **Start**: the smallest run, of one trial, from the start of the process to its end.
+- **Memory**: the highest resident memory of all processes of the tool, for {memory_trials:,} trials of 0 ms.
+- **After `kill -9`**: all processes are killed when half of {slow_trials} trials are answered. So many of the answers
+  that the agent had given were not asked for again by the tool's own resume, or could be read from its files if it
+  has none.
+
+Processor time is of all cores. Each figure is the best of {turns} turns (start: {starts}), in each of which every tool
+had one go; memory is of one run, and the kills of {turns} turns are added up. The machine ({machine}) did other work at
+the same time, so processor times are more exact than times.
+"""
+NOTES = """
+What to bear in mind:
+
+- The tools were built for different things. Inspect records a transcript of every event of a sample for its viewer.
+  promptfoo compares prompts and models, and fills a database for its web page. DeepEval grades answers with models,
+  and `evaluate()` never calls an agent: here its metric does. pydantic-evals is a library that keeps its report in
+  memory; our program writes it to a file at the end. Highbar also judges by a policy, but not with `--no-check`.
+- promptfoo gets the agent in JavaScript, which is its fastest way; the others get it in Python. With `--no-write` it
+  writes JSONL instead of filling the database. It warns that it no longer supports Node.js 20, and works.
+- DeepEval writes its whole cache to the disk after each case, so the time of a trial grows with their number: that
+  line is measured with {most:,} trials, and its memory not at all.
+- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`.
+- Most agents take seconds to answer. Then every tool mostly waits, and the time per trial hardly matters.
+
+All figures are in [runners.json](../../bench/tables/runners.json).
+"""
+
+
+def page(table: Mapping[str, Any]) -> str:
+    """The whole page, in Markdown."""
+    size = table["size"]
+    facts = {
+        **size,
+        "few": size["trials"] // 10,
+        "ideal": size["slow_trials"] * 0.05 / 20,
+        "starts": 2 * size["turns"],
+        "machine": table["machine"],
+        "most": min(way["trials"] for way in table["ways"]),
+    }
+    return "\n".join([OPENING, *markdown(table), (COLUMNS + NOTES).format(**facts)])
+
+
+def markdown(table: Mapping[str, Any]) -> list[str]:
+    """Every figure; a tool that could not be installed says why."""
+    head = ("", "version", "per trial", "processor", "× ideal", "start", "processor", "memory", "after `kill -9`")
+    rows = [(way["name"], way["version"], *_figures(way)) for way in table["ways"]]
+    return [*_rows(head, rows), *(f"\nNot measured: {name}: {why}" for name, why in table["missing"].items())]
+
+
+def short(table: Mapping[str, Any]) -> list[str]:
+    """The table of the README: processor time instead of time, which other work on the machine moves more."""
+    size = table["size"]
+    slow, memory = f"{size['slow_trials']} × 50 ms", f"memory, {size['memory_trials']:,} trials"
+    head = ("", "start", "per trial", f"{slow}, × ideal", memory, "answers left after `kill -9`")
+    rows = []
+    for way in table["ways"]:
+        _, trial, ideal, _, start, mebibytes, kept = _figures(way)
+        rows.append((way["name"], start, trial, ideal, mebibytes, kept))
+    return _rows(head, rows)
+
+
+def write_pages(table: Mapping[str, Any]) -> None:
+    """Write the page, and put the short table in the place of the one that the README has."""
+    PAGE.write_text(page(table), "utf-8")
+    README.write_text(with_table(README.read_text("utf-8"), short(table)), "utf-8")
+
+
+def with_table(text: str, table: Sequence[str]) -> str:
+    """Replace the first table below the heading."""
+    before, heading, after = text.partition(f"{HEADING}\n")
+    lines = after.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    last = next((number for number in range(first, len(lines)) if not lines[number].startswith("|")), len(lines))
+    return before + heading + "\n".join([*lines[:first], *table, *lines[last:]]) + "\n"
+
+
+def stored() -> dict[str, Any]:
+    """The table that was stored last."""
+    found: dict[str, Any] = json.loads(TABLE.read_text("utf-8"))
+    return found
+
+
+def _figures(way: Mapping[str, Any]) -> tuple[str, ...]:
+    kept = "none" if way["kept"] == 0 else f"{way['kept']:,} of {way['answered']:,}"
+    return (
+        _microseconds(way["trial_microseconds"]),
+        _microseconds(way["trial_processor"]),
+        f"{way['of_ideal']:.2f}",
+        f"{way['start_seconds']:.2f} s",
+        f"{way['start_processor']:.2f} s",
+        f"{way['mebibytes']:,} MiB" if "mebibytes" in way else "–",
+        kept + ("" if way["resumes"] else ", no resume"),
+    )
+
+
+def _microseconds(value: float) -> str:
+    return f"{value:,.0f} µs"
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+if __name__ == "__main__":
+    write_pages(stored())
