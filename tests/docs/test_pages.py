@@ -93,6 +93,7 @@ LATER = {
     for name in (
         "suite", "checks", "tutorial", "run-folder", "three-kinds-of-errors", "run-http-agent", "run-command-agent",
         "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "pytest", "grade", "run-other-suites",
+        "agentskills",
     )
 }  # fmt: skip
 """Pages of what was added after the bound was set: suites, their checks, running agents on them, and pytest."""

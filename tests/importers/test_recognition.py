@@ -24,6 +24,7 @@ TOOLS = {
     "otel": "otel",
     "pydantic_evals": "pydantic-evals",
     "tau_bench": "tau-bench",
+    "agentskills": "agentskills",
 }
 OURS = [*ROOT.glob("examples/**/*.jsonl"), *ROOT.glob("tests/golden/*/*.json*"), *ROOT.glob("tests/golden/*/*.csv")]
 

@@ -100,6 +100,12 @@ IMPORTERS: tuple[Importer, ...] = (
         f"{__name__}.otel",
         ((".json", signs.OTEL), (".jsonl", signs.OTEL), (".ndjson", signs.OTEL)),
     ),
+    Importer(
+        "agentskills",
+        "gradings of an Agent Skill",
+        f"{__name__}.agentskills",
+        (("grading.json", signs.AGENTSKILLS), ("benchmark.json", signs.AGENTSKILLS_BENCHMARK)),
+    ),
     Importer("map", "results by a mapping", f"{__name__}.mapping"),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )

@@ -51,4 +51,7 @@ MLFLOW_INDEX = rb'^\s*\{\s*"[^"]*"\s*:\s*\{\s*"trace_id"\s*:\s*"tr-'
 MLFLOW_SCHEMA = rb'^\s*\{\s*"schema"\s*:\s*\{\s*"fields"\s*:\s*\[.{0,200}?"name"\s*:\s*"(trace_id|inputs)"'
 MLFLOW_TABLE = rb"^(\xef\xbb\xbf)?(([^\n{]*,)?trace_id,[^\n]*/value\b|[^\n{]*/v\d+/score\b)"  # CSV
 
+AGENTSKILLS = rb'^\s*\{.*"(expectations|assertion_results)"\s*:\s*\['
+AGENTSKILLS_BENCHMARK = rb'^\s*\{\s*"metadata"\s*:\s*\{\s*"skill_name"\s*:'
+
 OTEL = rb'^\s*\{\s*"resource(Logs|Spans|Metrics|Profiles|_logs|_spans|_metrics)"\s*:\s*\['

@@ -50,6 +50,16 @@ def shorten(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
+def statement_name(statement: str) -> str:
+    """The name of a behavior that a statement describes: the statement itself, or if it is long its start and a digest.
+
+    >>> statement_name("The reply is polite")
+    'The reply is polite'
+    """
+    short = shorten(statement)
+    return short if short == statement else f"{short}#{value_digest(statement)}"
+
+
 @lru_cache(maxsize=4096)
 def score_column(name: str) -> str:
     """The column of a tool's score: a name that a formula can use, made of the score's name alone.

@@ -60,7 +60,12 @@ def guidance(given: str | RowMap | None, policy: Policy) -> Guidance:
     return Guidance(read_map_file(given), policy.judged_by)
 
 
-ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
+ONLY_JUDGES = {
+    "junit": "the outcome of each test case",
+    "tau-bench": "the reward",
+    "agentskills": "the grader",
+    "map": "the mapping",
+}
 """Who judges in formats that leave nothing to choose."""
 
 

@@ -13,6 +13,7 @@ TOOLS = ("inspect", "promptfoo", "lm-eval", "deepeval", "pydantic-evals", "mlflo
 UNJUDGED_TOOLS = {
     "junit": "a test case passed or it did not",
     "tau-bench": "its reward judges",
+    "agentskills": "every expectation judges",
     "map": "the mapping says what passed and correct are",
 }
 """The formats that have nothing to choose, and why."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from highbar.documents.problems import Path_, Place
-from highbar.language.tool_names import shorten, value_digest
+from highbar.language.tool_names import statement_name
 from highbar.suite.tools.rewritten import Draft, Rewritten
 from highbar.suite.values import entries, refuse_unknown
 
@@ -87,5 +87,4 @@ def _statements(item: Mapping[str, Any], place: Place) -> Iterator[tuple[str, st
             if not isinstance(statement, str) or not statement.strip() or not fields.keys() <= {"text", "id", "name"}:
                 inside.refuse_value(value, "a statement in plain words")
                 continue
-            short = shorten(statement)
-            yield (short if short == statement else f"{short}#{value_digest(statement)}"), statement, inside.path
+            yield statement_name(statement), statement, inside.path

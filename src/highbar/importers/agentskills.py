@@ -1,0 +1,175 @@
+"""Gradings of an Agent Skill → rows: `grading.json` of one run, or `benchmark.json` with all runs of a benchmark.
+
+A trial passes if every expectation does. The totals that a grader writes are not read as results, but they may say that
+an expectation is not listed: then nobody knows what became of it. A `grading.json` does not say what it is about: the
+folders that the skill creator makes do (`eval-1/with_skill/run-2/grading.json`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from highbar.importers import Row
+from highbar.importers.documents import array_records, without_arrays
+from highbar.importers.limits import MOST_TRIALS
+from highbar.importers.naming import scenario_id
+from highbar.importers.reading import json
+from highbar.importers.record import Record, refuse, shown
+from highbar.importers.report import Report
+from highbar.importers.verdicts import Verdicts
+from highbar.language.tool_names import statement_name
+
+_LISTS = ("expectations", "assertion_results")
+_RUN = re.compile(r"run-([0-9]{1,9})")
+_EVAL = re.compile(r"eval-(.+)")
+_LAYOUT = "keep it where it was written: eval-1/with_skill/run-1/grading.json, or eval-1/with_skill/grading.json"
+_UNREAD = ("claims", "execution_metrics", "user_notes_summary", "eval_feedback", "notes")
+
+
+def read(path: str, report: Report) -> Iterator[Row]:
+    """The row of a grading, or the rows of a benchmark."""
+    report.scorers["grader"] = "judges"
+    report.judges = ("grader",)
+    document = without_arrays(path, {"runs"})
+    if any(name in document for name in _LISTS):
+        yield _graded(path, document, report)
+    elif "runs" in document:
+        yield from _Benchmark(document).rows(path, report)
+    else:
+        refuse("there are no expectations in this file", hint="wanted a grading.json or benchmark.json of a skill")
+
+
+# --- one run -----------------------------------------------------------------------------------------
+
+
+def _graded(path: str, grading: Record, report: Report) -> Row:
+    place = _place(Path(path))
+    report.records += 1
+    timing = _beside(Path(path).with_name("timing.json"))
+    seconds = grading.part("timing").number("executor_duration_seconds")
+    return {
+        **place,
+        **_judged(grading, grading.part("summary"), report),
+        "latency_ms": timing.number("duration_ms") if seconds is None else seconds * 1000,
+        "tokens_used": timing.whole("total_tokens"),
+    }
+
+
+def _place(path: Path) -> Row:
+    """Scenario, trial and configuration, by the folders that the file is in. Refuses other folders than those."""
+    run = _RUN.fullmatch(path.absolute().parent.name)
+    configuration = path.absolute().parent.parent if run else path.absolute().parent
+    name = _EVAL.fullmatch(configuration.parent.name)
+    if name is None:
+        refuse("this grading is in no folder that says which eval it is of", hint=_LAYOUT)
+    ungraded = sorted(one.name for one in configuration.glob("run-*") if not (one / path.name).is_file())
+    if run and ungraded:
+        hint = "grade it, or remove its folder; a run that nobody graded must not be left out unseen"
+        refuse(f"the run beside this one has no {path.name}: {', '.join(ungraded[:5])}", hint=hint)
+    about = _beside(configuration.parent / "eval_metadata.json")
+    number = re.match("[0-9]+(?=-|$)", name[1])
+    id_ = _id(about) if "eval_id" in about else number[0].lstrip("0") or "0" if number else name[1]
+    return {
+        "id": scenario_id(id_),
+        "trial": int(run[1]) if run else 1,
+        "input": about.text("prompt"),
+        "tags": {"configuration": configuration.name},
+    }
+
+
+def _beside(path: Path) -> Record:
+    """The object in a file beside the grading; an empty one if there is no such file."""
+    return Record(json.decode(path.read_bytes()) if path.is_file() else {}, path.name)
+
+
+# --- all runs ----------------------------------------------------------------------------------------
+
+
+class _Benchmark:
+    """The runs of a benchmark. A run that other evals have, and an eval without any run, are missing."""
+
+    def __init__(self, document: Record) -> None:
+        metadata = document.part("metadata")
+        self._skill = metadata.text("skill_name")
+        self._planned = [str(value) for value in metadata.items("evals_run") if isinstance(value, str | int)]
+        self._trials: dict[str | None, set[int]] = {}  # by configuration
+        self._found: dict[tuple[str, str | None], set[int]] = {}
+        self._named: set[str] = set()
+
+    def rows(self, path: str, report: Report) -> Iterator[Row]:
+        for _, run in array_records(path, {"runs"}):
+            report.records += 1
+            yield {**self._described(run), **_judged(run, run.part("result"), report)}
+        yield from self._missing(report)
+
+    def _described(self, run: Record) -> Row:
+        id_, configuration, trial = _id(run), run.text("configuration"), run.whole("run_number")
+        if trial is None or not 0 <= trial <= MOST_TRIALS:
+            refuse(f"{run.place}: run_number: found {shown(trial)}, wanted a number from 0 to {MOST_TRIALS}")
+        self._named |= {id_, run.text("eval_name") or id_}
+        self._trials.setdefault(configuration, set()).add(trial)
+        self._found.setdefault((id_, configuration), set()).add(trial)
+        return self._row(id_, trial, configuration)
+
+    def _missing(self, report: Report) -> Iterator[Row]:
+        ids = dict.fromkeys(id_ for id_, _ in self._found)
+        ids |= dict.fromkeys(scenario_id(name) for name in self._planned if name not in self._named)
+        for configuration, trials in self._trials.items():
+            for id_ in ids:
+                for trial in sorted(trials - self._found.get((id_, configuration), set())):
+                    report.missing += 1
+                    yield {**self._row(id_, trial, configuration), "error": "the run is missing: was it graded?"}
+
+    def _row(self, id_: str, trial: int, configuration: str | None) -> Row:
+        tags = None if configuration is None else {"configuration": configuration}
+        return {"id": id_, "trial": trial, "suite": self._skill, "tags": tags}
+
+
+# --- expectations ------------------------------------------------------------------------------------
+
+
+def _id(record: Record) -> str:
+    value = record.value("eval_id")
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        refuse(f"{record.place}: eval_id: found {shown(value)}, wanted the number or the name of an eval")
+    return scenario_id(str(value))
+
+
+def _judged(run: Record, totals: Record, report: Report) -> Row:
+    """What the grader found of every expectation."""
+    given = [name for name in _LISTS if name in run]
+    if len(given) > 1:
+        refuse(f"{run.place}: found both {' and '.join(given)}, wanted one of them")
+    verdicts, found = Verdicts(), run.records(given[0]) if given else []
+    for expectation in found:
+        name = statement_name(_text(expectation))
+        passed = expectation.flag("passed")
+        verdicts.add(name, verdict=passed)
+        if passed is None:
+            verdicts.add_broken(name, "the grader gave no verdict")
+    _note_unlisted(verdicts, found, totals)
+    verdicts.count(report)
+    report.unread.update(name for name in _UNREAD if name in run)
+    return verdicts.columns()
+
+
+def _text(expectation: Record) -> str:
+    text = expectation.text("text")
+    if text is None or not text.strip():
+        refuse(f"{expectation.place}: text: found {shown(text)}, wanted what was expected")
+    return text
+
+
+def _note_unlisted(verdicts: Verdicts, found: list[Record], totals: Record) -> None:
+    """Leave a trial undecided if its totals count more than is listed, or if nothing is."""
+    failed = sum(one.flag("passed") is False for one in found)
+    counts: Mapping[str, Any] = {"total": len(found), "failed": failed, "passed": len(found) - failed}
+    for name, listed in counts.items():
+        number = totals.number(name)
+        if number is not None and number > listed:
+            verdicts.add_broken("expectations", f"{name} is {number:g}, and {listed} are listed")
+    if not found:
+        verdicts.add_broken("expectations", "there are none")
