@@ -19,6 +19,7 @@ from highbar import gate, measure, pipeline
 from highbar import policy as policies
 from highbar.bar import regrading
 from highbar.bar.weakened_baseline import weakened_baseline
+from highbar.bar.weakened_labels import weakened_labels
 from highbar.bar.weakened_policy import weakened
 from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
@@ -83,7 +84,7 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
                 then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
                 raise _renamed(error, there) from None
-        listed = (*weakened(before, here), *graded.weakened)
+        listed = (*weakened(before, here), *weakened_labels(before, here), *graded.weakened)
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
     # Two reads of one file: if it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:

@@ -15,17 +15,29 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import evidence, headline, judged, selected
+from highbar.report.headline import evidence, headline, judge_line, judged, selected
 from highbar.report.numbers import end, number
 from highbar.report.visible import visible
 
 COLUMNS = (
     "kind", "name", "outcome", "level", "metric", "column", "slice", "threshold", "value", "low", "high", "unit",
     "better", "scenarios", "missing", "category", "trials", "passed_trials", "required", "fragile", "reason",
-    "undecided", "best",
+    "undecided", "best", "raw", "corrected",
 )  # fmt: skip
 """A new column comes last: who reads by place must not be surprised."""
-_NUMBERS = {"value", "low", "high", "scenarios", "missing", "trials", "passed_trials", "undecided", "best"}
+_NUMBERS = {
+    "value",
+    "low",
+    "high",
+    "scenarios",
+    "missing",
+    "trials",
+    "passed_trials",
+    "undecided",
+    "best",
+    "raw",
+    "corrected",
+}
 # What a spreadsheet may read as a formula (OWASP), in full width too, and what is needed to tell ours from theirs.
 _FORMULA = tuple("=+-@\t\r\n\0'＝＋－＠")
 _NEW_CELL = re.compile(r";(?=[\s\"']*[=+\-@＝＋－＠])")
@@ -46,7 +58,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 def _about(verdict: Verdict) -> tuple[str, ...]:
     """The verdict in words, the evidence, who judged, and which rows."""
-    origin = judged(verdict.judged_by, str), selected(verdict.selection, str)
+    origin = judged(verdict.judged_by, str), selected(verdict.selection, str), judge_line(verdict.judge, str)
     return (headline(verdict), evidence(verdict.counts), *origin)
 
 
@@ -87,6 +99,7 @@ def _value(value: Value, bounds: tuple[Fraction, ...]) -> _Row:
         "missing": value.missing,
         "undecided": value.undecided,
         "best": number(value.best, bounds),
+        "corrected": number(None if value.corrected is None else value.corrected.value, bounds),
         "reason": value.reason,
     }
 
@@ -103,6 +116,7 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _Row:
         **_where(rule.slice),
         "threshold": rule.threshold,
         "fragile": _yes(rule.fragile),
+        "raw": number(None if rule.raw is None else rule.raw.value, bounds.get(rule.metric or "", ())),
         "reason": rule.reason,
     }
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from highbar.language.digits import amount
+from highbar.language.digits import amount, show
 from highbar.language.phrases import count
 from highbar.model import Counts, Decision, Outcome, RuleResult, Slice, Value, Verdict
 from highbar.model.judging import Judging, Selection
 from highbar.report.titles import demands
+
+if TYPE_CHECKING:  # few results rest on a judge
+    from highbar.model.judge_quality import JudgeReport
 
 WORDS: Mapping[Decision | None, str] = MappingProxyType(
     {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", None: "NO POLICY"}
@@ -70,18 +73,40 @@ def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
     return f"only rows with {chosen}: {count(selection.rows, 'row')} left out{lost}"
 
 
+def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
+    """Who judged, how much, and whether that judge is calibrated; nothing if no trial rests on a judge."""
+    if report is None:
+        return ""
+    from highbar.report.judge_words import one_line  # few results rest on a judge
+
+    return one_line(report, encode)
+
+
+def as_judged(rule: RuleResult) -> str:
+    """`90.0% as judged`: of a rule whose value is corrected for the errors of the judge; empty of any other."""
+    return "" if rule.raw is None or rule.raw.value is None else f"{show(rule.raw)} as judged"
+
+
+def corrected(value: Value) -> str:
+    """`corrected 78.5% (66.4–87.2)`: of a metric that labels correct; empty of any other."""
+    share = value.corrected
+    if share is None or share.value is None:
+        return "" if share is None else "not corrected"
+    return f"corrected {show(Value(share.value, 0, 0, value.unit, value.better, low=share.low, high=share.high))}"
+
+
 def counted(value: Value) -> str:
     """`50`, or `50, 2 missing, 1 undecided (at best 94.0%)`: the scenarios that a value rests on, and what it lacks."""
     return ", ".join(filter(None, (str(value.scenarios), lacks(value))))
 
 
 def lacks(value: Value) -> str:
-    """`2 missing, 1 undecided (at best 94.0%)`: what a value lacks; empty if nothing."""
+    """`2 missing, 1 undecided (at best 94.0%)`: what a value lacks, and what labels make of it; empty if nothing."""
     parts = [f"{value.missing} missing"] * bool(value.missing)
     if value.undecided:
         best = "" if value.best is None else f" (at best {amount(value.best, value.unit)})"
         parts.append(f"{value.undecided} undecided{best}")
-    return ", ".join(parts)
+    return ", ".join(filter(None, (*parts, corrected(value))))
 
 
 def undecided(verdict: Verdict, encode: Callable[[str], str]) -> list[tuple[str, str, str]]:

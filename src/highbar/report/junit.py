@@ -26,7 +26,7 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, could_change, unsettled
+from highbar.report.headline import NO_VERDICT, could_change, judge_line, unsettled
 from highbar.report.numbers import end, number
 from highbar.report.titles import title
 from highbar.report.visible import cut, visible
@@ -213,6 +213,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
+            ("raw", number(None if rule.raw is None else rule.raw.value, bounds.get(rule.metric or "", ())) or None),
             *(_again(rule) if could_change(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
@@ -256,6 +257,10 @@ def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[
     yield f"{named}missing", value.missing or None
     yield f"{named}undecided", value.undecided or None
     yield f"{named}best", number(value.best, bounds) or None
+    if value.corrected is not None:
+        yield f"{named}corrected", number(value.corrected.value, bounds) or None
+        yield f"{named}corrected.low", end(value.corrected.low) or None
+        yield f"{named}corrected.high", end(value.corrected.high) or None
 
 
 def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int | None]]:
@@ -268,6 +273,7 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
     yield from (("scenarios", counts.scenarios), ("trials", counts.trials), ("errors", counts.errors))
     yield from (("unjudged", counts.unjudged), ("failed", counts.failed), ("undecided", counts.undecided))
     yield from ([("left_out", counts.left_out)] if verdict.selection else [])
+    yield "judge", judge_line(verdict.judge, str) or None
     for name, value in verdict.metrics.items():
         yield from _value(f"metric.{name}", value, bounds.get(name, ()))
 

@@ -25,6 +25,7 @@ from highbar.report.headline import (
     counted,
     evidence,
     headline,
+    judge_line,
     judged,
     more,
     notes,
@@ -241,6 +242,7 @@ def _about(verdict: Verdict, short: Callable[[str], str] = code) -> str:
     if verdict.against:
         parts.append(f"and the policy at {short(verdict.against.ref)} ({verdict.against.commit[:12]})")
     about = [", ".join(parts), judged(verdict.judged_by, short), selected(verdict.selection, short)]
+    about.append(judge_line(verdict.judge, short))
     again = " ".join(filter(None, (second_run(verdict), compared(verdict))))
     return "  \n".join(filter(None, about)) + (f"\n\n{again}" if again else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from highbar.language.digits import bounds_by_metric, held_against, show
 from highbar.language.phrases import count
 from highbar.model import RuleResult, Verdict
-from highbar.report.headline import lacks
+from highbar.report.headline import as_judged, lacks
 from highbar.report.titles import Encode
 
 
@@ -15,7 +15,7 @@ def short_reason(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     failed = next((one for one in verdict.scenarios_failed if rule.rule.endswith(f"_scenarios.{one.id}")), None)
     if rule.outcome == "fail" and value and rule.evidence != "confident" and held_against(rule.threshold or ""):
         shown = show(value, bounds_by_metric((rule,)).get(rule.metric or "", ()))
-        return ", ".join(filter(None, (shown, count(value.scenarios, "scenario"), lacks(value))))
+        return ", ".join(filter(None, (shown, as_judged(rule), count(value.scenarios, "scenario"), lacks(value))))
     if rule.outcome == "undefined" and rule.metric:
         return f"undefined: {encode(rule.reason.removeprefix(f'{rule.metric} is undefined: '))}"
     if rule.outcome == "inconclusive":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct, field
 
@@ -20,6 +20,9 @@ from highbar.model import Decision, Outcome, RuleResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.numbers import bound, end, number
 from highbar.report.visible import visible
+
+if TYPE_CHECKING:  # few results rest on a judge
+    from highbar.model.judge_quality import JudgeReport
 
 _Labels = Mapping[str, str]
 _Bounds = Mapping[str, tuple[Fraction, ...]]
@@ -65,6 +68,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     families += _slices(verdict, bounds)
     families += _rules(verdict.rules, bounds)
     families += [_advice(verdict.advice)]
+    families += _judge(verdict.judge) if verdict.judge else []
     return _text(families)
 
 
@@ -166,14 +170,40 @@ def _value_families(prefix: str, what: str) -> list[_Family]:
         _Family(f"{prefix}_missing", "gauge", f"{what}: how many lack what it needs."),
         _Family(f"{prefix}_undecided", "gauge", f"{what}: how many trials are undecided; the value has them at worst."),
         _Family(f"{prefix}_best", "gauge", f"{what}: its value with undecided trials at their best."),
+        _Family(f"{prefix}_corrected", "gauge", f"{what}: its value as people would have it."),
     ]
 
 
 def _add_value(families: Sequence[_Family], value: Value, bounds: tuple[Fraction, ...], labels: _Labels) -> None:
     known = (number(value.value, bounds), end(value.low), end(value.high), str(value.scenarios), str(value.missing))
-    amounts = (*known, str(value.undecided), number(value.best, bounds))
+    amounts = (*known, str(value.undecided), number(value.best, bounds), _corrected(value, bounds))
     for family, amount in zip(families, amounts, strict=True):
         family.add(amount, labels)
+
+
+def _corrected(value: Value, bounds: tuple[Fraction, ...]) -> str:
+    return "" if value.corrected is None else number(value.corrected.value, bounds)
+
+
+def _judge(report: JudgeReport) -> list[_Family]:
+    """Who judged, how much, and how good that judge is by its labels."""
+    about = _Family("highbar_judge", "info", "The judge that results rest on.")
+    for name in report.by:
+        about.add("1", {"judge": name, "calibrated": str(report.calibrated).lower()}, "_info")
+    families = [about]
+    for name, number_of, help_text in (
+        ("highbar_judge_trials", report.trials, "Trials that rest on the judge."),
+        ("highbar_judge_statements", report.statements, "Statements that it judged."),
+        ("highbar_judge_undecided", report.undecided, "Trials that it left open."),
+        ("highbar_judge_labelled", report.labels.trials if report.labels else 0, "Trials that people labelled."),
+    ):
+        families.append(_Family(name, "gauge", help_text))
+        families[-1].add(str(number_of))
+    for name, rate in (("sensitivity", report.sensitivity), ("specificity", report.specificity)):
+        for suffix, amount in (("", rate and number(rate.value)), ("_low", rate and end(rate.low))):
+            families.append(_Family(f"highbar_judge_{name}{suffix}", "gauge", f"The {name} of the judge, by trial."))
+            families[-1].add(amount or "")
+    return families
 
 
 def _label(text: str) -> str:

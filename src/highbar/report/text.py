@@ -20,6 +20,7 @@ from highbar.report.headline import (
     differs,
     evidence,
     headline,
+    judge_line,
     judged,
     more,
     second_run,
@@ -75,7 +76,8 @@ def about(verdict: Verdict, display: Display) -> list[str]:
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, (", ".join(origin), who, which))]
+    lines = (", ".join(origin), who, which, judge_line(verdict.judge, visible))
+    return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, lines)]
 
 
 def weakened_lines(verdict: Verdict, display: Display) -> list[str]:

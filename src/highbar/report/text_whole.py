@@ -17,6 +17,7 @@ from highbar.report import Display, progressive
 from highbar.report.headline import (
     MOST_TO_SETTLE,
     accepted,
+    as_judged,
     bounds_label,
     chance,
     compared,
@@ -74,6 +75,7 @@ def lines(verdict: Verdict, display: Display) -> list[str]:
         *failed_lines(verdict, _MOST_ROWS, display),
         *undecided_lines(verdict, display),
         *_repeated(verdict, display),
+        *_judge(verdict, display),
         *note_lines(notes(verdict), _MOST_ROWS, display),
     ]
 
@@ -137,13 +139,13 @@ def _with_paths(
 def _firm_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     if rule.value is None or not _is_plain(rule):
         return (cut(visible(rule.reason), _LONGEST_REASON),)
-    rests = ", ".join(filter(None, (counted(rule.value), accepted(rule))))
+    rests = ", ".join(filter(None, (counted(rule.value), as_judged(rule), accepted(rule))))
     return _bare(rule.value, bounds.get(rule.metric or "", ())), rests
 
 
 def _close_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
-    value = ", ".join(filter(None, (value, accepted(rule))))
+    value = ", ".join(filter(None, (value, as_judged(rule), accepted(rule))))
     size = settled_by(rule)
     settled = _CLEAR if is_clear(rule) else ""
     if size is not None:
@@ -253,3 +255,14 @@ def _fitting(rows: list[list[str]], width: int) -> int:
 def _repeated(verdict: Verdict, display: Display) -> list[str]:
     sentences = [("-", sentence) for sentence in repeated(verdict)]
     return [*title("Repeated trials", display), *columns(sentences, 2, display)] if sentences else []
+
+
+# --- the judge -------------------------------------------------------------------------------
+
+
+def _judge(verdict: Verdict, display: Display) -> list[str]:
+    if verdict.judge is None:
+        return []
+    from highbar.report.judge_words import judge_details  # few results rest on a judge
+
+    return [*title("The judge", display), *columns(judge_details(verdict.judge, visible), 2, display)]

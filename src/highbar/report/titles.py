@@ -34,6 +34,15 @@ _MOST_PATHS = 6
 _SECOND = 1000
 _TENTH = 100  # milliseconds: 1500 ms is said as 1.5 s, and 1234 ms stays
 _SUITE = "Every scenario of the suite has a result, and no other has one"
+_PATHS = MappingProxyType(
+    {
+        "suite": _SUITE,
+        "judge.min_labels": "Enough trials of the judge are labelled",
+        "judge.min_sensitivity": "The sensitivity of the judge is high enough",
+        "judge.min_specificity": "The specificity of the judge is high enough",
+        "judge.uncalibrated": "The judge is calibrated",
+    }
+)
 _NEW_FAILURES = "that passed in the baseline fails or is missing"
 _MOST_PATTERNS = 3
 
@@ -236,7 +245,7 @@ def _of_path(rule: RuleResult, encode: Encode) -> str:
     name = rule.rule.rpartition(":")[2]
     if name == "baseline.new_failures":
         return f"No scenario{_one_of(rule.patterns, encode)} {_NEW_FAILURES}"
-    return _SUITE if name == "suite" else encode(rule.rule)
+    return _PATHS.get(name) or encode(rule.rule)
 
 
 def _one_of(patterns: tuple[str, ...], encode: Encode) -> str:

@@ -35,6 +35,7 @@ from highbar.model import (
     Weakening,
     Where,
 )
+from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.store import reading, writing
 from highbar.store.encoding import encode
 from highbar.store.forms import (
@@ -63,9 +64,21 @@ from highbar.store.forms import (
     rebuilt,
     record,
 )
+from highbar.store.judge_form import JUDGE
 from highbar.store.pieces import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal, schema_of
 
 SCHEMA = "highbar/verdict/1"
+
+_CORRECTED = optional(
+    record(
+        CorrectedShare,
+        field("value", optional(EXACT), "null where the labels do not tell; then `reason` says why."),
+        field("low", END),
+        field("high", END),
+        field("method", optional(one_of(CorrectionMethod))),
+        field("reason", optional(TEXT)),
+    )
+)
 
 VALUE = record(
     Value,
@@ -79,6 +92,7 @@ VALUE = record(
     field("unit", one_of(Unit)),
     field("better", one_of(Better)),
     field("reason", optional(TEXT)),
+    field("corrected", _CORRECTED, "As people would have it; null if no judge was corrected."),
     description="A metric's value. It never comes without its count.",
 )
 _METRICS = by_metric(named("value", VALUE))
@@ -112,11 +126,16 @@ _PROGRESSIVE = record(
 )
 
 
+_RAW = optional(record(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))
+
+
 def _rule(fields: dict[str, Any], context: Context) -> RuleResult:
     place = Place(fields.pop("place_file"), fields.pop("place_line"))
     numbers = {name: fields.pop(name) for name in ("value", "low", "high", "scenarios", "missing")}
+    raw = fields.pop("raw")
+    as_judged = None if raw is None else _value_of(fields, {**numbers, **raw}, context)
     value = None if numbers["scenarios"] is None else _value_of(fields, numbers, context)
-    return RuleResult(**fields, value=value, place=place)
+    return RuleResult(**fields, value=value, place=place, raw=as_judged)
 
 
 def _value_of(rule: Mapping[str, Any], numbers: dict[str, Any], context: Context) -> Value:
@@ -145,6 +164,7 @@ RULE = for_metric(
             field("high", END, of=of_value("high")),
             field("scenarios", optional(COUNT), of=of_value("scenarios")),
             field("missing", optional(COUNT), of=of_value("missing")),
+            field("raw", _RAW, "The value as the judge has it, if `value` is corrected for its errors."),
             field("best", optional(EXACT), "The value with undecided trials at their best."),
             field(
                 "undecided",
@@ -262,6 +282,7 @@ _FIELDS = (
     ),
     field("repetition", optional(_REPETITION)),
     field("judged_by", JUDGED_BY),
+    field("judge", JUDGE, "What rests on a judge, and how good it is known to be; null if nothing does."),
     field("select", SELECTION, of="selection"),
     field("warnings", TEXTS),
     field("policy", optional(named("source", SOURCE))),

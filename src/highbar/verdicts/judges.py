@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,7 +21,6 @@ from highbar.load.results import Results
 from highbar.model import Policy, ResultsFile
 from highbar.model.judge_quality import (
     CanaryReport,
-    CorrectionMethod,
     JudgeRate,
     JudgeReport,
     LabelSource,
@@ -30,11 +28,13 @@ from highbar.model.judge_quality import (
 )
 from highbar.model.judgments import LabelledTrial
 from highbar.model.reduction import Reduction
-from highbar.statistics.judges import Cells, Corrected, sensitivity, specificity
+from highbar.statistics.judges import Corrected
 from highbar.store.labels import Labels, read_labels
 from highbar.store.run_document import DOCUMENT, JudgeOfRun, read_document
-from highbar.verdicts.corrections import Corrections
+from highbar.verdicts.corrections import Corrections, shown, written
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
+from highbar.verdicts.judged_units import ScoredParts
+from highbar.verdicts.label_rates import rates_of
 
 COLUMNS = frozenset({"judge", "judged"})
 """The columns of rows that rest on a judge."""
@@ -118,9 +118,11 @@ def _report(
         labels=used,
         self_consistency=rows.consistency,
     )
-    alpha = float(1 - policy.confidence)
-    cells = _cells(scored)
-    report = replace(report, sensitivity=_rate(sensitivity(cells, alpha)), specificity=_rate(specificity(cells, alpha)))
+    here = used is not None and used.source == "same run"
+    strata = [name for name, size in rows.sizes.items() if size] if here else ("passed", "failed")
+    rates = rates_of(scored, "passed", float(1 - policy.confidence), strata=strata)
+    if rates is not None:
+        report = replace(report, sensitivity=_rate(rates.sensitivity), specificity=_rate(rates.specificity))
     return _with_run(report, results)
 
 
@@ -159,14 +161,8 @@ def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabelledTria
     return sample.drawn > 0 and (sample.stratum, sample.of) == (place.stratum, sizes[place.stratum])
 
 
-def _cells(scored: Sequence[ScoredLabel]) -> Cells:
-    """The labelled trials by (people, judge), by whether they passed."""
-    pairs = [one.values["passed"] for one in scored if "passed" in one.values]
-    return Cells(*(pairs.count((judge, people)) for people, judge in ((1, 1), (0, 1), (1, 0), (0, 0))))
-
-
 def _rate(found: Corrected | None) -> JudgeRate | None:
-    return None if found is None else JudgeRate(Fraction(found.value), found.bounds.low, found.bounds.high)
+    return None if found is None else JudgeRate(written(found.value), *map(shown, found.bounds))
 
 
 def _corrections(
@@ -174,15 +170,10 @@ def _corrections(
 ) -> Corrections:
     if report.labels is None or not scored:
         return Corrections(policy, problem=f"the judge is not calibrated: {report.why}")
-    method: CorrectionMethod = "post-stratified" if report.labels.source == "same run" else "rogan-gladen"
-    return Corrections(
-        policy,
-        whole,
-        score_parts(policy, rows.parts),
-        {(one.trial.id, one.trial.trial): one for one in scored},
-        {key: place.part for key, place in rows.places.items()},
-        method,
-    )
+    here = report.labels.source == "same run"
+    strata = {key: place.part for key, place in rows.places.items()} if here else {}
+    parts = ScoredParts(policy.weights, score_parts(policy, rows.parts), tuple(scored), strata)
+    return Corrections(policy, whole, parts, "post-stratified" if here else "rogan-gladen")
 
 
 def judge_notes(found: OfJudges) -> Iterator[str]:

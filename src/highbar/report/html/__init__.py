@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, selected
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judge_line, judged, selected
 from highbar.report.html.differences import changes, moved
 from highbar.report.html.lead import lead
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.metrics import latencies, metrics, scores
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
-from highbar.report.html.record import noted, problem_list, record, steps, unjudged, weakened
+from highbar.report.html.record import judge, noted, problem_list, record, steps, unjudged, weakened
 from highbar.report.html.rules import rules
 from highbar.report.html.scenarios import all_scenarios, failed, flaky, open_scenarios
 from highbar.report.html.slices import slices
@@ -47,6 +47,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
         "score": ("Score", scores(verdict)),
         "latency": ("Latency", latencies(verdict)),
         "flaky": ("Repeated trials", flaky(verdict)),
+        "judge": ("The judge", judge(verdict)),
         "steps": ("Progressive thresholds", steps(verdict)),
         "notes": ("Notes", noted(verdict)),
         "judged": ("What was judged", record(verdict)),
@@ -82,7 +83,7 @@ def _about(verdict: Verdict, display: Display) -> Markup:
     version = verdict.agent_version
     about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
-    lines = [judged(verdict.judged_by, code), selected(verdict.selection, code)]
+    lines = [judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)]
     more = [element("p", Markup(line), class_="about") for line in lines if line]
     return join(element("p", *about, *said(display), class_="about"), *more)
 

@@ -9,7 +9,7 @@ from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judged, more, selected
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judge_line, judged, more, selected
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
@@ -46,9 +46,9 @@ def _place(demand: DemandResult) -> tuple[bool, bool]:
     return demand.rule.outcome == "pass", demand.rule.level != "blocking"
 
 
-def _judging(verdict: Verdict) -> tuple[str, str]:
+def _judging(verdict: Verdict) -> tuple[str, ...]:
     """Who judged, and which rows; empty if all rows of our own format were judged."""
-    return judged(verdict.judged_by, code), selected(verdict.selection, code)
+    return judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
 
 
 def _unjudged(verdict: Verdict) -> Markup:

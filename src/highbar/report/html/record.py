@@ -59,6 +59,17 @@ def noted(verdict: Verdict) -> Markup:
     return element("section", heading("Notes", "notes"), listed, aria_labelledby="notes")
 
 
+def judge(verdict: Verdict) -> Markup:
+    """What is known about the judge that results rest on; empty if none do."""
+    if verdict.judge is None:
+        return EMPTY
+    from highbar.report.judge_words import judge_details  # few results rest on a judge
+
+    facts = [(name, Markup(text)) for name, text in judge_details(verdict.judge, code)]
+    listed = element("dl", *(join(element("dt", name), element("dd", text)) for name, text in facts), class_="record")
+    return folded("The judge", "judge", listed)
+
+
 def record(verdict: Verdict) -> Markup:
     """Everything that is needed to reproduce the verdict."""
     confidence = amount(verdict.confidence, "ratio", [verdict.confidence])

@@ -15,7 +15,7 @@ from highbar.language.digits import amount, bounds_by_metric, held_against, held
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
-from highbar.report.headline import accepted, could_change, differs, lacks
+from highbar.report.headline import accepted, as_judged, could_change, differs, lacks
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, change_line, demand_line, scale, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
@@ -156,7 +156,11 @@ class _Table:
         if missed and (rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None):
             yield element("p", Markup(short_reason(rule, self.verdict, encode)), class_="why")
         close = element("span", differs(rule), class_="unsettled") if differs(rule) else EMPTY
-        facts = [*self._paths(demand), close, *(encode(text) for text in (accepted(rule), *demand.descriptions))]
+        facts = [
+            *self._paths(demand),
+            close,
+            *(encode(text) for text in (as_judged(rule), accepted(rule), *demand.descriptions)),
+        ]
         shown = [fact for fact in facts if fact]
         yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
 

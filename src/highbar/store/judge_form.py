@@ -1,0 +1,70 @@
+"""The judge of a verdict as JSON: what rests on it, and what labels of people show about it."""
+
+from __future__ import annotations
+
+from highbar.model.judge_quality import (
+    CanaryReport,
+    JudgeRate,
+    JudgeReport,
+    LabelSource,
+    LabelsUsed,
+    SelfConsistency,
+)
+from highbar.store.forms import (
+    COUNT,
+    EXACT,
+    FLAG,
+    SHARE,
+    TEXT,
+    TEXTS,
+    Form,
+    field,
+    one_of,
+    optional,
+    record,
+)
+
+
+def _rate(description: str) -> Form:
+    return optional(
+        record(JudgeRate, field("value", EXACT), field("low", SHARE), field("high", SHARE), description=description)
+    )
+
+
+_LABELS = record(
+    LabelsUsed,
+    field("file", TEXT),
+    field("trials", COUNT, "Labelled trials of this judge."),
+    field("people", COUNT, "How many people labelled them."),
+    field("source", optional(one_of(LabelSource)), "Of which run they are, by digests; null if there is none."),
+)
+_CANARIES = record(
+    CanaryReport,
+    field("statements", COUNT),
+    field("wrong", COUNT),
+    field("p_value", SHARE),
+    field("failed", FLAG, "Whether the judge is not believed."),
+)
+JUDGE = optional(
+    record(
+        JudgeReport,
+        field("by", TEXTS, "The texts of the rows' column `judge`."),
+        field("trials", COUNT, "Trials that rest on it."),
+        field("statements", COUNT, "Statements that it judged."),
+        field("undecided", COUNT, "Trials that it left open."),
+        field("replayed", COUNT, "Trials with a judgment of an earlier run."),
+        field("elsewhere", COUNT, "Trials that name a judge, but not what it said."),
+        field("calibrated", FLAG, "Whether people labelled trials of this judge."),
+        field("why", optional(TEXT), "Why it is not calibrated."),
+        field("labels", optional(_LABELS)),
+        field("sensitivity", _rate("Of trials that people pass, the share that the judge passes.")),
+        field("specificity", _rate("Of trials that people fail, the share that the judge fails.")),
+        field(
+            "self_consistency",
+            optional(record(SelfConsistency, field("same", COUNT), field("of", COUNT))),
+            "Pairs of judgments of the same question, and how many are the same.",
+        ),
+        field("same_model", optional(FLAG), "Whether it is the model under test; null if that is not known."),
+        field("canaries", optional(_CANARIES), "What it made of statements that people know to be true or false."),
+    )
+)

@@ -1,0 +1,180 @@
+"""The scenarios behind one share of trials: what the judge said of each, and what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from msgspec import Struct, field
+
+from highbar.changes.record_sums import RecordSums
+from highbar.changes.run import ScoredRun
+from highbar.load.judged_rows import RowPart
+from highbar.model import Ratio, Term, Weights
+from highbar.model.records import ScenarioRecord
+from highbar.statistics.judges import JudgedCluster
+from highbar.verdicts.judged_parts import ScoredLabel
+
+STRATA: tuple[tuple[RowPart, int], ...] = (("passed", 1), ("passed", 0), ("failed", 1), ("failed", 0))
+"""How a trial was drawn, and what the judge said of the column that is corrected."""
+_SAID = {
+    "passed": ("passed", "did not pass"),
+    "violated": ("found a violation in", "found no violation in"),
+    "correct": ("called correct", "did not call correct"),
+}
+"""What the judge said of a trial, by column: yes or no."""
+
+
+class ScoredParts(Struct, frozen=True):
+    """The rows of a check by part, and the labels of their judge, all scored.
+
+    `strata` has the parts of the trials that can be labelled, if the labels are of the same run.
+    """
+
+    weights: Weights
+    parts: Mapping[RowPart, ScoredRun] = field(default_factory=dict)
+    labels: tuple[ScoredLabel, ...] = ()
+    strata: Mapping[tuple[str, int], RowPart] = field(default_factory=dict)
+
+
+class _Piece(Struct, frozen=True):
+    """The trials of one scenario in one part: how many, and the shares of them that count, at worst and at best."""
+
+    part: RowPart
+    record: ScenarioRecord
+    weight: Fraction
+    worst: Fraction
+    best: Fraction
+
+
+class _Tally(Struct):
+    """What a unit adds: see `JudgedCluster`, which it becomes."""
+
+    weight: Fraction = Fraction(0)
+    known: Fraction = Fraction(0)
+    raw: Fraction = Fraction(0)
+    judged: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
+    labelled: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
+    ones: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
+
+
+class JudgedUnits:
+    """The units behind one share, each a scenario or a cluster of them, with their labels."""
+
+    def __init__(self, rows: ScoredParts, ratio: Ratio, *, best: bool) -> None:
+        self.of = rows
+        self.term: Term = ratio.z[0][0]
+        self.best = best
+        self.tallies: dict[object, _Tally] = {}
+        self.labelled: dict[str, list[ScoredLabel]] = {}
+        for label in rows.labels if rows.strata else ():
+            self.labelled.setdefault(label.trial.id, []).append(label)
+        for pieces in self._scenarios().values():
+            self._add(pieces)
+
+    @property
+    def raw(self) -> Fraction | None:
+        """The share without labels, which must be that of the results."""
+        weight = sum(one.weight for one in self.tallies.values())
+        return Fraction(sum(one.raw for one in self.tallies.values())) / weight if weight else None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge decided any of these trials."""
+        return any(judged for one in self.tallies.values() for judged in one.judged)
+
+    def clusters(self) -> list[JudgedCluster]:
+        """For the bounds."""
+        return [
+            JudgedCluster(one.weight, one.known, tuple(one.judged), tuple(one.labelled), tuple(one.ones))
+            for one in self.tallies.values()
+        ]
+
+    def corrected(self) -> Fraction:
+        """The share as people would have it, exactly."""
+        tallies = self.tallies.values()
+        total = sum((one.known for one in tallies), Fraction(0))
+        for index in range(len(STRATA)):
+            judged, labelled = (sum(column[index] for column in part) for part in self._columns())
+            if judged:
+                total += judged * sum(one.ones[index] for one in tallies) / labelled
+        return total / sum(one.weight for one in tallies)
+
+    def unlabelled(self) -> str | None:
+        """Why the labels say nothing: a stratum that has trials has none, or more than there are trials."""
+        for index, (_, said) in enumerate(STRATA):
+            judged, labelled = (sum(column[index] for column in part) for part in self._columns())
+            if judged and not labelled:
+                where = "the scenarios that this is about" if self.term.where else "these results"
+                words = _SAID[self.term.column][1 - said]
+                return f"people labelled none of the trials that the judge {words}, in {where}"
+            if any(one.labelled[index] > one.judged[index] for one in self.tallies.values()):
+                return "labels are of trials that the judge has otherwise in these results"
+        return None
+
+    def _columns(self) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
+        tallies = self.tallies.values()
+        return [one.judged for one in tallies], [one.labelled for one in tallies]
+
+    def _scenarios(self) -> dict[str, list[_Piece]]:
+        """By id, the pieces of each scenario that has the share."""
+        flat = [
+            (part, worst, best)
+            for part, run in self.of.parts.items()
+            for worst, best in zip(run.records, run.best or run.records, strict=True)
+        ]
+        at_worst = self._values([worst for _, worst, _ in flat])
+        at_best = self._values([best for _, _, best in flat])
+        weights = self._parts([one[1] for one in flat], Term("scenario", "sum", self.term.where, self.term.weighted))
+        found: dict[str, list[_Piece]] = {}
+        for (part, record, _), weight, worst, best in zip(flat, weights, at_worst, at_best, strict=True):
+            if weight is not None and worst is not None and best is not None:
+                found.setdefault(record.id, []).append(_Piece(part, record, weight, worst, best))
+        return found
+
+    def _values(self, records: Sequence[ScenarioRecord]) -> list[Fraction | None]:
+        return self._parts(records, Term(self.term.column, where=self.term.where))
+
+    def _parts(self, records: Sequence[ScenarioRecord], term: Term) -> list[Fraction | None]:
+        """What each record adds to a term: all parts together, since errors count if any scenario has a value."""
+        units = tuple(range(len(records)))
+        return RecordSums(records, units, self.of.weights, 0.05).parts(term)
+
+    def _add(self, pieces: Sequence[_Piece]) -> None:
+        first = pieces[0]
+        unit = first.record.id if first.record.cluster is None else ("cluster", first.record.cluster)
+        tally = self.tallies.setdefault(unit, _Tally())
+        trials = sum(piece.record.trials for piece in pieces)
+        each = first.weight / trials
+        tally.weight += first.weight
+        for piece in pieces:
+            self._add_piece(tally, piece, each)
+        for label, index in self._labels(first.record.id):
+            tally.labelled[index] += each
+            tally.ones[index] += each * label.values[self.term.column][1]
+
+    def _add_piece(self, tally: _Tally, piece: _Piece, each: Fraction) -> None:
+        ends = piece.worst * piece.record.trials, piece.best * piece.record.trials
+        counted = ends[1] if self.best else ends[0]
+        tally.raw += each * counted
+        stratum = self._stratum(piece.part)
+        if stratum is None:
+            tally.known += each * counted
+            return
+        # What the judge left open is at its worst or at its best, and no label is of it.
+        tally.known += each * (counted - min(ends))
+        tally.judged[STRATA.index((stratum, 1))] += each * min(ends)
+        tally.judged[STRATA.index((stratum, 0))] += each * (piece.record.trials - max(ends))
+
+    def _stratum(self, part: RowPart) -> RowPart | None:
+        """The stratum of a part; None if its trials are known. An error fails, whatever the judge says."""
+        if part == "error":
+            return "failed" if self.term.column == "violated" else None
+        return None if part == "other" else part
+
+    def _labels(self, id_: str) -> Iterator[tuple[ScoredLabel, int]]:
+        for label in self.labelled.get(id_, ()):
+            stratum = self._stratum(self.of.strata[label.trial.id, label.trial.trial])
+            said = label.values.get(self.term.column)
+            if stratum is not None and said is not None:
+                yield label, STRATA.index((stratum, said[0]))

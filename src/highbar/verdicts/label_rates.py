@@ -1,0 +1,68 @@
+"""Labelled trials → how often their judge is right, at the level of trials.
+
+Labels were drawn by stratum: each stands for as many trials of its run as its stratum has for one label. A trial with
+an error fails whatever the judge says, so that only what it says of a violation in it is its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+from highbar.model import Where
+from highbar.statistics.judges import JudgeRates, LabelStratum, judge_rates
+from highbar.verdicts.judged_parts import ScoredLabel
+
+_DRAWN = frozenset({"passed", "failed"})
+_Drawn = tuple[str, str]
+"""A run, and a stratum of it."""
+
+
+def rates_of(
+    labels: Sequence[ScoredLabel],
+    column: str,
+    alpha: float,
+    *,
+    where: Where = (),
+    strata: Collection[str] = _DRAWN,
+) -> JudgeRates | None:
+    """Sensitivity and specificity of what a judge says about a column, over the scenarios that `where` selects.
+
+    None if the labels of a run lack one of the `strata` that it has: those of one alone say nothing about the other.
+    """
+    drawn: dict[_Drawn, list[ScoredLabel]] = {}
+    for label in labels:
+        drawn.setdefault((label.trial.sample.run, label.trial.sample.stratum), []).append(label)
+    for run in {run for run, _ in drawn}:
+        if not _given(run, drawn) and any((run, stratum) not in drawn for stratum in strata):
+            return None
+    found = [stratum for group in drawn.values() for stratum in _split(group, column, where)]
+    sides = {stratum.counts_as for stratum in found}
+    if not found or (any(_given(run, drawn) for run, _ in drawn) and len(sides) < len(_DRAWN)):
+        return None
+    return judge_rates(found, alpha)
+
+
+def _given(run: str, drawn: Collection[_Drawn]) -> bool:
+    """Whether labels of the run were written by hand, so that nothing says how they were drawn."""
+    return any(of == run and stratum not in _DRAWN for of, stratum in drawn)
+
+
+def _split(group: Sequence[ScoredLabel], column: str, where: Where) -> list[LabelStratum]:
+    """A stratum of one run by what the judge said; what the column is not about is left out."""
+    decided = [one for one in group if column in one.values and one.is_selected(where) and _is_own(one, column)]
+    size = max(group[0].trial.sample.of, len(group))
+    found = []
+    for said in (1, 0):
+        here = [one for one in decided if one.values[column][0] == said]
+        if here:
+            trials = Fraction(size * len(here), len(group))
+            labelled = Counter(one.trial.id for one in here)
+            ones = Counter(one.trial.id for one in here if one.values[column][1])
+            found.append(LabelStratum(bool(said), trials, tuple((ones[id_], n) for id_, n in labelled.items())))
+    return found
+
+
+def _is_own(label: ScoredLabel, column: str) -> bool:
+    return column == "violated" or not label.is_error
