@@ -38,6 +38,8 @@ _TROUBLE = frozenset({408, 500, 502, 504})
 """The server failed for a reason of its own. A judge is not under test, so it may try again."""
 _COMPLAINTS = frozenset({400, 404, 422})
 """What endpoints answer to a form of structured output that they do not know."""
+_OBJECTIONS = frozenset({400, 413, 422})
+"""What endpoints answer to a conversation that is too long, or that their filter does not let through."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -159,7 +161,11 @@ class HttpJudge:
             reason = f"its answer was cut at {asked.cap // 2} tokens, and it takes no higher limit ({reason})"
         if exchange.status == 404:
             reason += f" (asked at base_url and {FORMATS[self._judge.format].PATH})"
-        return self._failed(asked, reason, f"HTTP {exchange.status}" if exchange.status in REFUSALS else None)
+        if exchange.status in REFUSALS:
+            return self._failed(asked, reason, f"HTTP {exchange.status}")
+        # It answers others: then something in this conversation is too much for it.
+        is_about_this = self._is_proven and exchange.status in _OBJECTIONS
+        return self._failed(asked, reason, unusable=is_about_this)
 
     def _status(self, exchange: Exchange) -> str:
         message = short(self._redactor.text(message_in(bytes(exchange.received))))
@@ -195,14 +201,14 @@ class HttpJudge:
 
     def _longer(self, asked: _Inquiry) -> JudgeAnswer | float:
         if asked.is_doubled:
-            return self._failed(asked, f"its answer was cut at {asked.cap} tokens")
+            return self._failed(asked, f"its answer was cut at {asked.cap} tokens", unusable=True)
         asked.is_doubled = True
         asked.cap *= 2
         return 0.0
 
     def _again(self, asked: _Inquiry, reason: str) -> JudgeAnswer | float:
         if asked.is_again:
-            return self._failed(asked, reason)
+            return self._failed(asked, reason, unusable=True)
         asked.is_again = True
         return 0.0
 
@@ -216,11 +222,14 @@ class HttpJudge:
             form=self._forms[asked.form],
         )
 
-    def _failed(self, asked: _Inquiry, reason: str, refusal: str | None = None) -> JudgeAnswer:
+    def _failed(
+        self, asked: _Inquiry, reason: str, refusal: str | None = None, *, unusable: bool = False
+    ) -> JudgeAnswer:
         return JudgeAnswer(
             model=asked.model,
             failure=reason,
             refusal=refusal,
+            unusable=unusable,
             attempts=asked.attempts,
             tokens_used=asked.tokens,
             cost_usd=asked.cost,

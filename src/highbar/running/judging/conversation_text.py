@@ -96,8 +96,7 @@ def plain(value: Any, depth: int = 1) -> Any:
 def _number(value: float | Decimal) -> int | float | str:
     if isinstance(value, int):
         return value if value.bit_length() <= _MOST_BITS else "a whole number with more than 400 digits"
-    number = float(value) if value == value else math.nan  # noqa: PLR0124 - a NaN that signals raises in float()
-    if not math.isfinite(number):
+    if not math.isfinite(number := math.nan if isinstance(value, Decimal) and value.is_nan() else float(value)):
         return str(number)
     return int(number) if number.is_integer() and abs(number) <= _EXACT else number
 

@@ -56,7 +56,8 @@ class PythonJudge:
         return self._answer(found, failure, 2)
 
     def _answer(self, found: Mapping[str, StatementJudgment], failure: str | None, attempts: int) -> JudgeAnswer:
-        return JudgeAnswer(found, self._name, failure, attempts=attempts, form=FORM)
+        unusable = failure is not None
+        return JudgeAnswer(found, self._name, failure, unusable=unusable, attempts=attempts, form=FORM)
 
     async def _asked(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
         """The judgments, or why there are none."""

@@ -47,6 +47,7 @@ def combined(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Seq
         None if failed else " + ".join(one.model or name for name, one in zip(names, answers, strict=True)),
         failure="; ".join(f"{name}: {answer.failure}" for name, answer in failed) or None,
         refusal=next((answer.refusal for _, answer in failed if answer.refusal is not None), None),
+        unusable=any(answer.unusable for _, answer in failed),
         attempts=max(one.attempts for one in answers),
         tokens_used=_sum(one.tokens_used for one in answers),
         cost_usd=_cost(one.cost_usd for one in answers),
