@@ -122,7 +122,7 @@ def confirmed(
     plain: Ends, truth: float, product: Callable[[int], Corrected | None], defined: Truths | None = None
 ) -> Ends:
     """The bounds, by the product's functions if these here are wrong, and in some more runs to compare."""
-    low, high = plain[0].copy(), plain[1].copy()
+    low, high = (np.clip(end, 0, 1) for end in plain)
     known = np.ones(len(low), bool) if defined is None else defined
     wrong = known & ((low > truth) | (high < truth))
     for run in sorted({*np.flatnonzero(wrong).tolist(), *np.flatnonzero(known)[:COMPARED].tolist()}):

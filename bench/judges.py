@@ -26,7 +26,7 @@ from bench.judge_runs import JudgePoint, judge_points  # noqa: E402 - likewise
 
 SEED = 20261118
 RUNS = 1_000
-MORE_RUNS = 10_000
+MORE_RUNS = 4_000
 SUSPECT = 0.055
 LIMIT = 0.065
 SOURCES = {"same run": same_run, "another run": other_run}
