@@ -364,7 +364,11 @@ def read_verdict(path: str | PathLike[str]) -> Verdict:
     Raises InputError, with file and line, if the file is not such a document, is damaged or contradicts itself, was
     written by a newer version of Highbar, or says only why nothing could be judged.
     """
-    document = reading.read_stored(path, SCHEMA)
+    return read_stored_verdict(reading.read_stored(path, SCHEMA))
+
+
+def read_stored_verdict(document: reading.StoredDocument) -> Verdict:
+    """The verdict in a document that was read; it may come from another place than a file of its own."""
     if "advice" not in document.content and document.content.get("verdict", "") is None:
         _refuse(document)
     form = _NO_POLICY if document.content.get("verdict") is None else _VERDICT

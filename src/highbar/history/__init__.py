@@ -1,0 +1,77 @@
+"""Many runs: a folder of records in; runs in the order of time, series of metrics, and pooled scenarios out.
+
+`read` lists the records by their footers. Scenarios are read by DuckDB when they are asked for. What `series` and
+`order` compute is pure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem
+from highbar.history import pooling
+from highbar.model.history import DamagedRecord, PooledScenarios, RunRecord, ScenarioCounts
+from highbar.store.history_footer import listed
+
+FOLDER = "history"
+"""Where the history is unless a command says so."""
+
+
+class History(Struct, frozen=True, eq=False):
+    """The runs that a folder remembers, in the order of time, and the files in it that were left out."""
+
+    folder: str
+    runs: tuple[RunRecord, ...]
+    damaged: tuple[DamagedRecord, ...] = ()
+
+    def scenarios(self, runs: Sequence[RunRecord] | None = None) -> PooledScenarios:
+        """Every text of a scenario over these runs, or over all, pooled.
+
+        Results that several records are about count once. Records that only have a verdict add nothing.
+        """
+        return pooling.pooled(self.folder, self.runs if runs is None else runs)
+
+    def counts(self, runs: Sequence[RunRecord] | None = None) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
+        """Every scenario of every run, run by run in this order; damaged records are left out: see `scenarios`."""
+        return pooling.single(self.folder, self.runs if runs is None else runs)
+
+
+def read(folder: str | os.PathLike[str]) -> History:
+    """The history in a folder. Raises InputError if there is no such folder.
+
+    A damaged record is left out and named in `damaged`; nothing in a file can make this fail.
+    """
+    name = os.fspath(folder)
+    try:
+        runs, damaged = listed(name)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        hint = "highbar check --history DIR, or highbar history add, writes the first record"
+        raise InputError(Problem(f"no history to read: {reason}", name, hint=hint)) from None
+    return History(name, tuple(sorted(runs, key=lambda run: (run.time, run.record))), tuple(damaged))
+
+
+def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
+    """The runs that were added to a history: `runs` in the order of time, `scenarios()` with pooled counts.
+
+    Raises InputError if there is no such folder. Records that cannot be read are in `damaged`.
+    """
+    return read(folder)
+
+
+def find(history: History, name: str) -> RunRecord:
+    """The run whose record begins with these digits, or whose commit does. Raises InputError unless it is one run."""
+    found = [run for run in history.runs if run.record.startswith(name)]
+    if not found and len(name) >= 7:
+        found = [run for run in history.runs if run.commit is not None and run.commit.startswith(name)][-1:]
+    if len(found) == 1:
+        return found[0]
+    known = next((one for one in history.damaged if one.file.startswith(name)), None)
+    if known is not None and not found:
+        raise InputError(Problem(f"a damaged record: {known.reason}", str(Path(history.folder) / known.file)))
+    message = f"no record or commit begins with {name!r}" if not found else f"{len(found)} records begin with {name!r}"
+    raise InputError(Problem(message, history.folder, hint="highbar history list prints the names of all records"))

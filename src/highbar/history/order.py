@@ -1,0 +1,42 @@
+"""Runs in the order of time → runs in the order of their commits, as far as that is known."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from highbar.model.history import RunRecord
+
+
+def by_ancestry(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+    """The runs so that none comes before a run of a parent of its commit; otherwise in the order of time.
+
+    A commit that was run again later stands where its commit does. Parents that form a circle, which no repository
+    has, are ignored.
+    """
+    of_commit: dict[str, list[int]] = {}
+    for place, run in enumerate(runs):
+        if run.commit is not None:
+            of_commit.setdefault(run.commit, []).append(place)
+    waits = [sum(len(of_commit.get(parent, ())) for parent in _parents(run)) for run in runs]
+    children: dict[int, list[int]] = {}
+    for place, run in enumerate(runs):
+        for parent in _parents(run):
+            for before in of_commit.get(parent, ()):
+                children.setdefault(before, []).append(place)
+    ready = [(run.time, run.record, place) for place, run in enumerate(runs) if not waits[place]]
+    heapq.heapify(ready)
+    done: list[int] = []
+    while ready:
+        place = heapq.heappop(ready)[2]
+        done.append(place)
+        for child in children.get(place, ()):
+            waits[child] -= 1
+            if not waits[child]:
+                heapq.heappush(ready, (runs[child].time, runs[child].record, child))
+    left = sorted(set(range(len(runs))) - set(done))
+    return tuple(runs[place] for place in (*done, *left))
+
+
+def _parents(run: RunRecord) -> Iterable[str]:
+    return {parent for parent in run.parents or () if parent != run.commit}

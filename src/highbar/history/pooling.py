@@ -1,0 +1,119 @@
+"""Records of runs → counts per scenario, read by DuckDB: pooled over runs, or run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+from msgspec import Struct
+
+from highbar.model.history import DamagedRecord, PooledScenario, PooledScenarios, RunRecord, ScenarioCounts
+from highbar.store.history import SETTINGS, exactly, first_line, paths, read_scenarios, refuse_other_rows
+from highbar.store.history_footer import SUFFIX, DamagedRecordError
+
+_AT_ONCE = 500
+"""Files in one query. If one of them is damaged, each is read by itself."""
+_POOLED = """
+CREATE TABLE pooled (
+    id VARCHAR, digest VARCHAR, suite VARCHAR, category VARCHAR, runs HUGEINT, trials HUGEINT, passed HUGEINT,
+    failed HUGEINT, undecided HUGEINT, passed_runs HUGEINT, failed_runs HUGEINT
+)
+"""
+_ROWS = """
+CREATE OR REPLACE TEMP TABLE batch AS
+SELECT id, digest, category, trials, passed, failed, undecided, parse_filename(filename, true) AS record
+FROM read_parquet(?, filename = true)
+"""
+_WRONG = """
+SELECT count(*) FROM batch
+WHERE id IS NULL
+   OR coalesce(trials < 1 OR passed < 0 OR failed < 0 OR undecided < 0 OR passed + failed + undecided <> trials, true)
+"""
+_TWICE = "SELECT 1 FROM batch GROUP BY record, id HAVING count(*) > 1 LIMIT 1"
+_POOL = """
+INSERT INTO pooled
+SELECT id, digest, CASE WHEN digest IS NULL THEN suite END AS of_suite, max(category), count(*), sum(trials),
+       sum(passed), sum(failed), sum(undecided), count_if(passed = trials), count_if(failed > 0)
+FROM batch
+JOIN (SELECT unnest(?::VARCHAR[]) AS record, unnest(?::VARCHAR[]) AS suite) AS runs USING (record)
+GROUP BY id, digest, of_suite
+"""
+_ALL = """
+SELECT id, digest, suite, max(category), sum(runs), sum(trials), sum(passed), sum(failed), sum(undecided),
+       sum(passed_runs), sum(failed_runs)
+FROM pooled GROUP BY id, digest, suite ORDER BY id, digest, suite
+"""
+
+
+def each_result_once(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+    """The runs without those whose results a later record is about too: they were judged again, not run again.
+
+    A record whose results have no digest is kept: nothing says that it is about the same trials as another.
+    """
+    kept: list[RunRecord] = []
+    seen: set[tuple[str, ...]] = set()
+    for run in reversed(runs):
+        digests = tuple(sorted(digest for digest in run.results if digest is not None))
+        if len(digests) < len(run.results) or not digests or digests not in seen:
+            kept.append(run)
+            seen.add(digests)
+    return tuple(reversed(kept))
+
+
+def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
+    """Every text of a scenario over the runs; without a digest of the text, over the runs of the same suite."""
+    chosen = each_result_once([run for run in runs if run.listed])
+    with duckdb.connect(config=dict(SETTINGS)) as connection:
+        connection.execute(_POOLED)
+        pool = _Pool(connection, folder, [], [])
+        for start in range(0, len(chosen), _AT_ONCE):
+            pool.add(chosen[start : start + _AT_ONCE])
+        rows = connection.execute(_ALL).fetchall()
+    return PooledScenarios(tuple(PooledScenario(*row) for row in rows), tuple(pool.used), tuple(pool.damaged))
+
+
+class _Pool(Struct, frozen=True, eq=False):
+    """The table that records are added to, those that were added, and those that could not be."""
+
+    connection: duckdb.DuckDBPyConnection
+    folder: str
+    used: list[RunRecord]
+    damaged: list[DamagedRecord]
+
+    def add(self, runs: Sequence[RunRecord]) -> None:
+        """Add the scenarios of runs: together, or if that fails, one by one."""
+        try:
+            self._insert(runs)
+        except (DamagedRecordError, duckdb.Error) as error:
+            if len(runs) > 1:
+                for run in runs:
+                    self.add([run])
+            else:
+                self.damaged.append(DamagedRecord(f"{runs[0].record}{SUFFIX}", first_line(error)))
+
+    def _insert(self, runs: Sequence[RunRecord]) -> None:
+        files = paths(self.folder, runs)
+        if len(files) == 1:
+            refuse_other_rows(self.connection, files[0], runs[0])
+        names = [exactly(file) for file in files]
+        # Before any row is read: a few bytes can be billions of rows.
+        counted = self.connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [names]).fetchone()
+        if counted is None or counted[0] != sum(run.listed or 0 for run in runs):
+            raise DamagedRecordError("another number of rows than its footer says")
+        self.connection.execute(_ROWS, [names])
+        wrong = self.connection.execute(_WRONG).fetchone()
+        if wrong is None or wrong[0] or self.connection.execute(_TWICE).fetchone():
+            raise DamagedRecordError("a scenario is there twice, or its counts do not fit")
+        self.connection.execute(_POOL, [[run.record for run in runs], [run.suite for run in runs]])
+        self.used.extend(runs)
+
+
+def single(folder: str, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
+    """Every scenario of every run; a record that is damaged has none."""
+    for run, path in zip(runs, paths(folder, runs), strict=True):
+        if run.listed:
+            try:
+                found = read_scenarios(path, run)
+            except DamagedRecordError:
+                continue
+            yield from ((run, one) for one in found)

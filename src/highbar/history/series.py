@@ -1,0 +1,54 @@
+"""Runs in an order → each metric as a series, cut wherever suite, scoring or judge changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from highbar.model.history import Break, MetricInRun, RunRecord, Segment, Series, SeriesPoint
+
+_PARTS: tuple[Break, ...] = ("suite", "scoring", "judge")
+
+
+def metrics(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    """The metrics of the runs: those that the last run has a rule about first, in the order of its rules."""
+    last = runs[-1] if runs else None
+    gated = [rule.metric for rule in last.rules if not rule.slice] if last else []
+    return tuple(dict.fromkeys((*gated, *sorted({name for run in runs for name in run.metrics}))))
+
+
+def series(runs: Sequence[RunRecord], metric: str) -> Series:
+    """A metric over runs, in their order. Runs that do not have it are left out; they cut nothing."""
+    segments: list[Segment] = []
+    points: list[SeriesPoint] = []
+    because: Break | None = None
+    before: RunRecord | None = None
+    unit_of: MetricInRun | None = None
+    for run in runs:
+        value = run.metrics.get(metric)
+        if value is None:
+            continue
+        cut = None if before is None else what_changed(before, run)
+        if cut is not None:
+            segments.append(Segment(tuple(points), because))
+            points, because = [], cut
+        points.append(_point(run, metric, value))
+        before, unit_of = run, value
+    if unit_of is None:
+        return Series(metric, "number", "higher")
+    segments.append(Segment(tuple(points), because))
+    return Series(metric, unit_of.unit, unit_of.better, tuple(segments))
+
+
+def what_changed(before: RunRecord, run: RunRecord) -> Break | None:
+    """Why a line must not join two runs; None if it may. What is not known may have changed."""
+    for part, old, new in zip(_PARTS, before.measured_with, run.measured_with, strict=True):
+        if old is None or new is None:
+            return "unknown"
+        if old != new:
+            return part
+    return None
+
+
+def _point(run: RunRecord, metric: str, value: MetricInRun) -> SeriesPoint:
+    rules = tuple(rule for rule in run.rules if rule.metric == metric and not rule.slice)
+    return SeriesPoint(run, value.value, value.low, value.high, value.undecided, rules)

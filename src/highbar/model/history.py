@@ -1,0 +1,190 @@
+"""What the history remembers of a run, and what many runs are together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from highbar.model.verdict import Counts
+from highbar.model.words import Better, Decision, Level, Operator, Outcome, Unit, Where
+
+SCHEMA = "highbar/history/1"
+Break = Literal["suite", "scoring", "judge", "unknown"]
+"""Why values of two runs are not on one line; `unknown` if a record does not say what it was measured with."""
+
+
+class MetricInRun(Struct, frozen=True):
+    """A metric of a run. `value` is None if it is undefined; it counts `undecided` trials at their worst."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: Unit
+    better: Better
+    scenarios: int
+    undecided: int = 0
+
+
+class RuleInRun(Struct, frozen=True):
+    """A rule of a run that is about one metric. Its value differs from the metric's if it is about a slice.
+
+    `operator` and `bound` are the threshold as a number, None if it has no fixed one (`1% below the baseline`).
+    """
+
+    rule: str
+    level: Level
+    outcome: Outcome
+    metric: str
+    threshold: str | None = None
+    operator: Operator | None = None
+    bound: float | None = None
+    slice: Where = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class RunRecord(Struct, frozen=True):
+    """A run as the list of the history shows it: all that is in the footer of its file.
+
+    `time` is in UTC, ISO 8601 with `Z`; `time_of` says whether it is when the run ended, what the caller gave, or when
+    the record was added. `commit`, `branch` and `parents` are None if they are not known, and `parents` is empty for a
+    first commit. `changed`: the working tree differed from the commit; None if that is not known.
+
+    `policy`, `suite`, `scoring`, `judge` and `agent` are digests, None if not known: of the policy's text; of the
+    scenarios; of the settings by which values are computed; of who judged; of the settings of the agent that was run.
+    `listed` is the number of scenarios in the file. It is None if only the verdict was recorded: then nothing is known
+    of scenarios that passed.
+    """
+
+    record: str
+    time: str
+    time_of: Literal["run", "given", "added"]
+    verdict: Decision
+    counts: Counts
+    metrics: Mapping[str, MetricInRun]
+    rules: tuple[RuleInRun, ...] = ()
+    branch: str | None = None
+    commit: str | None = None
+    parents: tuple[str, ...] | None = None
+    changed: bool | None = None
+    agent_version: str | None = None
+    state: str | None = None  # how the run ended, if it was one of `highbar run`
+    policy: str | None = None
+    suite: str | None = None
+    scoring: str | None = None
+    judge: str | None = None
+    agent: str | None = None
+    judges: tuple[str, ...] = ()  # who judged, in words
+    results: tuple[str | None, ...] = ()  # the digest of each file, None if it is not known
+    listed: int | None = None
+    highbar: str = ""
+    schema: Literal["highbar/history/1"] = SCHEMA
+
+    @property
+    def measured_with(self) -> tuple[str | None, str | None, str | None]:
+        """Suite, scoring and judge: values are on one line only if all three are known and the same."""
+        return self.suite, self.scoring, self.judge
+
+
+class ScenarioCounts(Struct, frozen=True):
+    """One scenario in one run: how many of its trials passed, failed, and are undecided.
+
+    `digest` is of its text: what is asked and demanded; None if it is not known. `latency_ms` is the mean over its
+    trials, `cost_usd` the sum; None if a trial has no value.
+    """
+
+    id: str
+    digest: str | None
+    category: str | None
+    capability: str | None
+    trials: int
+    passed: int
+    failed: int
+    undecided: int
+    weight: float = 1.0
+    cluster: str | None = None
+    latency_ms: float | None = None
+    cost_usd: float | None = None
+
+
+class PooledScenario(Struct, frozen=True):
+    """One text of a scenario over several runs.
+
+    If the digest of the text is not known, `digest` is None, and only runs of the same `suite` are pooled. `runs` is in
+    how many runs it was, `passed_runs` and `failed_runs` in how many of them all trials passed or some trial failed.
+    """
+
+    id: str
+    digest: str | None
+    suite: str | None
+    category: str | None
+    runs: int
+    trials: int
+    passed: int
+    failed: int
+    undecided: int
+    passed_runs: int
+    failed_runs: int
+
+
+class DamagedRecord(Struct, frozen=True):
+    """A file of the history that was left out, and why."""
+
+    file: str
+    reason: str
+
+
+class SeriesPoint(Struct, frozen=True):
+    """A metric in one run. `rules` are those about it: thresholds and their outcomes."""
+
+    run: RunRecord
+    value: float | None
+    low: float | None
+    high: float | None
+    undecided: int
+    rules: tuple[RuleInRun, ...]
+
+
+class Segment(Struct, frozen=True):
+    """Points that are measured alike; `because` is what changed since the segment before, None for the first one."""
+
+    points: tuple[SeriesPoint, ...]
+    because: Break | None = None
+
+
+class Series(Struct, frozen=True):
+    """A metric over runs in the order of time, in segments that no line may join."""
+
+    metric: str
+    unit: Unit
+    better: Better
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def points(self) -> tuple[SeriesPoint, ...]:
+        """All points."""
+        return tuple(point for segment in self.segments for point in segment.points)
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether the last run had a rule about the metric."""
+        return bool(self.segments) and bool(self.segments[-1].points[-1].rules)
+
+
+class NewRun(Struct, frozen=True):
+    """A run that is to be remembered: its footer, the text of its verdict document, and its scenarios if known."""
+
+    run: RunRecord
+    document: str
+    scenarios: tuple[ScenarioCounts, ...] | None
+
+
+class PooledScenarios(Struct, frozen=True):
+    """Scenarios over several runs, sorted by id, and the files that had to be left out."""
+
+    scenarios: tuple[PooledScenario, ...]
+    runs: tuple[RunRecord, ...] = field(default_factory=tuple)  # those that were pooled, each result once
+    damaged: tuple[DamagedRecord, ...] = ()

@@ -1,0 +1,223 @@
+"""A run in the history: one Parquet file, `RECORD.parquet`, written beside and renamed, and never changed.
+
+A row is a scenario. The footer has the run as a list shows it (`history_footer`), and the verdict document, packed.
+The name is a digest of what identifies the run, so the same run twice is one file, and no two writers conflict.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem, ReportError
+from highbar.model import Verdict
+from highbar.model.history import NewRun, RunRecord, ScenarioCounts
+from highbar.store import verdict as verdicts
+from highbar.store.history_footer import KEY, SUFFIX, VERDICT_KEY, DamagedRecordError, read_footer
+from highbar.store.reading import StoredDocument, refuse_constant, unique
+
+COLUMNS: Mapping[str, str] = {
+    "id": "VARCHAR",
+    "digest": "VARCHAR",
+    "category": "VARCHAR",
+    "capability": "VARCHAR",
+    "trials": "BIGINT",
+    "passed": "BIGINT",
+    "failed": "BIGINT",
+    "undecided": "BIGINT",
+    "weight": "DOUBLE",
+    "cluster": "VARCHAR",
+    "latency_ms": "DOUBLE",
+    "cost_usd": "DOUBLE",
+}
+"""The columns of a record, and their types in DuckDB."""
+SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
+    "threads": 1,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+}
+_LARGEST_DOCUMENT = 256 * 1024 * 1024
+_NOT_IDENTITY = frozenset({"file", "line", "reason", "warnings", "description", "slices", "what", "before", "now"})
+"""Keys of a verdict document whose texts may contain paths, or depend on what a report was to show."""
+
+
+class Written(Struct, frozen=True):
+    """What became of a run: the path of its record, and whether it was there before."""
+
+    file: str
+    run: RunRecord
+    is_new: bool
+
+
+class StoredRun(Struct, frozen=True, eq=False):
+    """A whole record: the run, its verdict, the text of the verdict document, and the scenarios if they are known."""
+
+    run: RunRecord
+    verdict: Verdict
+    document: str
+    scenarios: tuple[ScenarioCounts, ...] | None
+
+
+# --- identity --------------------------------------------------------------------------------
+
+
+def identity(document: Mapping[str, Any]) -> str:
+    """The name of the record of a verdict document: by what was judged and what came of it, whatever files are called.
+
+    Branch, commit and time are no part of it: a run that is added a second time, from another place, is one run.
+    """
+    text = json.dumps(_identifying(document), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _identifying(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _identifying(part) for key, part in value.items() if key not in _NOT_IDENTITY}
+    if isinstance(value, list | tuple):
+        return [_identifying(part) for part in value]
+    return value
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def write(folder: Path, new: NewRun) -> Written:
+    """Add a run. If it is there already, the record stays; but one without scenarios, or a damaged one, is replaced.
+
+    Raises ReportError if it cannot be written.
+    """
+    target = folder / f"{new.run.record}{SUFFIX}"
+    before = _known(target)
+    if before is not None and (before.listed is not None or new.scenarios is None):
+        return Written(str(target), before, is_new=False)
+    beside = folder / f".{new.run.record}.{os.urandom(6).hex()}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            _write_file(beside, new)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except (OSError, ValueError, duckdb.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ReportError(f"the record of the run could not be written to {folder}: {reason}") from error
+    return Written(str(target), new.run, is_new=before is None)
+
+
+def _known(target: Path) -> RunRecord | None:
+    try:
+        return read_footer(str(target))
+    except (OSError, DamagedRecordError):
+        return None
+
+
+def _write_file(path: Path, new: NewRun) -> None:
+    footer = msgspec.json.encode(new.run).decode()
+    packed = base64.b64encode(zlib.compress(new.document.encode("ascii"), 9)).decode("ascii")
+    # In this order: what lists read is at the very end of the file.
+    pairs = f"{{{_quoted(VERDICT_KEY)}: {_quoted(packed)}, {_quoted(KEY)}: {_quoted(footer)}}}"
+    columns = ", ".join(f"unnest(?::{type_}[]) AS {name}" for name, type_ in COLUMNS.items())
+    rows = new.scenarios or ()
+    with duckdb.connect(config=dict(SETTINGS)) as connection:
+        connection.execute(
+            f"COPY (SELECT {columns}) TO {_quoted(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
+            [[getattr(row, name) for row in rows] for name in COLUMNS],
+        )
+    with path.open("rb+") as stream:
+        os.fsync(stream.fileno())
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def read(path: Path) -> StoredRun:
+    """A whole record. Raises InputError if it is damaged, or is not what its name says."""
+    try:
+        run = read_footer(str(path))
+        document = _document(path)
+        content = json.loads(document, parse_constant=refuse_constant, object_pairs_hook=unique)
+        if not isinstance(content, dict) or identity(content) != run.record:
+            raise DamagedRecordError("the verdict in it is not the one that its name was made of")
+        rows = None if run.listed is None else tuple(read_scenarios(path, run))
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror or error}", str(path))) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(Problem(f"a damaged record: {error}", str(path))) from None
+    stored = StoredDocument(str(path), document, content, "add the run again")
+    return StoredRun(run, verdicts.read_stored_verdict(stored), document, rows)
+
+
+def _document(path: Path) -> str:
+    """The text of the verdict document, as it was written."""
+    try:
+        with duckdb.connect(config=dict(SETTINGS)) as connection:
+            found = connection.execute(
+                "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?::BLOB", [exactly(path), VERDICT_KEY]
+            ).fetchone()
+        if found is None:
+            raise DamagedRecordError("there is no verdict in it")
+        unpacking = zlib.decompressobj()
+        data = unpacking.decompress(base64.b64decode(found[0], validate=True), _LARGEST_DOCUMENT)
+        if not unpacking.eof:
+            raise DamagedRecordError("the verdict in it is cut off, or too large")
+        return data.decode("ascii")
+    except (duckdb.Error, binascii.Error, zlib.error) as error:
+        raise DamagedRecordError(first_line(error)) from None
+
+
+def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
+    """The scenarios of a record, in its order. Raises DamagedRecordError."""
+    with duckdb.connect(config=dict(SETTINGS)) as connection:
+        refuse_other_rows(connection, path, run)
+        try:
+            rows = connection.execute(
+                f"SELECT {', '.join(COLUMNS)} FROM read_parquet(?)",  # noqa: S608 - names of ours
+                [exactly(path)],
+            ).fetchall()
+        except duckdb.Error as error:
+            raise DamagedRecordError(first_line(error)) from None
+    return [ScenarioCounts(*row) for row in rows]
+
+
+def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: RunRecord) -> None:
+    """Raise DamagedRecordError if a record has other columns, or another number of rows than its footer says."""
+    try:
+        described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [exactly(path)]).fetchall()
+        counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(path)]).fetchone()
+    except duckdb.Error as error:
+        raise DamagedRecordError(first_line(error)) from None
+    if {str(name): str(type_) for name, type_, *_ in described} != dict(COLUMNS):
+        raise DamagedRecordError("its columns are not those of a record")
+    rows = 0 if counted is None else counted[0]
+    if rows != (run.listed or 0):
+        raise DamagedRecordError(f"{rows} rows, but {run.listed or 0} scenarios by its footer")
+
+
+def exactly(path: Path) -> str:
+    """The path as DuckDB takes it: the folder may have characters that are patterns to it."""
+    return "".join(f"[{each}]" if each in "*?[" else each for each in str(path.absolute()))
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, short enough for a list."""
+    return str(error).partition("\n")[0][:300]
+
+
+def paths(folder: str, runs: Sequence[RunRecord]) -> list[Path]:
+    """The files of runs."""
+    return [Path(folder) / f"{run.record}{SUFFIX}" for run in runs]

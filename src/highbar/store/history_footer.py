@@ -1,0 +1,142 @@
+"""The footer of a record of the history → the run as a list shows it. Only the end of the file is read.
+
+A record is a Parquet file. The run is a JSON text among the key-value metadata of its footer, which follow everything
+that comes from scenarios. To look for the last occurrence of its key takes a tenth of the time of DuckDB's
+`parquet_kv_metadata`, and one damaged file cannot spoil the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+import msgspec
+
+from highbar.model.history import SCHEMA, DamagedRecord, RunRecord
+
+SUFFIX = ".parquet"
+KEY, VERDICT_KEY = "highbar", "highbar.verdict"
+_NAME = re.compile(r"[0-9a-f]{32}")
+_MARK, _TAIL = b"PAR1", 8
+_AT_ONCE = 16 * 1024
+_LARGEST = 64 * 1024 * 1024
+"""Of a footer. The verdict document is in it too."""
+_LARGEST_TEXT = 4 * 1024 * 1024
+"""Of the JSON text: a policy of a thousand rules needs a tenth of it."""
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_decoded = msgspec.json.Decoder(RunRecord).decode
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not be waited for
+
+
+class DamagedRecordError(ValueError):
+    """A file that is not a record of the history, or not any more. The message says why."""
+
+
+def listed(folder: str) -> tuple[list[RunRecord], list[DamagedRecord]]:
+    """Every record of a folder, in any order, and the files that are left out. Raises OSError if there is no folder.
+
+    A file with another ending, and a hidden one, is not a record. It may be a README, or be written just now.
+    """
+    runs: list[RunRecord] = []
+    damaged: list[DamagedRecord] = []
+    for name in _names(folder):
+        try:
+            runs.append(read_footer(os.path.join(folder, name)))  # noqa: PTH118 - ten thousand Path objects take as long as the reading
+        except FileNotFoundError:  # pruned in the meantime
+            continue
+        except DamagedRecordError as error:
+            damaged.append(DamagedRecord(name, str(error)))
+        except OSError as error:
+            damaged.append(DamagedRecord(name, f"cannot be read: {error.strerror or error}"))
+    return runs, sorted(damaged, key=lambda one: one.file)
+
+
+def _names(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+                yield entry.name
+
+
+def read_footer(path: str) -> RunRecord:
+    """The run in a record. Raises DamagedRecordError, or OSError."""
+    name = os.path.basename(path).removesuffix(SUFFIX)  # noqa: PTH119 - see above
+    if not _NAME.fullmatch(name):
+        raise DamagedRecordError("the name is not that of a record: 32 hexadecimal digits")
+    descriptor = os.open(path, _OPEN)
+    try:
+        run = decoded(_text(descriptor))
+    finally:
+        os.close(descriptor)
+    if run.record != name:
+        raise DamagedRecordError(f"has the record {run.record[:40]!r} under another name")
+    return run
+
+
+def _text(descriptor: int) -> bytes:
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise DamagedRecordError("not a plain file")
+    size = found.st_size
+    end = _read(descriptor, min(size, _AT_ONCE), size)
+    length = int.from_bytes(end[-_TAIL:-4], "little")
+    if end[-4:] != _MARK or not 0 < length <= size - _TAIL:
+        raise DamagedRecordError("not a Parquet file, or cut off: there is no footer at its end")
+    if length > _LARGEST:
+        raise DamagedRecordError(f"the footer is larger than {_LARGEST // 2**20} MiB")
+    footer = end[max(0, len(end) - _TAIL - length) : -_TAIL]
+    text = _value(footer)
+    if text is None and len(footer) < length:
+        text = _value(_read(descriptor, length + _TAIL, size)[:-_TAIL])
+    if text is None:
+        raise DamagedRecordError("a Parquet file that is not a record of the history")
+    return text
+
+
+def _read(descriptor: int, length: int, size: int) -> bytes:
+    os.lseek(descriptor, size - length, os.SEEK_SET)
+    found = os.read(descriptor, length)
+    while 0 < len(found) < length and (more := os.read(descriptor, length - len(found))):
+        found += more
+    return found
+
+
+_BEFORE = b"\x18" + bytes([len(KEY)]) + KEY.encode() + b"\x18"
+"""A key-value pair in Thrift's compact protocol: the key as field 1, then field 2 of the type text."""
+
+
+def _value(footer: bytes) -> bytes | None:
+    """The text of the last pair with our key; None if there is none, or if it does not end in this part."""
+    place = footer.rfind(_BEFORE)
+    if place < 0:
+        return None
+    place += len(_BEFORE)
+    length = shift = 0
+    for byte in footer[place : place + 5]:
+        place += 1
+        length |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    whole = footer[place : place + length]
+    # A byte 0 ends the pair. Without it these are other bytes that look alike.
+    return whole if length <= _LARGEST_TEXT and footer[place + length : place + length + 1] == b"\0" else None
+
+
+def decoded(text: bytes) -> RunRecord:
+    """The run in a JSON text. Raises DamagedRecordError if it is none, or of a newer version."""
+    try:
+        run = _decoded(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        newer = re.search(rb'"schema":\s*"highbar/history/([0-9]{1,9})"', text)
+        if newer and int(newer[1]) > int(SCHEMA.rpartition("/")[2]):
+            raise DamagedRecordError("a newer version of Highbar wrote it: update Highbar") from None
+        raise DamagedRecordError(f"the footer is not that of a record: {str(error)[:200]}") from None
+    if not _TIME.fullmatch(run.time):
+        raise DamagedRecordError("the footer is not that of a record: its time is not in UTC")
+    counted = (run.counts.scenarios, run.counts.trials, run.listed or 0)
+    if any(count < 0 for count in counted) or run.listed not in (None, run.counts.scenarios):
+        raise DamagedRecordError("the footer contradicts itself: its counts do not fit")
+    return run
