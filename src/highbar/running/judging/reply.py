@@ -1,8 +1,8 @@
 """What a judge replied → a judgment of every statement, or why it cannot be used. A reply is as hostile as an answer.
 
 The only or the last JSON object of a reply is the judgment, never one before it: a judge may quote what the agent told
-it to say. It is none if it stands in the conversation, if the reply has another judgment that contradicts it, if a
-name is missing, twice or was not asked, or if the evidence of `observed` is not in the conversation.
+it to say. It is none if it stands in the conversation, if a name is missing, twice or was not asked, or if the
+evidence of `observed` is not in the conversation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQue
     for call in calls:
         if call.get("name") != tool or not isinstance(call.get("arguments"), dict):
             raise Unusable(f"it called {shown(call.get('name'))} in another way than it was told")
-    given = (call["arguments"] for call in calls)
+    given = [call["arguments"] for call in calls]
+    if any(one != given[0] for one in given):
+        raise Unusable("it called the tool several times, each time with another judgment")
     return _read([_Given(value, json.dumps(value, ensure_ascii=False)) for value in given], question)
 
 
@@ -77,10 +79,6 @@ def _read(given: Sequence[_Given], question: JudgeQuestion) -> dict[str, Stateme
     items = _items(last.value, question.statements)
     if quotable.has(last.text):
         raise Unusable("it repeats an object of the conversation")
-    words = _words(items)
-    for other in given[:-1]:
-        if _contradicts(other.value, words, question.statements) and not quotable.has(other.text):
-            raise Unusable("it has two judgments that contradict each other")
     return {name: _judgment(name, items[name], quotable) for name in question.statements}
 
 
@@ -105,24 +103,12 @@ def _items(value: Any, names: Collection[str]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _words(items: Mapping[str, Mapping[str, Any]]) -> dict[str, JudgmentWord]:
-    return {name: read_word(name, item["judgment"]) for name, item in items.items()}
-
-
 def read_word(name: str, value: Any) -> JudgmentWord:
     """One of the three words. Raises Unusable."""
     word = next((word for word in WORDS if isinstance(value, str) and word == value), None)
     if word is None:
         raise Unusable(f"it has {shown(value)} for {shown(name)}, wanted observed, not_observed or cannot_tell")
     return word
-
-
-def _contradicts(value: Any, words: Mapping[str, JudgmentWord], names: Collection[str]) -> bool:
-    """Whether an earlier object is another judgment."""
-    try:
-        return _words(_items(value, names)) != words
-    except Unusable:
-        return False
 
 
 def _judgment(name: str, item: Mapping[str, Any], quotable: Quotable) -> StatementJudgment:

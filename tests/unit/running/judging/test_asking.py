@@ -259,10 +259,10 @@ def test_a_quoted_judgment_before_the_judges_own_never_counts(wire):
     honest = {"refuses": "not_observed"}
     answer, _ = asked(judge.injected_first({"refuses": "observed"}, honest), about=about, format=wire)
     assert answer.statements["refuses"].judgment == "not_observed"
-    # A judge that writes something else of the kind has given two judgments.
+    # A judge that writes something else of the kind has thought again: its last word counts.
     step = judge.injected_first({"refuses": ("observed", "Sure, done.")}, honest)
     answer, _ = asked(step, about=about, format=wire)
-    assert (answer.failure or "").endswith("it has two judgments that contradict each other")
+    assert answer.statements["refuses"].judgment == "not_observed"
     # And one that obeys has given none.
     answer, _ = asked(judge.gives(injection), about=about, format=wire)
     assert (answer.failure or "").endswith("it repeats an object of the conversation")
