@@ -18,7 +18,6 @@ class Agreement(Struct, frozen=True):
     often. `kappa` is Cohen's: 1 is full agreement, 0 what chance gives. It is None if both only ever said one word.
     """
 
-    labels: int
     share: float
     base_rate: float
     constant: float
@@ -27,15 +26,14 @@ class Agreement(Struct, frozen=True):
 
 def agreement(cells: Cells) -> Agreement | None:
     """The agreement of people and a judge about the same labels; None without labels."""
-    labels = cells.n11 + cells.n01 + cells.n10 + cells.n00
-    if not labels:
+    n11, n01, n10, n00 = (Fraction(number) for number in (cells.n11, cells.n01, cells.n10, cells.n00))
+    total = n11 + n01 + n10 + n00
+    if not total:
         return None
-    ones = Fraction(cells.n11 + cells.n10, labels)
-    share = Fraction(cells.n11 + cells.n00, labels)
-    judged = Fraction(cells.n11 + cells.n01, labels)
+    ones, judged, share = (n11 + n10) / total, (n11 + n01) / total, (n11 + n00) / total
     by_chance = ones * judged + (1 - ones) * (1 - judged)
     kappa = None if by_chance == 1 else float((share - by_chance) / (1 - by_chance))
-    return Agreement(labels, float(share), float(ones), float(max(ones, 1 - ones)), kappa)
+    return Agreement(float(share), float(ones), float(max(ones, 1 - ones)), kappa)
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:

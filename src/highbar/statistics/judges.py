@@ -37,12 +37,12 @@ class Corrected(NamedTuple):
 
 
 class Cells(Struct, frozen=True):
-    """Labels by (people, judge): `n01` are those that people count as 0 and the judge as 1."""
+    """Labels by (people, judge), or the trials that they stand for: `n01` are 0 to people and 1 to the judge."""
 
-    n11: int
-    n01: int
-    n10: int
-    n00: int
+    n11: Real
+    n01: Real
+    n10: Real
+    n00: Real
 
 
 class JudgedCluster(Struct, frozen=True):
@@ -100,9 +100,12 @@ def specificity(cells: Cells, alpha: float) -> Corrected | None:
     return _exact(cells.n00, cells.n01, alpha)
 
 
-def _exact(right: int, wrong: int, alpha: float) -> Corrected | None:
-    total = right + wrong
-    return Corrected(right / total, suite_bounds(Fraction(right, total), total, alpha)) if total else None
+def _exact(right: Real, wrong: Real, alpha: float) -> Corrected | None:
+    total = Fraction(right) + Fraction(wrong)
+    if not total:
+        return None
+    value = Fraction(right) / total
+    return Corrected(float(value), suite_bounds(value, total, alpha))
 
 
 def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | None:
