@@ -17,7 +17,9 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def judged_row(id_: str, said: bool | None, *, trial: int | None = None, judge: str = JUDGE, **columns: Any) -> dict[str, Any]:  # noqa: E501, FBT001 - what the judge said
+def judged_row(
+    id_: str, said: bool | None, *, trial: int | None = None, judge: str = JUDGE, **columns: Any
+) -> dict[str, Any]:
     """A row of which a judge said that the behavior `polite` was observed, was not, or that it cannot tell."""
     word = {True: "observed", False: "not_observed", None: "cannot_tell"}[said]
     conversation = digest("conversation", id_, trial)
@@ -37,7 +39,7 @@ def judged_row(id_: str, said: bool | None, *, trial: int | None = None, judge: 
     }
 
 
-def judged_must_not(id_: str, said: bool | None, **columns: Any) -> dict[str, Any]:  # noqa: FBT001 - what the judge said
+def judged_must_not(id_: str, said: bool | None, **columns: Any) -> dict[str, Any]:
     """A row of which a judge said that the must-not `rude` happened, did not, or that it cannot tell."""
     row = judged_row(id_, said, **columns)
     del row["expected_behaviors"], row["behaviors"]
@@ -57,7 +59,8 @@ def labels_of(
     **sample: Any,
 ) -> list[dict[str, Any]]:
     """A label of each row that `observed` names, by its id or by id and trial, drawn from all rows of `among`."""
-    framed = [row for row in (rows if among is None else among) if "judged" in row and "unjudged" not in row]
+    everything = rows if among is None else among
+    framed = [row for row in everything if "judged" in row and str(row.get("unjudged", "judge:")).startswith("judge:")]
     sizes = {stratum: sum(stratum_of(row) == stratum for row in framed) for stratum in ("passed", "failed")}
     found = []
     for row in rows:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Struct, field
@@ -23,8 +23,9 @@ from highbar.model.judge_quality import SelfConsistency
 from highbar.model.judgments import JudgedTrial
 
 Stratum = Literal["passed", "failed"]
-RowPart = Stratum | Literal["error", "other"]
+RowPart = Literal["passed", "failed", "error", "other"]
 """Judged trials that passed, and that failed; judged ones with an error; and all others."""
+PARTS: tuple[RowPart, ...] = get_args(RowPart)
 OPEN = "judge:"
 """How `unjudged` begins if a judge failed, or could not tell."""
 _TEXTS = ("input", "messages", "tool_calls", "found", "missed", "judged", "state", "context")
@@ -51,7 +52,6 @@ class JudgedRows(Struct):
     elsewhere: int = 0
     places: dict[tuple[str, int], JudgedPlace] = field(default_factory=dict)
     asked: dict[str, list[Mapping[str, str]]] = field(default_factory=dict)
-    parts: dict[RowPart, Path] = field(default_factory=dict)  # where the rows of each part were written
 
     @property
     def sizes(self) -> Counter[Stratum]:
@@ -113,24 +113,31 @@ def stratum_of(row: Mapping[str, Any]) -> Stratum:
 
 
 def judged_rows(
-    files: Iterable[ResultsFile], select: Where = (), *, strict: bool = True, folder: Path | None = None
+    files: Iterable[ResultsFile], select: Where = (), *, strict: bool = True, parts: Path | None = None
 ) -> JudgedRows:
-    """What the rows of some files say about judges; with a `folder`, the rows are written into it by part.
+    """What the rows of some files say about judges. Into `parts` they are written under ids that name their part.
 
     Raises InputError if a row's `judged` cannot be read; unless `strict`, such a column is somebody's own.
     """
     found = JudgedRows()
-    streams: dict[RowPart, IO[bytes]] = {}
     with ExitStack() as stack:
+        stream = None if parts is None else stack.enter_context(parts.open("wb"))
         for row, judged in _read(files, select, strict=strict):
             part = found.add(row, judged)
-            if folder is None:
-                continue
-            if part not in streams:
-                found.parts[part] = folder / f"{part}.jsonl"
-                streams[part] = stack.enter_context(found.parts[part].open("wb"))
-            streams[part].write(line(row))
+            if stream is not None:
+                stream.write(line({**row, "id": named_part(part, str(row["id"]))}))
     return found
+
+
+def named_part(part: RowPart, id_: str) -> str:
+    """The id of a scenario in one part of the rows."""
+    return f"{part} {id_}"
+
+
+def part_named(id_: str) -> tuple[RowPart, str]:
+    """The part and the scenario of such an id."""
+    part, _, scenario = id_.partition(" ")
+    return cast("RowPart", part), scenario
 
 
 def line(row: Mapping[str, Any]) -> bytes:

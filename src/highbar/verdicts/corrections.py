@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ _JUDGEABLE = frozenset({*COLUMNS, "behavior_score", "observed"})
 _UNEQUAL = "the trials of a scenario were judged by different columns, so that labels cannot correct them"
 
 
-class Corrections(Struct, frozen=True):
+class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a share is computed once
     """What corrects the shares of one check; `problem` says why none of them can be corrected."""
 
     policy: Policy
@@ -49,10 +49,10 @@ class Corrections(Struct, frozen=True):
             return None
         if self.problem is not None or self.whole is None:
             return CorrectedShare(None, reason=self.problem)
-        worst = self._at(ratio, metric, where, best=False)
+        worst = self._once(ratio, metric, where, best=False)
         if not self.whole.value(metric, where).undecided:
             return worst
-        best = self._at(ratio, metric, where, best=True)
+        best = self._once(ratio, metric, where, best=True)
         ends = worst.low, worst.high, best.low, best.high
         if any(end is None for end in ends):
             return worst if worst.value is None else best
@@ -98,6 +98,16 @@ class Corrections(Struct, frozen=True):
             return None
         (above, factor), (_, divisor) = root.z[0], root.d[0]
         return root if above.column in COLUMNS and factor == divisor else None
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, Where, bool], CorrectedShare]:
+        return {}
+
+    def _once(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
+        key = metric, where, best
+        if key not in self._known:
+            self._known[key] = self._at(ratio, metric, where, best=best)
+        return self._known[key]
 
     def _at(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
         units = JudgedUnits(self.scored, ratio, best=best)

@@ -6,7 +6,7 @@ an id of their own each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar import measure
+from highbar import catalogue, measure
 from highbar import policy as policies
 from highbar.changes.run import ScoredRun, run_of
 from highbar.engine.opening import reduce
-from highbar.load.judged_rows import RowPart, line
+from highbar.load.judged_rows import PARTS, RowPart, line, named_part, part_named
 from highbar.load.results import results
 from highbar.model import Policy, Where
 from highbar.model.job import SILENT, Job, Wants
@@ -28,6 +28,16 @@ from highbar.model.records import ScenarioRecord
 COLUMNS = ("passed", "violated", "correct")
 """What a trial is or is not, and a judge can decide."""
 _WANTS = Wants(run=True, subset=True)
+_LEAST = "pass_rate"
+"""The metric that is always there."""
+
+
+class ScoredPart(Struct, frozen=True):
+    """The trials of one scenario in one part of the rows, with undecided ones at their worst and at their best."""
+
+    part: RowPart
+    worst: ScenarioRecord
+    best: ScenarioRecord
 
 
 class ScoredLabel(Struct, frozen=True):
@@ -46,40 +56,47 @@ class ScoredLabel(Struct, frozen=True):
         return all(self.columns.get(column) in values for column, values in where)
 
 
-def score_parts(policy: Policy, parts: Mapping[RowPart, Path]) -> dict[RowPart, ScoredRun]:
-    """Each part of the rows, scenario by scenario."""
-    scoring = _scoring(policy)
-    return {part: _scored(scoring, path) for part, path in parts.items()}
+def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
+    """Rows that were written by part, scenario by scenario."""
+    fixed = policy.suite.scenarios if policy.suite else {}
+    described = {named_part(part, id_): columns for part in PARTS for id_, columns in fixed.items()}
+    found = []
+    for worst, best in _ends(_scored(_scoring(policy, described), path)):
+        part, id_ = part_named(worst.id)
+        found.append(ScoredPart(part, replace(worst, id=id_), replace(best, id=id_)))
+    return tuple(found)
 
 
 def score_labels(policy: Policy, trials: Sequence[LabelledTrial], folder: Path, file: str) -> tuple[ScoredLabel, ...]:
     """Labelled trials as the judge and as people have them. `file` is what messages call their file."""
     if not trials:
         return ()
-    ids = [f"label {number}" for number in range(len(trials))]
-    fixed = policy.suite.scenarios if policy.suite else {}
-    described = {id_: fixed[one.id] for id_, one in zip(ids, trials, strict=True) if one.id in fixed}
-    suite = replace(policy.suite, scenarios=described) if policy.suite and described else None
-    scoring = replace(_scoring(policy), suite=suite, select=())
-    judged, labelled = (
-        _by_id(_written(scoring, zip(ids, rows, strict=True), folder / name, file))
-        for name, rows in (
-            ("judged.jsonl", [one.as_judged for one in trials]),
-            ("labelled.jsonl", [one.as_labelled for one in trials]),
-        )
-    )
-    return tuple(_label(one, judged[id_], labelled[id_]) for id_, one in zip(ids, trials, strict=True))
+    rows: dict[str, Mapping[str, Any]] = {}
+    described = {}
+    for number, trial in enumerate(trials):
+        for side, row in (("judge", trial.as_judged), ("people", trial.as_labelled)):
+            rows[f"{side} {number}"] = row
+            if policy.suite and trial.id in policy.suite.scenarios:
+                described[f"{side} {number}"] = policy.suite.scenarios[trial.id]
+    path = folder / "labels.jsonl"
+    path.write_bytes(b"".join(line(_alone(row, id_)) for id_, row in rows.items()))
+    scoring = replace(_scoring(policy, described), select=())
+    scored = {ends[0].id: ends for ends in _ends(_scored(scoring, path, file))}
+    return tuple(_label(one, scored[f"judge {n}"], scored[f"people {n}"]) for n, one in enumerate(trials))
 
 
-def _scoring(policy: Policy) -> Policy:
-    """The policy as it scores a part of rows of ours."""
-    return replace(policies.without_rules(policy), mapping=None, judged_by={})
+def _alone(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
+    return {**{name: value for name, value in row.items() if name != "trial"}, "id": id_}
 
 
-def _written(policy: Policy, rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, file: str) -> ScoredRun:
-    alone = ({name: value for name, value in row.items() if name != "trial"} | {"id": id_} for id_, row in rows)
-    path.write_bytes(b"".join(line(row) for row in alone))
-    return _scored(policy, path, file)
+def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Policy:
+    """The policy as it scores rows of ours under other ids; `described` is what its suite fixes for those."""
+    builtin = catalogue.metrics()
+    scored = policies.without_rules(policy)
+    # Only what can make a column a judgment: the sums of all other metrics would be thrown away.
+    metrics = {name: one for name, one in policy.metrics.items() if one is not builtin.get(name) or name == _LEAST}
+    suite = replace(policy.suite, scenarios=described) if policy.suite else None
+    return replace(scored, metrics=metrics or {_LEAST: builtin[_LEAST]}, suite=suite, mapping=None, judged_by={})
 
 
 def _scored(policy: Policy, path: Path, file: str | None = None) -> ScoredRun:
@@ -89,9 +106,9 @@ def _scored(policy: Policy, path: Path, file: str | None = None) -> ScoredRun:
         return run_of(policy, sums, found)
 
 
-def _by_id(run: ScoredRun) -> dict[str, tuple[ScenarioRecord, ScenarioRecord]]:
+def _ends(run: ScoredRun) -> Iterator[tuple[ScenarioRecord, ScenarioRecord]]:
     """Each scenario with undecided trials at their worst and at their best."""
-    return {worst.id: (worst, best) for worst, best in zip(run.records, run.best or run.records, strict=True)}
+    return zip(run.records, run.best or run.records, strict=True)
 
 
 def _label(

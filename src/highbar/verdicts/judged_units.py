@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct, field
 
 from highbar.changes.record_sums import RecordSums
-from highbar.changes.run import ScoredRun
 from highbar.load.judged_rows import RowPart
 from highbar.model import Ratio, Term, Weights
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.judges import JudgedCluster
-from highbar.verdicts.judged_parts import ScoredLabel
+from highbar.verdicts.judged_parts import ScoredLabel, ScoredPart
 
 STRATA: tuple[tuple[RowPart, int], ...] = (("passed", 1), ("passed", 0), ("failed", 1), ("failed", 0))
 """How a trial was drawn, and what the judge said of the column that is corrected."""
@@ -32,7 +32,7 @@ class ScoredParts(Struct, frozen=True):
     """
 
     weights: Weights
-    parts: Mapping[RowPart, ScoredRun] = field(default_factory=dict)
+    parts: tuple[ScoredPart, ...] = ()
     labels: tuple[ScoredLabel, ...] = ()
     strata: Mapping[tuple[str, int], RowPart] = field(default_factory=dict)
 
@@ -84,11 +84,12 @@ class JudgedUnits:
         return any(judged for one in self.tallies.values() for judged in one.judged)
 
     def clusters(self) -> list[JudgedCluster]:
-        """For the bounds."""
-        return [
-            JudgedCluster(one.weight, one.known, tuple(one.judged), tuple(one.labelled), tuple(one.ones))
+        """For the bounds; those that are alike together."""
+        alike = Counter(
+            (one.weight, one.known, tuple(one.judged), tuple(one.labelled), tuple(one.ones))
             for one in self.tallies.values()
-        ]
+        )
+        return [JudgedCluster(*amounts, number) for amounts, number in alike.items()]
 
     def corrected(self) -> Fraction:
         """The share as people would have it, exactly."""
@@ -118,18 +119,14 @@ class JudgedUnits:
 
     def _scenarios(self) -> dict[str, list[_Piece]]:
         """By id, the pieces of each scenario that has the share."""
-        flat = [
-            (part, worst, best)
-            for part, run in self.of.parts.items()
-            for worst, best in zip(run.records, run.best or run.records, strict=True)
-        ]
-        at_worst = self._values([worst for _, worst, _ in flat])
-        at_best = self._values([best for _, _, best in flat])
-        weights = self._parts([one[1] for one in flat], Term("scenario", "sum", self.term.where, self.term.weighted))
+        flat = self.of.parts
+        at_worst = self._values([one.worst for one in flat])
+        at_best = self._values([one.best for one in flat])
+        weights = self._parts([one.worst for one in flat], Term("scenario", "sum", self.term.where, self.term.weighted))
         found: dict[str, list[_Piece]] = {}
-        for (part, record, _), weight, worst, best in zip(flat, weights, at_worst, at_best, strict=True):
+        for one, weight, worst, best in zip(flat, weights, at_worst, at_best, strict=True):
             if weight is not None and worst is not None and best is not None:
-                found.setdefault(record.id, []).append(_Piece(part, record, weight, worst, best))
+                found.setdefault(one.worst.id, []).append(_Piece(one.part, one.worst, weight, worst, best))
         return found
 
     def _values(self, records: Sequence[ScenarioRecord]) -> list[Fraction | None]:

@@ -39,6 +39,7 @@ from highbar.verdicts.label_rates import rates_of
 COLUMNS = frozenset({"judge", "judged"})
 """The columns of rows that rest on a judge."""
 _UNREADABLE = "the rows are in a table or in Spark, out of reach; check the file itself without --engine spark"
+_PARTS = "parts.jsonl"
 _BIND = "highbar judge calibrate RESULTS --labels FILE --bind NEW.jsonl makes them say so"
 
 
@@ -62,13 +63,13 @@ def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.
     with tempfile.TemporaryDirectory(prefix="highbar-") as name:
         folder = Path(name)
         strict = policy.judge is not None
-        rows = judged_rows(results.files, policy.select, strict=strict, folder=folder if corrects else None)
+        rows = judged_rows(results.files, policy.select, strict=strict, parts=folder / _PARTS if corrects else None)
         if not rows.trials:
             return OfJudges(JudgeKnown())
         usable, why = _usable(rows, labels)
         scored = score_labels(policy, usable, folder, labels.file) if labels is not None else ()
         report = _report(policy, results, rows, labels, scored, why)
-        corrections = _corrections(policy, rows, scored, report, whole) if corrects else None
+        corrections = _corrections(policy, rows, scored, report, whole, folder) if corrects else None
     return OfJudges(JudgeKnown(report), corrections)
 
 
@@ -166,13 +167,18 @@ def _rate(found: Corrected | None) -> JudgeRate | None:
 
 
 def _corrections(
-    policy: Policy, rows: JudgedRows, scored: Sequence[ScoredLabel], report: JudgeReport, whole: measure.Measured
+    policy: Policy,
+    rows: JudgedRows,
+    scored: Sequence[ScoredLabel],
+    report: JudgeReport,
+    whole: measure.Measured,
+    folder: Path,
 ) -> Corrections:
     if report.labels is None or not scored:
         return Corrections(policy, problem=f"the judge is not calibrated: {report.why}")
     here = report.labels.source == "same run"
     strata = {key: place.part for key, place in rows.places.items()} if here else {}
-    parts = ScoredParts(policy.weights, score_parts(policy, rows.parts), tuple(scored), strata)
+    parts = ScoredParts(policy.weights, score_parts(policy, folder / _PARTS), tuple(scored), strata)
     return Corrections(policy, whole, parts, "post-stratified" if here else "rogan-gladen")
 
 
