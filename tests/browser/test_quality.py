@@ -16,7 +16,8 @@ from playwright.sync_api import expect
 from highbar import api
 from highbar.report import REPORTERS
 from tests.chromium import PHONE, Open
-from tests.commandline import check
+from tests.commandline import check, run
+from tests.trials_to_label import judged_rows, write
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 LOOKS = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": {"viewport": PHONE}}
@@ -71,6 +72,8 @@ def test_markup_and_drawings_are_valid(example: Path, compared: Path, tmp_path: 
         f"<!DOCTYPE html><html lang=en><title>notebook</title><body>{api.check(example / 'v1.jsonl')._repr_html_()}"
     )
     check(tmp_path, [{"id": "A", "pased": True}], None, "--output", "refusal.html")
+    write(tmp_path / "judged.jsonl", judged_rows(1, 1))
+    assert run(tmp_path, "judge", "label", "judged.jsonl").exit == 0
     pages = [
         example / "v1.html",
         example / "v2.html",
@@ -78,6 +81,7 @@ def test_markup_and_drawings_are_valid(example: Path, compared: Path, tmp_path: 
         compared / "check.html",
         tmp_path / "refusal.html",
         tmp_path / "notebook.html",
+        tmp_path / "labels.html",
     ]
     done = subprocess.run(
         ["java", "-jar", validator(), "--format", "json", "--stdout", *pages],

@@ -30,7 +30,10 @@ def _messages(row: Mapping[str, Any]) -> Iterator[ShownMessage]:
     else:
         if row.get("input") is not None:
             yield ShownMessage("user", _text(row["input"]))
-        yield ShownMessage("assistant", _text(row.get("output", "")), _calls(row.get("tool_calls")))
+        calls = _calls(row.get("tool_calls"))
+        if calls:  # they were made before the answer
+            yield ShownMessage("assistant", "", calls)
+        yield ShownMessage("assistant", _text(row.get("output", "")))
     left_out = row.get("left_out")
     if left_out:
         # Nobody should label a conversation without knowing that it was longer.

@@ -249,6 +249,8 @@ const unpack = async (packed) => {
     find("progress").max = steps.length;
     store();
     go(Math.max(0, nextOpen(0)));
+    // Not the field with the name, which a browser leaves only later: the next key is an answer.
+    find("title").focus();
   };
   find("start").addEventListener("click", () => start(find("by").value));
   find("by").addEventListener("keydown", (event) => {

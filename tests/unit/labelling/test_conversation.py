@@ -13,7 +13,8 @@ def test_a_question_and_its_answer_are_two_messages() -> None:
     row = {"input": "hi", "output": "hello", "tool_calls": [{"name": "look", "arguments": {"a": 1}}]}
     assert conversation(row) == (
         ShownMessage("user", "hi"),
-        ShownMessage("assistant", "hello", (("look", '{\n "a": 1\n}'),)),
+        ShownMessage("assistant", "", (("look", '{\n "a": 1\n}'),)),
+        ShownMessage("assistant", "hello"),
     )
 
 
