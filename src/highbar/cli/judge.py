@@ -15,8 +15,11 @@ _EXAMPLES = """\b
 Examples:
   highbar judge label runs/pr                make a page to label 60 trials with
   highbar judge label runs/pr --terminal     the same in the terminal
+  highbar judge calibrate runs/pr --labels labels.jsonl
 """
-_COMMANDS: Mapping[str, str] = MappingProxyType({"label": "highbar.cli.judge_label"})
+_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {"label": "highbar.cli.judge_label", "calibrate": "highbar.cli.judge_calibrate"}
+)
 """Every command, in the order in which help lists them, and the module whose `command` it is."""
 
 
@@ -42,7 +45,7 @@ class _JudgeCommands(SuggestingGroup):
 )
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Find out how good the judge of a run is: people label a sample of its trials (label)."""
+    """Find out how good the judge of a run is: people label a sample (label), and are compared with it (calibrate)."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
     return REFUSED

@@ -9,7 +9,7 @@ import click
 
 from highbar.cli import streams
 
-_NAMES = ("policy", "suite", "results", "verdict", "comparison", "run")
+_NAMES = ("policy", "suite", "results", "verdict", "comparison", "calibration", "run")
 
 _EXAMPLES = """\b
 Examples:
@@ -24,7 +24,7 @@ An editor with a YAML language server then checks a policy that starts with
 @click.command("schema", short_help="Print a JSON Schema: policy, suite, results, verdict, …", epilog=_EXAMPLES)
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
-    """Print the JSON Schema of a policy, a suite, results, a verdict, a comparison or the run.json of a run."""
+    """Print the JSON Schema of a policy, a suite, results, a verdict, a comparison, a calibration or a run.json."""
     from highbar.store.encoding import encode  # help does without it
 
     streams.put(encode(_schema(what)))
@@ -42,6 +42,8 @@ def _schema(what: str) -> Mapping[str, Any]:
         from highbar.store.verdict import schema  # likewise
     elif what == "comparison":
         from highbar.store.comparison import schema  # likewise
+    elif what == "calibration":
+        from highbar.store.calibration import schema  # likewise
     else:
         from highbar.store.run_document import schema  # likewise
     return schema()

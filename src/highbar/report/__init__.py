@@ -1,6 +1,6 @@
-"""Report: a verdict, a comparison or a plan goes in, text comes out. Pure; computes nothing and writes no file.
+"""Report: a verdict, a comparison, a calibration or a plan goes in, text comes out. Pure; writes no file.
 
-`REPORTERS`, `COMPARISONS` and `PLANS` are the lists of formats. To add one: write a module here with
+`REPORTERS`, `COMPARISONS`, `CALIBRATIONS` and `PLANS` are the lists of formats. To add one: write a module here with
 `render(verdict, display) -> str` and `render_problems(problems, display) -> str` that pass every text through one
 encoder of its own, and name it in the table. Another distribution adds a format of the verdict by an entry point in the
 group `highbar.reporters` that names such a module.
@@ -84,6 +84,13 @@ COMPARISONS: Mapping[str, Reporter] = MappingProxyType(
         "markdown": Reporter("highbar.report.comparison_markdown"),
         "html": Reporter("highbar.report.comparison_html", details=True),
         "junit": Reporter("highbar.report.junit", function="render_comparison"),
+    }
+)
+CALIBRATIONS: Mapping[str, Reporter] = MappingProxyType(
+    {
+        "text": Reporter("highbar.report.calibration_text"),
+        "json": Reporter("highbar.report.json", function="render_calibration"),
+        "html": Reporter("highbar.report.calibration_html"),
     }
 )
 PLANS: Mapping[str, Reporter] = MappingProxyType(

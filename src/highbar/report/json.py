@@ -14,6 +14,7 @@ from highbar.report import PAGE, Display
 from highbar.store.encoding import encode
 
 if TYPE_CHECKING:  # each document is loaded only if it is written
+    from highbar.model.calibration import Calibration
     from highbar.model.comparison import Comparison
     from highbar.planning import Plan
 
@@ -42,6 +43,20 @@ def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
 def render_comparison_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """What is printed in place of a comparison if there is none."""
     from highbar.store import comparison as document  # loaded only if it is written
+
+    return encode(document.write_problems(problems))
+
+
+def render_calibration(calibration: Calibration, _display: Display = PAGE) -> str:
+    """Everything the calibration holds, schema `highbar/calibration/1`."""
+    from highbar.store import calibration as document  # loaded only if it is written
+
+    return encode(document.write(calibration))
+
+
+def render_calibration_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+    """What is printed in place of a calibration if a judge could not be calibrated."""
+    from highbar.store import calibration as document  # loaded only if it is written
 
     return encode(document.write_problems(problems))
 

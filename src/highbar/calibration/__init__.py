@@ -1,0 +1,172 @@
+"""Results that a judge judged, and labels of people → how good the judge is, and what its errors do to the metrics."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar import pipeline
+from highbar import policy as policies
+from highbar.calibration.binding import BoundLabels, bind
+from highbar.calibration.people import between_people, disagreements
+from highbar.calibration.words import DRAWN, LabelledWords
+from highbar.errors import InputError, Problem
+from highbar.labelling.drawing import JudgedRun, judged_run
+from highbar.language.phrases import count, some_and_more
+from highbar.load import files
+from highbar.model import Policy, ResultsFile, Source, Verdict
+from highbar.model.calibration import CalibratedMetric, Calibration, LabelsOf
+from highbar.model.job import Job, Wants
+from highbar.model.judgments import LabelledTrial
+from highbar.model.rules import JudgePolicy
+from highbar.store.label_form import GIVEN
+from highbar.store.labels import read_labels
+from highbar.verdicts.judged_parts import ScoredLabel, score_labels
+
+FEW = 100
+"""Below so many labelled trials the bounds are wide."""
+_MAKE = "highbar judge label RESULTS makes labels"
+
+
+class CalibrationJob(Struct, frozen=True):
+    """Which labels say how good the judge of which results is."""
+
+    results: tuple[str, ...]
+    labels: str
+    policy: str | None = None
+    confidence: Fraction | None = None
+    input_format: str | None = None
+
+
+class Calibrated(Struct, frozen=True):
+    """What was found, and the labels that it was found by, as the text of a file."""
+
+    calibration: Calibration
+    labels: str
+
+
+def calibrate(job: CalibrationJob) -> Calibrated:
+    """How good a judge is. Raises InputError if a file cannot be read, or if no label is about these trials."""
+    policy = policies.choose(job.policy)
+    if job.confidence is not None:
+        policy = replace(policy, confidence=job.confidence)
+    with ExitStack() as stack:
+        found = files.find_files(job.results, stack=stack, input_format=job.input_format, subset=True)
+        run, judge = judged_run(found), _judge(found)
+        bound = bind(read_labels(job.labels), found)
+        usable, others = _of_judge(bound.labels.trials, judge)
+        if not any(trial.is_complete for trial in usable):
+            raise _nothing(job.labels, bound, others)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="highbar-")))
+        scored = score_labels(policy, [trial for trial in usable if trial.is_complete], folder, job.labels)
+        verdict = _verdict(job, policy, bound, folder)
+    made = _Making(job, policy, run, bound, usable, scored, verdict)
+    return Calibrated(made.calibration(judge, others), bound.text)
+
+
+def _judge(found: Sequence[ResultsFile]) -> str | None:
+    """The one judge of the results, as their rows name it."""
+    from highbar.labelling.rows import judged_rows  # beside its only use
+
+    row = next(iter(judged_rows(found)))
+    judge = row.row.get("judge")
+    return None if judge is None else str(judge)
+
+
+def _of_judge(trials: Sequence[LabelledTrial], judge: str | None) -> tuple[tuple[LabelledTrial, ...], tuple[str, ...]]:
+    """The labelled trials of this judge, and why the others do not count."""
+    mine = tuple(trial for trial in trials if trial.sample.judge == judge)
+    others = dict.fromkeys(str(trial.sample.judge) for trial in trials if trial.sample.judge != judge)
+    lost = len(trials) - len(mine)
+    return mine, (f"{count(lost, 'trial')} of another judge: {some_and_more(list(others))}",) if lost else ()
+
+
+def _nothing(file: str, bound: BoundLabels, others: Sequence[str]) -> InputError:
+    problems = [Problem(text, file) for text in (*bound.unused, *others)][:20]
+    whole = Problem(
+        "no label is about a judged trial of these results with an answer to every statement", file, hint=_MAKE
+    )
+    return InputError(whole, *problems)
+
+
+def _verdict(job: CalibrationJob, policy: Policy, bound: BoundLabels, folder: Path) -> Verdict:
+    """What a check says that corrects its shares by these labels. Its rules do not matter."""
+    path = folder / "labels.jsonl"
+    path.write_text(bound.text, "ascii")
+    corrected = replace(policies.without_rules(policy), judge=JudgePolicy(str(path), correct=True), advisory=True)
+    wants = Wants(subset=True)
+    return pipeline.check(Job(job.results, policy=corrected, input_format=job.input_format, wants=wants))
+
+
+class _Making(Struct, frozen=True):
+    """Everything that a calibration is made from."""
+
+    job: CalibrationJob
+    policy: Policy
+    run: JudgedRun
+    bound: BoundLabels
+    usable: tuple[LabelledTrial, ...]
+    scored: tuple[ScoredLabel, ...]
+    verdict: Verdict
+
+    def calibration(self, judge: str | None, others: Sequence[str]) -> Calibration:
+        """What labels say about the judge."""
+        strata = self._strata()
+        words = LabelledWords(self.usable, strata, float(1 - self.policy.confidence))
+        labelled = {(trial.id, trial.trial, trial.sample.run) for trial in self.usable}
+        labels = [
+            label
+            for label in self.bound.labels.lines
+            if label.sample is not None and (label.id, label.trial, label.sample.run) in labelled
+        ]
+        complete = sum(trial.is_complete for trial in self.usable)
+        return Calibration(
+            judge=judge or "a judge without a name",
+            results=self.verdict.results,
+            labels=Source(self.job.labels, sha256(Path(self.job.labels).read_bytes()).hexdigest()),
+            labels_of=self._labels_of(),
+            confidence=float(self.policy.confidence),
+            trials=complete,
+            incomplete=len(self.usable) - complete,
+            people=tuple(dict.fromkeys(label.by for label in labels)),
+            passes=words.passes(self.scored, strata),
+            statements=words.statements(),
+            behaviors=words.behaviors(),
+            between_people=between_people(labels),
+            metrics=tuple(self._metrics()),
+            disagreements=tuple(disagreements(self.usable, labels)),
+            unused=(*self.bound.unused, *others),
+            warnings=tuple(self._warnings(complete)),
+        )
+
+    def _labels_of(self) -> LabelsOf:
+        if all(trial.sample.stratum == GIVEN for trial in self.usable):
+            return "these results, as you say"
+        report = self.verdict.judge
+        return (report and report.labels and report.labels.source) or "another run"
+
+    def _strata(self) -> frozenset[str]:
+        """The strata that must have labels: those with trials, if the labels are of this run, else both."""
+        here = all(trial.sample.run == self.run.digest for trial in self.usable)
+        return frozenset(name for name, keys in self.run.strata.items() if keys) if here else DRAWN
+
+    def _metrics(self) -> Iterator[CalibratedMetric]:
+        for name, value in self.verdict.metrics.items():
+            if value.corrected is not None:
+                yield CalibratedMetric(name, value, value.corrected)
+
+    def _warnings(self, complete: int) -> Iterator[str]:
+        if self.bound.taken:
+            yield (
+                f"{count(self.bound.taken, 'label')} do not say which conversation they are about: taken for those of "
+                "these results, as a simple random sample. A policy does not count them; --bind NEW.jsonl makes it"
+            )
+        if complete < FEW:
+            yield f"{count(complete, 'labelled trial')}: with {FEW} or more, the bounds are narrower"

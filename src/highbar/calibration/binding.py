@@ -1,0 +1,71 @@
+"""Labels that do not say which conversation they are about → the same labels, said to be of some results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.labelling.rows import JudgedRow, judged_rows, scored_columns
+from highbar.model import ResultsFile
+from highbar.model.judgments import Label, Sampling
+from highbar.store.label_form import GIVEN
+from highbar.store.labels import Labels, line_of, parse_labels, run_digest
+
+_Key = tuple[str, int]
+
+
+class BoundLabels(Struct, frozen=True):
+    """The labels that are about judged trials, and what those that are not are about, in words."""
+
+    labels: Labels
+    taken: int
+    unused: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All of them as the text of a file."""
+        return "".join(map(line_of, self.labels.lines))
+
+
+def bind(labels: Labels, files: Sequence[ResultsFile]) -> BoundLabels:
+    """Take labels without a sample for those of these results. They were not drawn at random, and say so."""
+    rows = {row.key: row for row in judged_rows(files)}
+    run = run_digest((*row.key, row.judged.digest) for row in rows.values())
+    lines: list[Label] = [label for label in labels.lines if label.sample is not None]
+    bound = [label for label in labels.unbound if _why_not(label, rows) is None]
+    lines += (replace(label, sample=_sample(rows[label.id, label.trial], run)) for label in bound)
+    unused = dict.fromkeys(_unused(labels.unbound, rows))
+    known = parse_labels("".join(map(line_of, lines)), labels.file)
+    return BoundLabels(known, len(bound), tuple(unused))
+
+
+def _unused(labels: Iterable[Label], rows: Mapping[_Key, JudgedRow]) -> Iterable[str]:
+    for label in labels:
+        why = _why_not(label, rows)
+        if why is not None:
+            yield why
+
+
+def _why_not(label: Label, rows: Mapping[_Key, JudgedRow]) -> str | None:
+    row = rows.get((label.id, label.trial))
+    if row is None:
+        return f"{label.id}, trial {label.trial}: not among the judged trials of these results"
+    if label.behavior not in row.judged.statements:
+        return f"{label.id}, trial {label.trial}: {label.behavior} is not among its judged statements"
+    return None
+
+
+def _sample(found: JudgedRow, run: str) -> Sampling:
+    judge = found.row.get("judge")
+    return Sampling(
+        run=run,
+        seed=0,
+        stratum=GIVEN,
+        drawn=0,
+        of=0,
+        judge=None if judge is None else str(judge),
+        row={**scored_columns(found.row), "id": found.id, "trial": found.trial},
+        judged=found.judged,
+    )

@@ -1,0 +1,60 @@
+"""Labels → how far people agree with each other, and where they do not agree with the judge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from highbar.model.calibration import PairOfPeople, PeopleAgreement, ReaderDisagreement
+from highbar.model.judgments import Label, LabelledTrial
+from highbar.statistics.agreement import krippendorff_alpha
+
+_Place = tuple[str, int, str, str]
+"""A trial by id and number, its run, and the name of a statement."""
+
+
+def between_people(labels: Sequence[Label]) -> PeopleAgreement | None:
+    """How far people agree; None if no two of them labelled the same statement."""
+    answers = _answers(labels)
+    shared = {place: said for place, said in answers.items() if len(said) > 1}
+    if not shared:
+        return None
+    people = dict.fromkeys(by for said in shared.values() for by in said)
+    pairs = []
+    for first, second in combinations(people, 2):
+        both = [(said[first], said[second]) for said in shared.values() if first in said and second in said]
+        if both:
+            pairs.append(PairOfPeople(first, second, len(both), sum(one is two for one, two in both) / len(both)))
+    alpha = krippendorff_alpha(list(said.values()) for said in shared.values())
+    return PeopleAgreement(len(shared), alpha, tuple(pairs))
+
+
+def disagreements(trials: Sequence[LabelledTrial], labels: Sequence[Label]) -> Iterator[ReaderDisagreement]:
+    """Every statement of which most people say another thing than the judge."""
+    answers = _answers(labels, unsure=True)
+    for trial in trials:
+        for name, (said, observed) in trial.statements.items():
+            if observed is None or said == ("observed" if observed else "not_observed"):
+                continue
+            judged = trial.sample.judged.statements[name]
+            people = answers[trial.id, trial.trial, trial.sample.run, name]
+            yield ReaderDisagreement(
+                trial.id,
+                trial.trial,
+                name,
+                judged.statement,
+                said,
+                judged.evidence,
+                observed,
+                tuple(people.items()),
+            )
+
+
+def _answers(labels: Sequence[Label], *, unsure: bool = False) -> dict[_Place, dict[str, bool | None]]:
+    """What each person said of each statement; `unsure`: also if they cannot tell."""
+    found: dict[_Place, dict[str, bool | None]] = defaultdict(dict)
+    for label in labels:
+        if label.sample is not None and (unsure or label.observed is not None):
+            found[label.id, label.trial, label.sample.run, label.behavior][label.by] = label.observed
+    return found

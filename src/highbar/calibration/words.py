@@ -1,0 +1,145 @@
+"""Labelled trials → how a judge's words compare with people's: for each behavior, for all, and for whole trials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from highbar.model.calibration import CalibratedWord
+from highbar.model.judge_quality import JudgeRate
+from highbar.model.judgments import JudgmentWord, LabelledTrial
+from highbar.statistics.agreement import Agreement, agreement
+from highbar.statistics.judges import Cells, Corrected, JudgeRates, LabelStratum, judge_rates
+from highbar.store.label_form import GIVEN
+from highbar.verdicts.corrections import shown, written
+from highbar.verdicts.judged_parts import ScoredLabel
+from highbar.verdicts.label_rates import rates_of
+
+DRAWN = frozenset({"passed", "failed"})
+ALL, PASSES = "all statements", "whole trials"
+_Group = tuple[str, str]
+"""A run, and a stratum of it."""
+
+
+class WordPair(Struct, frozen=True):
+    """What the judge and people said of one statement, and in which trial. `judge` is None if it cannot tell."""
+
+    group: _Group
+    scenario: str
+    judge: bool | None
+    people: bool
+
+
+class LabelledWords:
+    """The labelled trials of one judge. `strata` are those that trials can be drawn from."""
+
+    def __init__(self, trials: Sequence[LabelledTrial], strata: Collection[str], alpha: float) -> None:
+        self.trials = trials
+        self.alpha = alpha
+        # As a policy counts them: only trials of which people answer everything.
+        self.complete = [trial for trial in trials if trial.is_complete]
+        self._trials = Counter(map(_group, self.complete))
+        self._sizes = {_group(trial): trial.sample.of for trial in self.complete}
+        self._whole = all(
+            (run, stratum) in self._trials or (run, GIVEN) in self._trials
+            for run, _ in self._trials
+            for stratum in strata
+        )
+
+    def behaviors(self) -> tuple[CalibratedWord, ...]:
+        """Each behavior, in the order of the trials."""
+        names = dict.fromkeys(name for trial in self.trials for name in trial.statements)
+        return tuple(self._of(name, self._statement(name), [name]) for name in names)
+
+    def statements(self) -> CalibratedWord:
+        """All statements together. Those of one trial go together, so there are as many as there are trials."""
+        return self._of(ALL, None, None)
+
+    def passes(self, scored: Sequence[ScoredLabel], strata: Collection[str]) -> CalibratedWord:
+        """Whole trials: what the judge passes and fails, and what people do."""
+        pairs = [
+            WordPair(_group(one.trial), one.trial.id, bool(one.values["passed"][0]), bool(one.values["passed"][1]))
+            for one in scored
+            if "passed" in one.values
+        ]
+        rates = rates_of(scored, "passed", self.alpha, strata=strata)
+        sensitivity, specificity = (None, None) if rates is None else (rates.sensitivity, rates.specificity)
+        return CalibratedWord(
+            PASSES, None, len(pairs), self._agreement(pairs), rate_of(sensitivity), rate_of(specificity)
+        )
+
+    def _of(self, name: str, statement: str | None, names: Collection[str] | None) -> CalibratedWord:
+        pairs = [
+            WordPair(_group(trial), trial.id, _said(said), observed)
+            for trial in self.complete
+            for behavior, (said, observed) in trial.statements.items()
+            if observed is not None and (names is None or behavior in names)
+        ]
+        # What the judge cannot tell is right about neither what happened nor what did not.
+        against_one, against_zero = (self._rates(pairs, unsure=side) for side in (False, True))
+        return CalibratedWord(
+            name,
+            statement,
+            len(pairs),
+            self._agreement(pairs),
+            rate_of(against_one.sensitivity if against_one else None),
+            rate_of(against_zero.specificity if against_zero else None),
+            sum(pair.judge is None for pair in pairs),
+            self._people_unsure(names),
+        )
+
+    def _people_unsure(self, names: Collection[str] | None) -> int:
+        """Of how many statements people cannot tell, or say yes as often as no."""
+        answers = (pair for trial in self.trials for pair in trial.statements.items())
+        return sum(observed is None for name, (_, observed) in answers if names is None or name in names)
+
+    def _statement(self, name: str) -> str | None:
+        texts = (trial.sample.judged.statements.get(name) for trial in self.trials)
+        return next((found.statement for found in texts if found is not None), None)
+
+    def _weight(self, pair: WordPair) -> Fraction:
+        """How many trials of its run a label stands for."""
+        count = self._trials[pair.group]
+        return Fraction(max(self._sizes[pair.group], count), count)
+
+    def _agreement(self, pairs: Iterable[WordPair]) -> Agreement | None:
+        weights: Counter[tuple[bool, bool]] = Counter()
+        for pair in pairs:
+            if pair.judge is not None:
+                weights[pair.people, pair.judge] += self._weight(pair)  # type: ignore[assignment] # adds fractions
+        return agreement(
+            Cells(*(weights[cell] for cell in ((True, True), (False, True), (True, False), (False, False))))
+        )
+
+    def _rates(self, pairs: Sequence[WordPair], *, unsure: bool) -> JudgeRates | None:
+        """Sensitivity and specificity, if what the judge cannot tell counts as `unsure`."""
+        groups: dict[tuple[_Group, bool], list[WordPair]] = {}
+        for pair in pairs:
+            groups.setdefault((pair.group, unsure if pair.judge is None else pair.judge), []).append(pair)
+        given = any(stratum == GIVEN for (_, stratum), _ in groups)
+        if not self._whole or (given and len({side for _, side in groups}) < len(DRAWN)):
+            return None
+        per_trial = Fraction(len(self.complete), len(pairs)) if pairs else Fraction(0)
+        return judge_rates([self._stratum(side, here, per_trial) for (_, side), here in groups.items()], self.alpha)
+
+    def _stratum(self, counts_as: bool, pairs: Sequence[WordPair], per_trial: Fraction) -> LabelStratum:  # noqa: FBT001 - a word
+        labelled = Counter(pair.scenario for pair in pairs)
+        ones = Counter(pair.scenario for pair in pairs if pair.people)
+        size = sum((self._weight(pair) for pair in pairs), Fraction(0)) * min(per_trial, Fraction(1))
+        return LabelStratum(counts_as, size, tuple((ones[id_], count) for id_, count in labelled.items()))
+
+
+def _group(trial: LabelledTrial) -> _Group:
+    return trial.sample.run, trial.sample.stratum
+
+
+def _said(word: JudgmentWord) -> bool | None:
+    return None if word == "cannot_tell" else word == "observed"
+
+
+def rate_of(found: Corrected | None) -> JudgeRate | None:
+    """A rate with as many digits as are written."""
+    return None if found is None else JudgeRate(written(found.value), *map(shown, found.bounds))

@@ -1,0 +1,181 @@
+"""`highbar judge calibrate`: results that a judge judged and labels of people in, how good the judge is out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.guard import REFUSED, OutputsError
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
+from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
+from highbar.errors import InputError, Problem, ReportError
+from highbar.report import CALIBRATIONS
+
+if TYPE_CHECKING:  # see command
+    from highbar.calibration import Calibrated
+    from highbar.model.calibration import Calibration
+
+_NOT_WRITTEN = 4
+_EXAMPLES = """\b
+Examples:
+  highbar judge calibrate runs/pr --labels labels.jsonl
+  highbar judge calibrate runs/pr --labels labels.jsonl --output judge.html
+  highbar judge calibrate runs/pr --labels mine.jsonl --bind labels.jsonl
+"""
+
+
+@click.command("calibrate", short_help="Say how good a judge is, by labels of people.", epilog=_EXAMPLES)
+@click.argument("results", nargs=-1, required=True, type=click.Path(), metavar="RESULTS...")
+@click.option("--labels", required=True, type=click.Path(), metavar="FILE", help="What people said: labels.jsonl.")
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--confidence", metavar="SHARE", help="Of each bound; the policy's, or 95%.")
+@click.option(
+    "--bind",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the labels to a new file, those that do not say of which conversation as of these results.",
+)
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(list(CALIBRATIONS)),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    help="Also write a report to a file; its ending (.html, .json, .txt) decides the format. Repeatable.",
+)
+@click.option("--quiet", is_flag=True, help="Print only the headline, as one line.")
+def command(  # noqa: PLR0913 - each is an argument of the command line
+    *,
+    results: tuple[str, ...],
+    labels: str,
+    policy: str | None,
+    confidence: str | None,
+    bind: str | None,
+    input_format: str | None,
+    report_format: str,
+    outputs: tuple[str, ...],
+    quiet: bool,
+) -> int:
+    """Say how good the judge of RESULTS is: sensitivity, specificity, and where people disagree with it.
+
+    RESULTS are run folders or files with the rows of one run. Labels say which run they are of. Those that do not are
+    taken for labels of RESULTS, because you say so.
+    """
+    from highbar.calibration import CalibrationJob, calibrate  # help and usage errors do without it
+    from highbar.load import files  # likewise
+
+    wanted = _outputs(outputs)
+    job = CalibrationJob(results, labels, policy, _confidence(confidence), input_format)
+    read = [*files.inputs(results, policy), labels]
+    refuse_overwriting(wanted, read)
+    _refuse_bind(bind, [*read, *(output.file for output in wanted)])
+    begin(wanted, _refusal, results)
+    try:
+        _refuse_stream(results)
+        found = calibrate(job)
+    except InputError as error:
+        return _refused(error, report_format, wanted)
+    return _report(found, report_format, wanted, bind, quiet=quiet)
+
+
+def _refuse_stream(results: Sequence[str]) -> None:
+    if "-" in results:
+        raise InputError(Problem("results are read more than once, which standard input is not", hint="name a file"))
+
+
+def _confidence(text: str | None) -> Fraction | None:
+    from highbar.language.threshold import read_share  # help does without it
+
+    if text is None:
+        return None
+    try:
+        share = read_share(text)
+    except ValueError as error:
+        raise InputError(Problem(f"--confidence {text}: {error}", hint="such as 95%")) from None
+    if not Fraction(1, 2) < share < 1:
+        raise InputError(Problem(f"--confidence {text}: wanted more than 50% and less than 100%", hint="such as 95%"))
+    return share
+
+
+def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
+    wanted = read_outputs(arguments)
+    known = ", ".join(CALIBRATIONS)
+    problems = [
+        Problem(f"--output {one.file}: a calibration is not written as {one.format}", hint=f"one of {known}")
+        for one in wanted
+        if one.format not in CALIBRATIONS
+    ]
+    if problems:
+        raise OutputsError(*problems)
+    return wanted
+
+
+def _refuse_bind(bind: str | None, others: Sequence[str]) -> None:
+    if bind is None:
+        return
+    if os.path.lexists(bind) or os.path.realpath(bind) in {os.path.realpath(name) for name in others}:
+        raise InputError(Problem("exists already, and nothing is overwritten", bind, hint="name a new file"))
+
+
+def _refusal(report_format: str, problems: Sequence[Problem]) -> str:
+    return CALIBRATIONS[report_format].refusal(problems)
+
+
+def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
+    """Say in every report why the judge is not calibrated."""
+    for output in outputs:
+        write(output.file, _refusal(output.format, error.problems))
+    if report_format != "json":
+        raise error
+    streams.put(_refusal("json", error.problems))
+    return REFUSED
+
+
+def _report(
+    found: Calibrated, report_format: str, outputs: tuple[Output, ...], bind: str | None, *, quiet: bool
+) -> int:
+    """Print, then write the files; a report that fails does not keep the others from being made."""
+    calibration, failures = found.calibration, []
+    streams.put(_printed(calibration, report_format, quiet=quiet))
+    for output in outputs:
+        try:
+            write(output.file, CALIBRATIONS[output.format](calibration))
+        except ReportError as error:
+            failures.append(error)
+    if bind is not None:
+        try:
+            _write_new(Path(bind), found.labels)
+        except OSError as error:
+            failures.append(ReportError(f"{bind} could not be written: {error.strerror or error}"))
+    for failure in failures:
+        streams.say(f"highbar: {failure}")
+    return _NOT_WRITTEN if failures else 0
+
+
+def _printed(calibration: Calibration, report_format: str, *, quiet: bool) -> str:
+    if quiet and report_format == "text":
+        from highbar.report.calibration_words import headline  # only for --quiet
+        from highbar.report.visible import visible  # likewise
+
+        return f"{headline(calibration, visible)}\n"
+    return CALIBRATIONS[report_format](calibration, streams.display(sys.stdout))
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="ascii") as file:  # never over what somebody has put there meanwhile
+        file.write(text)

@@ -1,0 +1,98 @@
+"""A calibration as one self-contained page: how good the judge is, and every statement of which people disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from highbar.errors import Problem
+from highbar.model.calibration import Calibration, ReaderDisagreement
+from highbar.report import PAGE, Display
+from highbar.report import calibration_words as words
+from highbar.report.headline import more
+from highbar.report.html import banner, said
+from highbar.report.html import render_problems as render_verdict_problems
+from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.html.page import page
+from highbar.report.html.parts import code, heading, table
+
+_MOST = 500
+
+
+def render(calibration: Calibration, display: Display = PAGE) -> str:
+    """The whole page. Of the display only what the caller says about the run matters."""
+    sections = {
+        "rates": ("How often it is right", _rates(calibration)),
+        "metrics": ("Metrics", _metrics(calibration)),
+        "people": ("Between people", _people(calibration)),
+        "disagreements": ("Disagreements", _disagreements(calibration)),
+        "unused": ("Labels that do not count", _listed("Labels that do not count", "unused", calibration.unused)),
+        "notes": ("Notes", _listed("Notes", "notes", calibration.warnings)),
+    }
+    about = element("p", Markup(words.about(calibration, code)), *said(display), class_="about")
+    head = banner(words.headline(calibration, str), None, sections, about)
+    main = element("main", *(section for _, section in sections.values()), id="main")
+    return page("JUDGE · Highbar", "", [head, main], scripted=False)
+
+
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """Every problem, in place of a calibration."""
+    return render_verdict_problems(problems, display)
+
+
+def _section(name: str, anchor: str, *content: str) -> Markup:
+    return element("section", heading(name, anchor), *content, aria_labelledby=anchor)
+
+
+def _rates(calibration: Calibration) -> Markup:
+    rates = [words.rate_cells(word, str) for word in words.all_words(calibration)]
+    agreed = [words.agreement_cells(word, str) for word in words.all_words(calibration)]
+    shown = table(("about", *words.RATES[1:]), [(code(name), *cells) for name, *cells in rates])
+    beside = table(("about", *words.AGREEMENT[1:]), [(code(name), *cells) for name, *cells in agreed])
+    statements = [join(element("dt", code(one.name)), element("dd", one.statement)) for one in calibration.behaviors]
+    return _section(
+        "How often it is right",
+        "rates",
+        shown,
+        element("p", words.RATES_EXPLAINED, class_="dim"),
+        beside,
+        element("p", words.AGREEMENT_EXPLAINED, class_="dim"),
+        element("dl", *statements),
+    )
+
+
+def _metrics(calibration: Calibration) -> Markup:
+    if not calibration.metrics:
+        return EMPTY
+    rows = [words.metric_cells(metric) for metric in calibration.metrics]
+    listed = [(code(name), judged, people) for name, judged, people in rows]
+    return _section("What it does to the metrics", "metrics", table(("metric", "as judged", "as people would"), listed))
+
+
+def _people(calibration: Calibration) -> Markup:
+    lines = words.people_lines(calibration, str)
+    return _listed("Between people", "people", lines)
+
+
+def _disagreements(calibration: Calibration) -> Markup:
+    found = calibration.disagreements
+    if not found:
+        return EMPTY
+    rest = more(len(found), min(len(found), _MOST))
+    rows = [_disagreement(one) for one in found[:_MOST]]
+    names = ("trial", "statement", "people and the judge", "the judge's evidence")
+    name = f"Where people disagree with the judge ({len(found)})"
+    return _section(name, "disagreements", table(names, rows), element("p", rest) if rest else EMPTY)
+
+
+def _disagreement(one: ReaderDisagreement) -> Sequence[Markup | str]:
+    place = join(code(one.id), f", trial {one.trial}")
+    statement = join(code(one.behavior), " ", element("span", one.statement))
+    return place, statement, words.sides(one, str), code(one.evidence) if one.evidence else ""
+
+
+def _listed(name: str, anchor: str, texts: Sequence[str]) -> Markup:
+    if not texts:
+        return EMPTY
+    rest = more(len(texts), min(len(texts), _MOST))
+    listed = element("ul", *(element("li", text) for text in texts[:_MOST]))
+    return _section(name, anchor, listed, element("p", rest) if rest else EMPTY)

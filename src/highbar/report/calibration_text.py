@@ -1,0 +1,77 @@
+"""A calibration for a terminal: how good the judge is, what it does to the metrics, and where people disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from highbar.errors import Problem
+from highbar.model.calibration import Calibration, ReaderDisagreement
+from highbar.report import PAGE, Display
+from highbar.report import calibration_words as words
+from highbar.report.headline import more
+from highbar.report.layout import columns, paint, paragraph, table, title
+from highbar.report.text import render_problems as render_verdict_problems
+from highbar.report.visible import cut, visible
+
+_MOST = 20
+_LONGEST = 300
+
+
+def render(calibration: Calibration, display: Display = PAGE) -> str:
+    """The whole report, as lines no wider than the display if the words allow it."""
+    head = words.headline(calibration, visible)
+    first, *others = paragraph(head, 0, display)
+    lines = [paint("JUDGE", "bold", display) + first.removeprefix("JUDGE"), *others]
+    lines += paragraph(words.about(calibration, visible), 0, display)
+    found = words.all_words(calibration)
+    lines += title("How often it is right", display)
+    lines += table(words.RATES, [words.rate_cells(word, visible) for word in found], display)
+    lines += [paint(line, "dim", display) for line in paragraph(words.RATES_EXPLAINED, 2, display)]
+    lines += title("How far it agrees with people", display)
+    lines += table(words.AGREEMENT, [words.agreement_cells(word, visible) for word in found], display)
+    lines += [paint(line, "dim", display) for line in paragraph(words.AGREEMENT_EXPLAINED, 2, display)]
+    if calibration.metrics:
+        lines += title("What it does to the metrics", display)
+        rows = [words.metric_cells(metric) for metric in calibration.metrics]
+        lines += table(("", "as judged", "as people would have it"), rows, display)
+    people = words.people_lines(calibration, visible)
+    lines += (
+        [*title("Between people", display), *columns([("-", line) for line in people], 2, display)] if people else []
+    )
+    lines += _disagreements(calibration, display)
+    lines += _listed("Labels that do not count", calibration.unused, display)
+    lines += _listed("Notes", calibration.warnings, display)
+    return "\n".join(lines) + "\n"
+
+
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """Every problem, in place of a calibration."""
+    return render_verdict_problems(problems, display)
+
+
+def _disagreements(calibration: Calibration, display: Display) -> list[str]:
+    found = calibration.disagreements
+    if not found:
+        return []
+    lines = title(f"Where people disagree with the judge ({len(found)})", display)
+    for one in found[:_MOST]:
+        lines += _disagreement(one, display)
+    rest = more(len(found), min(len(found), _MOST))
+    return [*lines, *([f"  {rest}"] if rest else [])]
+
+
+def _disagreement(one: ReaderDisagreement, display: Display) -> list[str]:
+    place = f"{cut(visible(one.id), 100)}, trial {one.trial}: {cut(visible(one.behavior), 100)}"
+    lines = [f"  {place}", *paragraph(cut(visible(one.statement), _LONGEST), 4, display)]
+    lines += paragraph(words.sides(one, visible), 4, display)
+    if one.evidence:
+        lines += paragraph(f"its evidence: {cut(visible(one.evidence), _LONGEST)}", 4, display)
+    return lines
+
+
+def _listed(heading: str, texts: Iterable[str], display: Display) -> list[str]:
+    rows = [("-", visible(text)) for text in texts]
+    if not rows:
+        return []
+    rest = more(len(rows), min(len(rows), _MOST))
+    return [*title(heading, display), *columns(rows[:_MOST], 2, display), *([f"  {rest}"] if rest else [])]
