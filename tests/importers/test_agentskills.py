@@ -16,7 +16,7 @@ BENCHMARK = FIXTURES / "agentskills" / "benchmark.json"
 GRADING = {
     "expectations": [
         {"text": "The report names every month", "passed": True, "evidence": "12 months in outputs/report.txt"},
-        {"text": "The chart has both axes labelled", "passed": False, "evidence": "the x axis has no label"},
+        {"text": "The chart has both axes labeled", "passed": False, "evidence": "the x axis has no label"},
     ],
     "summary": {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5},
     "timing": {"executor_duration_seconds": 1.5, "grader_duration_seconds": 26.0, "total_duration_seconds": 27.5},
@@ -44,7 +44,7 @@ def test_a_grading_is_a_trial_of_the_eval_that_its_folder_is_of(tmp_path: Path) 
         "trial": 2,
         "tags": {"configuration": "with_skill"},
         "passed": False,
-        "expected_behaviors": ["The report names every month", "The chart has both axes labelled"],
+        "expected_behaviors": ["The report names every month", "The chart has both axes labeled"],
         "behaviors": ["The report names every month"],
         "latency_ms": 1500.0,
         "tokens_used": 84852,

@@ -24,6 +24,7 @@ from highbar.cli.judging import (
 )
 from highbar.cli.outputs import begin, read_outputs
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import some
 from highbar.model.job import Job
 from highbar.report import format_of
 
@@ -241,6 +242,9 @@ def _carried_out(
         prepared = preparing.prepare_resume(
             Path(choices.resume), os.environ, choices.settings(), rerun_changed=choices.rerun_changed
         )
+        if prepared.graded_anew and not reports.quiet:
+            named = some(prepared.graded_anew, 5)
+            streams.say(f"note: files of checks have changed; the answers are graded anew by them: {named}")
     else:
         if choices.rerun_changed:
             raise click.UsageError("--rerun-changed goes with --resume")

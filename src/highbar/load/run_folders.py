@@ -128,7 +128,7 @@ def refuse_another_suite(path: str, suite: str) -> None:
     if not is_graded_by(suite, graded_by.sha256, graded_by.digest):
         suite = f"{suite} (with the files that its checks use)"
         message = f"this run was graded by another version of the suite than {suite} is now"
-        hint = f"run it again; highbar run --resume {folder} --rerun-changed runs what has changed"
+        hint = f"highbar run --resume {folder} --rerun-changed runs scenarios that changed, and grades the others anew"
         raise InputError(Problem(message, folder, hint=hint))
 
 

@@ -45,7 +45,8 @@ class Prepared(Struct, frozen=True, eq=False):
 
     `path` is the folder of a new run, or of the one that goes on: then `resumed` is that folder, locked by us.
     `open_judge` is None if no scenario has a statement. `judge_rates` are the judge's calibrated sensitivity and
-    specificity for single statements, if they are known.
+    specificity for single statements, if they are known. `graded_anew` are scenarios of a run that goes on whose checks
+    use a file that has changed since.
     """
 
     suite: Suite
@@ -56,6 +57,7 @@ class Prepared(Struct, frozen=True, eq=False):
     resumed: RunFolder | None = None
     open_judge: OpenJudge | None = None
     judge_rates: tuple[float, float] | None = None
+    graded_anew: tuple[str, ...] = ()
 
 
 def prepare(
@@ -213,6 +215,7 @@ def _resumed(
         _opening(agent, file.parent, environment, None),
         opened,
         _opening_judge(suite, plan.order, file.parent, environment),
+        graded_anew=tuple(id_ for id_ in record.digests if id_ not in record.again),
     )
 
 
@@ -234,13 +237,17 @@ def _with_changes(
         said = ", ".join(f"{word} {some(ids, 5)}" for word, ids in (("without", gone), ("with", added)) if ids)
         message = f"the suite has other scenarios than when the run began: {said}"
         raise InputError(Problem(message, shown, hint="start a new run"))
-    changed = [id_ for id_ in history.plan.order if there.scenarios[id_].digest != history.digests[id_]]
+    digests = {
+        id_: there.scenarios[id_].digest
+        for id_ in history.plan.order
+        if there.scenarios[id_].digest != history.digests[id_]
+    }
+    # Of one whose text is the same, only files of its checks changed: its answer is graded anew, and not asked again.
+    changed = [id_ for id_, digest in digests.items() if suite.scenarios[id_].digest != digest]
     if changed and not rerun_changed:
-        what = ", or files of their checks," if there is suite else ""
-        message = f"these scenarios{what} have changed since the run began: {some(changed, 5)}"
+        message = f"these scenarios have changed since the run began: {some(changed, 5)}"
         hint = "--rerun-changed runs them again; or start a new run"
         raise InputError(Problem(message, shown, hint=hint))
-    digests = {id_: there.scenarios[id_].digest for id_ in changed}
     text = None if there is suite else _text_to_keep(there, data)
     return there, Resumed(now, tuple(changed), text, digests)
 

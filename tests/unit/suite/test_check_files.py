@@ -92,10 +92,25 @@ def test_a_resume_notices_a_changed_function(tmp_path: Path, suite_with: Suites)
     assert run(tmp_path, "run", "suite.json", "--output", "out", "--no-check").exit == 0
     assert run(tmp_path, "run", "--resume", "out", "--no-check").exit == 0
     (tmp_path / "mine.py").write_text(BEGINS.replace("'1'", "'2'"))
+    (tmp_path / "agent.py").write_text("def answer(said):\n    raise SystemExit('nobody asks again')\n")
     done = run(tmp_path, "run", "--resume", "out", "--no-check")
-    assert done.exit == 2
-    assert "or files of their checks, have changed since the run began: FILES" in done.err
-    assert run(tmp_path, "run", "--resume", "out", "--rerun-changed", "--no-check").exit == 0
+    assert done.exit == 0, done.err
+    assert "files of checks have changed; the answers are graded anew by them: FILES" in done.err
     rows = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
     assert [row["correct"] for row in rows] == [False, True]
-    assert run(tmp_path, "run", "--resume", "out", "--no-check").exit == 0, "the new file is the one that counts now"
+    again = run(tmp_path, "run", "--resume", "out", "--no-check")
+    assert (again.exit, "graded anew" in again.err) == (0, False), "the new file is the one that counts now"
+
+
+@pytest.mark.process
+def test_after_a_resume_a_run_is_judged_by_the_file_that_graded_it(tmp_path: Path, suite_with: Suites) -> None:
+    (tmp_path / "schema.json").write_text(ANY)
+    (tmp_path / "agent.py").write_text("def answer(said):\n    return '1'\n")
+    suite_with({"answer": {"is_json": "schema.json"}}, agent={"python": "agent:answer"})
+    policy = {"suite": "suite.json", "thresholds": {"blocking": {"pass_rate": "100%"}}}
+    (tmp_path / "highbar.json").write_text(json.dumps(policy))
+    judged(run(tmp_path, "run", "suite.json", "--output", "out", "--format", "json"), "pass")
+    (tmp_path / "schema.json").write_text(TEN)
+    refused(run(tmp_path, "check", "out", "--format", "json"), "another version of the suite")
+    judged(run(tmp_path, "run", "--resume", "out", "--format", "json"), "fail")
+    judged(run(tmp_path, "check", "out", "--format", "json"), "fail")
