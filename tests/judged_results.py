@@ -44,10 +44,9 @@ def judged_must_not(id_: str, said: bool | None, **columns: Any) -> dict[str, An
     row = judged_row(id_, said, **columns)
     del row["expected_behaviors"], row["behaviors"]
     row["judged"]["statements"] = {"rude": row["judged"]["statements"].pop("polite")}
-    row |= {"must_not": ["rude"], "violations": ["rude"] if said else []}
-    if said is None:
-        row["unjudged"] = "judge: rude: the judge cannot tell"
-    return row
+    if said is None:  # of an unjudged row only what it says is known
+        return {**row, "must_not": ["rude"], "unjudged": "judge: rude: the judge cannot tell"}
+    return {**row, "must_not": ["rude"], "violations": ["rude"] if said else []}
 
 
 def labels_of(
