@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.judging import (
@@ -29,6 +30,7 @@ from highbar.model.job import Job
 from highbar.report import format_of
 
 if TYPE_CHECKING:  # see command
+    from highbar.model import Policy
     from highbar.running.choices import RunOptions
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
@@ -188,8 +190,8 @@ def command(
     outputs = read_outputs(reports.files)
     begin(outputs, refusal, ())
     try:
-        judged_by = None if no_check or choices.resume is not None else _suite_of_policy(bar)
-        done, ended_by = _carried_out(suite, choices, bar, reports, judged_by)
+        policy = None if no_check else _policy(bar)
+        done, ended_by = _carried_out(suite, choices, bar, reports, policy)
         if ended_by is not None:
             return _KILLED_BY + ended_by
         if no_check:
@@ -211,12 +213,22 @@ def _say_outcomes(folder: Path) -> None:
         streams.say(line)
 
 
-def _suite_of_policy(bar: BarOptions) -> str | None:
-    """The suite that the policy names. Raises InputError if the policy is wrong, before a call has cost money."""
+def _policy(bar: BarOptions) -> Policy:
+    """The policy that will judge. Raises InputError if it is wrong, before a call has cost money."""
     from highbar import policy as policies  # help and usage errors do without it
 
-    suite = policies.choose(bar.policy).suite
-    return None if suite is None else suite.file
+    return policies.choose(bar.policy)
+
+
+def _with_rates(prepared: Prepared, policy: Policy | None) -> Prepared:
+    """The run with the judge's calibrated error rates, by which its canaries are tested."""
+    labels = None if policy is None or policy.judge is None else policy.judge.labels
+    if labels is None or prepared.open_judge is None:
+        return prepared
+    from highbar.running.judging.canaries import statement_rates  # few policies have labels
+    from highbar.store.labels import read_labels  # likewise
+
+    return replace(prepared, judge_rates=statement_rates(read_labels(labels).trials))
 
 
 def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
@@ -231,7 +243,7 @@ def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
 
 
 def _carried_out(
-    suite: str | None, choices: RunChoices, bar: BarOptions, reports: ReportOptions, judged_by: str | None
+    suite: str | None, choices: RunChoices, bar: BarOptions, reports: ReportOptions, policy: Policy | None
 ) -> tuple[Done, int | None]:
     """What the run did, and the number of the signal that ended it."""
     from highbar.cli.running import run_in_terminal  # help and usage errors do without it
@@ -254,9 +266,9 @@ def _carried_out(
             raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
         prepared = preparing.prepare(Path(file), choices.options(bar.agent_version), os.environ)
         _say_notes(prepared.suite)
-        if judged_by is not None:
-            _refuse_another_suite(prepared, judged_by)
-    return run_in_terminal(prepared, quiet=reports.quiet)
+        if policy is not None and policy.suite is not None:
+            _refuse_another_suite(prepared, policy.suite.file)
+    return run_in_terminal(_with_rates(prepared, policy), quiet=reports.quiet)
 
 
 def _say_notes(suite: Suite) -> None:
