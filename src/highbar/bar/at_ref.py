@@ -54,7 +54,12 @@ _FIRST = "a change that brings the first policy is checked without --against-ref
 
 
 def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
-    """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
+    """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError."""
+    return checked_against_ref(job, against_ref, watch).verdict
+
+
+def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> CheckResult:
+    """What `pipeline.checked` gives, with that verdict.
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
     """
@@ -73,7 +78,8 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
             mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
-            wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
+            # Reports and the history show the rows by the policy now.
+            wants=replace(job.wants, scenarios=False, details=False, run=False, texts=False),
         )
         runs = regrading.runs_in(job.results)
         with _judged_now(replace(again(), policy=here), earlier, watch, alike=not runs) as (now, judge_earlier):
@@ -90,7 +96,7 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     merged = _merged(now, then, there, (*listed, *lost))
-    return replace(merged, warnings=(*merged.warnings, *graded.notes))
+    return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *graded.notes)))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "judge": "highbar.cli.judge",
         "compare": "highbar.cli.compare",
         "baseline": "highbar.cli.baseline",
+        "history": "highbar.cli.history",
         "policy": "highbar.cli.policy",
         "suite": "highbar.cli.suite",
         "agent": "highbar.cli.agent",

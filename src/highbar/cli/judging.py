@@ -23,6 +23,7 @@ from highbar.report import PAGE, Display, reporter
 if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
     from highbar.model import Verdict
     from highbar.model.job import Job, JobWatch, Wants
+    from highbar.verdicts import CheckResult
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
 _STRICT = 1
@@ -62,6 +63,7 @@ class ReportOptions(Struct, frozen=True, eq=False):
     verbose: bool
     quiet: bool
     width: int | None
+    history: str | None = None
 
     def wants(self, outputs: Sequence[Output], slices: Sequence[str], *, subset: bool) -> Wants:
         """What these reports need of the results."""
@@ -73,6 +75,7 @@ class ReportOptions(Struct, frozen=True, eq=False):
             subset=subset,
             scenarios=any(reporter(name).lists_scenarios for name in formats),
             details=any(reporter(name).details for name in formats),
+            run=self.history is not None,
         )
 
 
@@ -129,6 +132,9 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
             " Repeatable.",
         )
         @meta_option
+        @click.option(
+            "--history", type=click.Path(), metavar="DIR", help="Add the run to the history in this folder, too."
+        )
         @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the version passes.")
         @github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
         @click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
@@ -140,11 +146,12 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
             help="The width of the text report; else that of the terminal, or 80.",
         )
         @wraps(command)
-        def with_reports(
+        def with_reports(  # noqa: PLR0913 - each is an option
             *,
             report_format: str,
             report_files: tuple[str, ...],
             meta: Meta,
+            history: str | None,
             strict: bool,
             github: bool | None,
             verbose: bool,
@@ -152,7 +159,9 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
             width: int | None,
             **arguments: Any,
         ) -> int:
-            reports = ReportOptions(name, report_format, report_files, meta, strict, github, verbose, quiet, width)
+            reports = ReportOptions(
+                name, report_format, report_files, meta, strict, github, verbose, quiet, width, history
+            )
             return command(reports=reports, **arguments)
 
         return with_reports
@@ -164,15 +173,20 @@ def judge(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tu
     """Judge the results of a job, report the verdict, and return its exit code. Raises InputError."""
     from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
 
+    if reports.history is not None and job.engine.name == "duckdb":  # no other engine gives the digests of texts
+        job = replace(job, wants=replace(job.wants, texts=True))
     try:
         with watching(quiet=reports.quiet) as watch:
-            verdict = pipeline.check(job, watch) if against_ref is None else _check_both(job, against_ref, watch)
+            done = pipeline.checked(job, watch) if against_ref is None else _check_both(job, against_ref, watch)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise
     screen = streams.display(sys.stdout, width=reports.width, verbose=reports.verbose)
     screen = replace(screen, meta=reports.meta, report_option=reports.option)
+    verdict = done.verdict
     code = _report(verdict, reports, outputs, screen)
+    if reports.history is not None:
+        code = _remember(job, done, reports.history, code, quiet=reports.quiet)
     return tell_github(reports.github, code, lambda tell: tell.tell(verdict, code, outputs))
 
 
@@ -189,11 +203,23 @@ def refusal(report_format: str, problems: Sequence[Problem]) -> str:
     return reporter(report_format).refusal(problems)
 
 
-def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
+def _check_both(job: Job, against_ref: str, watch: JobWatch) -> CheckResult:
     """Judge by the policy, and by what it was at a git ref."""
     from highbar.bar import at_ref  # few checks need it, or git
 
-    return at_ref.check_against_ref(job, against_ref, watch)
+    return at_ref.checked_against_ref(job, against_ref, watch)
+
+
+def _remember(job: Job, done: CheckResult, folder: str, code: int, *, quiet: bool) -> int:
+    """Add the run to the history. The verdict stays as it is, but a record that is missing must not go unseen."""
+    from highbar.cli.history_add import remember  # few checks have a history
+
+    try:
+        remember(job, done, folder, quiet=quiet)
+    except ReportError as error:
+        streams.say(f"highbar: {error}")
+        return _NOT_WRITTEN
+    return code
 
 
 def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...], screen: Display) -> int:

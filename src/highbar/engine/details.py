@@ -74,7 +74,7 @@ def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> s
     """SQL for the trials of the scenarios, with what the scored trials say of each."""
     repeated = any("trial" in part.columns for part in parts)
     ids = f"id IN ({', '.join(literal(id_) for id_ in named)})"
-    source = " UNION ALL ".join(f"SELECT * FROM ({_typed(part)}) WHERE {ids}" for part in parts)
+    source = " UNION ALL ".join(f"SELECT * FROM ({typed_rows(part)}) WHERE {ids}" for part in parts)
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
     lists = {name: name for name in _NAMES} | {"violations": HAPPENED}
     shown = [
@@ -98,7 +98,7 @@ def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> s
     )
 
 
-def _typed(part: SourcePart) -> str:
+def typed_rows(part: SourcePart) -> str:
     """SQL for one part's rows with the columns that are shown, typed; NULL if the part has no such column."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
     for name, raw in part.columns.items():

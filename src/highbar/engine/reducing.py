@@ -187,6 +187,10 @@ class Reducer(Struct, frozen=True):
             self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         found = records.find_records(self.database.rows, made.layout, request)
+        if request.record_texts:
+            from highbar.engine.texts import find_texts  # only for the history
+
+            found = replace(found, texts=find_texts(self.database.rows, self.parts))
         if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
         made = plan.make(self.parts, request, world="best", fill=fill)

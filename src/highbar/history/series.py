@@ -11,8 +11,7 @@ _PARTS: tuple[Break, ...] = ("suite", "scoring", "judge")
 
 def metrics(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """The metrics of the runs: those that the last run has a rule about first, in the order of its rules."""
-    last = runs[-1] if runs else None
-    gated = [rule.metric for rule in last.rules if not rule.slice] if last else []
+    gated = [rule.metric for rule in runs[-1].rules if not rule.slice] if runs else []
     return tuple(dict.fromkeys((*gated, *sorted({name for run in runs for name in run.metrics}))))
 
 
@@ -22,21 +21,21 @@ def series(runs: Sequence[RunRecord], metric: str) -> Series:
     points: list[SeriesPoint] = []
     because: Break | None = None
     before: RunRecord | None = None
-    unit_of: MetricInRun | None = None
+    last: MetricInRun | None = None
     for run in runs:
         value = run.metrics.get(metric)
         if value is None:
             continue
-        cut = None if before is None else what_changed(before, run)
+        cut = None if before is None or last is None else what_changed(before, run) or _redefined(last, value)
         if cut is not None:
             segments.append(Segment(tuple(points), because))
             points, because = [], cut
         points.append(_point(run, metric, value))
-        before, unit_of = run, value
-    if unit_of is None:
+        before, last = run, value
+    if last is None:
         return Series(metric, "number", "higher")
     segments.append(Segment(tuple(points), because))
-    return Series(metric, unit_of.unit, unit_of.better, tuple(segments))
+    return Series(metric, last.unit, last.better, tuple(segments))
 
 
 def what_changed(before: RunRecord, run: RunRecord) -> Break | None:
@@ -47,6 +46,10 @@ def what_changed(before: RunRecord, run: RunRecord) -> Break | None:
         if old != new:
             return part
     return None
+
+
+def _redefined(before: MetricInRun, now: MetricInRun) -> Break | None:
+    return None if before.definition == now.definition and before.unit == now.unit else "scoring"
 
 
 def _point(run: RunRecord, metric: str, value: MetricInRun) -> SeriesPoint:

@@ -111,7 +111,7 @@ def at(ref: str, folder: Path) -> Revision:
         raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
     root = Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
     _refuse_a_submodule(root, ref)
-    done = _run("rev-parse", "--verify", f"{ref}^{{commit}}")
+    done = run_git("rev-parse", "--verify", f"{ref}^{{commit}}")
     if done.returncode:
         hint = f"is it fetched? git fetch origin {ref.removeprefix('origin/')}"
         raise InputError(Problem(f"--against-ref {ref}: git knows no such commit", hint=hint))
@@ -156,7 +156,7 @@ def _blobs(digests: Sequence[str]) -> Iterator[bytes]:
 
 
 def _git(*arguments: str, stdin: bytes = b"") -> bytes:
-    done = _run(*arguments, stdin=stdin)
+    done = run_git(*arguments, stdin=stdin)
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
         hint = "run it inside a git repository" if "not a git repository" in reason else None
@@ -164,7 +164,8 @@ def _git(*arguments: str, stdin: bytes = b"") -> bytes:
     return done.stdout
 
 
-def _run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def run_git(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """What became of git with these arguments. Raises InputError if it could not be run at all."""
     command: Sequence[str] = ("git", *_OPTIONS, *arguments)
     # No questions, no locks, and messages in the language that is looked for above.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}

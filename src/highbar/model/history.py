@@ -16,7 +16,10 @@ Break = Literal["suite", "scoring", "judge", "unknown"]
 
 
 class MetricInRun(Struct, frozen=True):
-    """A metric of a run. `value` is None if it is undefined; it counts `undecided` trials at their worst."""
+    """A metric of a run. `value` is None if it is undefined; it counts `undecided` trials at their worst.
+
+    `definition` is a digest of its formula and of those of the metrics in it; None if they are not known.
+    """
 
     value: float | None
     low: float | None
@@ -25,6 +28,7 @@ class MetricInRun(Struct, frozen=True):
     better: Better
     scenarios: int
     undecided: int = 0
+    definition: str | None = None
 
 
 class RuleInRun(Struct, frozen=True):

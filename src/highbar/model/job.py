@@ -46,6 +46,7 @@ class Wants(Struct, frozen=True, eq=False):
     details: bool = False  # the trials of failed scenarios in full
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials a comparison shows, passed ones too
     run: bool = False  # the record of every scenario, for a baseline or a comparison
+    texts: bool = False  # and the digest of what each asks and demands, for the history
 
 
 DUCKDB = EngineChoice()

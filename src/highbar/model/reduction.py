@@ -158,3 +158,4 @@ class Records(Struct, frozen=True):
     judges: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if no trial is undecided
+    texts: Mapping[str, str] = field(default_factory=dict)  # by id, the digest of what is asked and demanded, if known

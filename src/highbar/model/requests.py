@@ -46,6 +46,7 @@ class Request(Struct, frozen=True):
     subset: bool = False  # whether a scenario may lose all its rows by that
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
     record_by: tuple[str, ...] | None = None  # the columns that the record of every scenario has; None: no records
+    record_texts: bool = False  # and the digest of what each scenario asks and demands, as far as the rows say it
 
 
 def covering(one: Request, other: Request) -> Request | None:
@@ -68,6 +69,7 @@ def covering(one: Request, other: Request) -> Request | None:
         failed_limit=one.failed_limit,
         scenario_limit=one.scenario_limit,
         record_by=one.record_by,
+        record_texts=one.record_texts,
     )
     if as_one != one or _columns(one) != _columns(other):
         return None

@@ -1,0 +1,196 @@
+"""`highbar history`: remember runs, list them, and show how metrics change over time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.commands import SuggestingGroup
+from highbar.cli.guard import REFUSED
+from highbar.errors import InputError, Problem
+
+if TYPE_CHECKING:  # help and usage errors do without them
+    from highbar.history import History
+    from highbar.model.history import DamagedRecord, RunRecord
+
+_EXAMPLES = """\b
+Examples:
+  highbar check results.jsonl --history history/
+  highbar history add runs/library-agent-20261116-142530
+  highbar history list --branch main --last 20
+  highbar history trend
+  highbar history trend pass_rate
+  highbar history prune --older-than 90d
+"""
+_ELSEWHERE = {"add": "highbar.cli.history_add", "prune": "highbar.cli.history_prune"}
+"""Commands in modules of their own."""
+FOLDER = "history"
+
+
+class _HistoryCommands(SuggestingGroup):
+    """A group that loads its commands when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return ["add", "list", "show", "trend", "prune"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        if cmd_name in _ELSEWHERE:
+            found: click.Command = import_module(_ELSEWHERE[cmd_name]).command
+            return found
+        return {"list": list_runs, "show": show, "trend": trend}.get(cmd_name)
+
+
+@click.group(
+    "history",
+    cls=_HistoryCommands,
+    invoke_without_command=True,
+    short_help="Remember runs, and show how metrics change.",
+    epilog=_EXAMPLES,
+)
+@click.pass_context
+def command(context: click.Context) -> int:
+    """Remember runs (add), list them (list, show), show how metrics change (trend), and remove old ones (prune)."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+    return REFUSED
+
+
+history_option = click.option(
+    "--history",
+    "folder",
+    type=click.Path(),
+    default=FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="The folder of the history.",
+)
+branch_option = click.option("--branch", metavar="NAME", help="Only runs of this branch.")
+_last_option = click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
+
+
+def format_option(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the option --format."""
+    choice = click.Choice(["text", "json"])
+    add = click.option(
+        "--format", "report_format", type=choice, default="text", show_default=True, help="What to print."
+    )
+    return add(command)
+
+
+@click.command("list", short_help="List the runs.")
+@history_option
+@branch_option
+@_last_option
+@format_option
+def list_runs(*, folder: str, branch: str | None, last: int | None, report_format: str) -> int:
+    """List the runs of a history in the order of time."""
+    history = read_folder(folder)
+    runs = _chosen(history.runs, branch, last)
+    if report_format == "json":
+        from highbar.store.history_documents import write_list  # only for JSON
+
+        _put_json(write_list(folder, runs, history.damaged))
+    else:
+        from highbar.report.history_text import render_list  # only for text
+
+        streams.put(render_list(runs, streams.display(sys.stdout)))
+    return 0
+
+
+@click.command("show", short_help="Show one run.")
+@click.argument("record")
+@history_option
+@format_option
+@click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
+def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
+    """Show the run whose RECORD, or commit, begins with these digits: where it comes from, and its verdict."""
+    from highbar import history as histories  # help and usage errors do without it
+    from highbar.store import history as store  # likewise
+
+    history = read_folder(folder)
+    found = store.read(store.paths(folder, [histories.find(history, record)])[0])
+    if report_format == "json":
+        from highbar.store.history_documents import write_run  # only for JSON
+
+        _put_json(write_run(found))
+    else:
+        from highbar.report.history_text import render_origin  # only for text
+        from highbar.report.text import render  # likewise
+
+        screen = streams.display(sys.stdout, verbose=verbose)
+        streams.put(f"{render_origin(found.run, screen)}\n{render(found.verdict, screen)}")
+    return 0
+
+
+@click.command("trend", short_help="Show how metrics change from run to run.")
+@click.argument("metric", required=False)
+@history_option
+@branch_option
+@_last_option
+@click.option("--all", "everything", is_flag=True, help="All metrics, and not only those that a rule is about.")
+@format_option
+def trend(
+    *, metric: str | None, folder: str, branch: str | None, last: int | None, everything: bool, report_format: str
+) -> int:
+    """Show how metrics change from run to run, each with its threshold; with METRIC, that one as a chart.
+
+    A line is cut where suite, scoring or judge changed: values on both sides are not comparable.
+    """
+    from highbar.history.series import metrics, series  # help and usage errors do without it
+
+    history = read_folder(folder)
+    runs = _chosen(history.runs, branch, last)
+    known = metrics(runs)
+    if metric is not None and metric not in known:
+        raise InputError(_unknown(metric, known, folder))
+    found = [series(runs, name) for name in (known if metric is None else (metric,))]
+    if metric is None and not everything:
+        found = [one for one in found if one.is_gated] or found
+    if report_format == "json":
+        from highbar.store.history_documents import write_trends  # only for JSON
+
+        _put_json(write_trends(folder, found, history.damaged))
+        return 0
+    from highbar.report.history_text import render_chart, render_trends  # only for text
+
+    screen = streams.display(sys.stdout)
+    streams.put(render_trends(found, runs, screen) if metric is None else render_chart(found[0], runs, screen))
+    return 0
+
+
+def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
+    from highbar.language.spelling import did_you_mean  # only for a metric that is not there
+
+    hint = did_you_mean(metric, known) or f"these runs have {', '.join(known[:10]) or 'none'}"
+    return Problem(f"no run has the metric {metric!r}", folder, hint=hint)
+
+
+def read_folder(folder: str) -> History:
+    """The history in a folder; damaged records are named on standard error. Raises InputError if there is none."""
+    from highbar import history as histories  # help and usage errors do without it
+
+    found = histories.read(folder)
+    say_damaged(folder, found.damaged)
+    return found
+
+
+def say_damaged(folder: str, damaged: Sequence[DamagedRecord]) -> None:
+    """Name the records that were left out."""
+    for one in damaged:
+        streams.say(f"warning: {folder.rstrip('/')}/{one.file} is left out: {one.reason}")
+
+
+def _chosen(runs: Sequence[RunRecord], branch: str | None, last: int | None) -> tuple[RunRecord, ...]:
+    found = tuple(run for run in runs if branch is None or run.branch == branch)
+    return found if last is None else found[-last:]
+
+
+def _put_json(document: dict[str, Any]) -> None:
+    from highbar.store.encoding import encode  # only for JSON
+
+    streams.put(encode(document))

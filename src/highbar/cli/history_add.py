@@ -1,0 +1,166 @@
+"""`highbar history add`, and `--history` of `check` and `run`: a run that was judged becomes a record."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from highbar.cli import streams
+from highbar.cli.history import FOLDER
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP
+from highbar.cli.progress import watching
+from highbar.errors import InputError, Problem
+from highbar.model.job import Job, Wants
+
+if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
+    from highbar.bar.remembering import Origin
+    from highbar.model.history import NewRun, RunRecord
+    from highbar.store.history import Written
+    from highbar.verdicts import CheckResult
+
+_HEAD = 512
+_VERDICT = b'"highbar/verdict/'
+
+
+@click.command("add", short_help="Add runs to the history.")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(), metavar="VERDICT|RUN_FOLDER...")
+@click.option(
+    "--to", "folder", type=click.Path(), default=FOLDER, show_default=True, metavar="DIR", help="The history's folder."
+)
+@click.option("--branch", metavar="NAME", help="The branch; else what the CI system or git says.")
+@click.option("--commit", metavar="SHA", help="The commit; else what the CI system or git says.")
+@click.option("--time", "given", metavar="TIME", help="When it was run, such as 2026-11-15T14:25:30Z.")
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--agent-version", metavar="V", help="Which version it is; else what the policy or the results say.")
+@click.option("--subset", is_flag=True, help=SUBSET_HELP)
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
+@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
+def command(  # noqa: PLR0913 - each is an argument of the command line
+    *,
+    runs: tuple[str, ...],
+    folder: str,
+    branch: str | None,
+    commit: str | None,
+    given: str | None,
+    policy: str | None,
+    agent_version: str | None,
+    subset: bool,
+    input_format: str | None,
+    map_file: str | None,
+    quiet: bool,
+) -> int:
+    """Add runs to the history, each as one record. The exit code is 0 whatever their verdicts are.
+
+    Each argument is a run: the folder of a highbar run, other results, or a verdict that highbar check wrote as JSON.
+    A folder or results are judged by the policy. A verdict is stored as it is, without counts per scenario, since it
+    does not list the scenarios that passed. A run that is there already is not added again.
+    """
+    origin = _origin(branch, commit, given)
+    job = Job(
+        policy=policy,
+        agent_version=agent_version,
+        input_format=input_format,
+        mapping=map_file,
+        wants=Wants(subset=subset, run=True, texts=True),
+    )
+    problems: list[Problem] = []
+    for name in runs:
+        try:
+            new = _new_run(name, job, origin, quiet=quiet)
+        except InputError as error:  # the others are added all the same
+            problems += error.problems
+            continue
+        done = _write(folder, new)
+        if done.run.listed is None:
+            streams.say(f"note: {name}: only the verdict is stored; add the results to store counts per scenario")
+        if not quiet:
+            streams.put(f"{said(done, new.run)}\n")
+    if problems:
+        raise InputError(*problems)
+    return 0
+
+
+def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
+    from highbar.bar import remembering  # the engine is loaded only here
+
+    if _is_verdict(name):
+        from highbar.store.verdict import read_verdict  # only for a verdict
+
+        verdict = read_verdict(name)
+        if verdict.verdict is None:
+            raise InputError(_nothing_judged(name))
+        return remembering.of_verdict(verdict, origin)
+    from highbar import pipeline  # only for results
+
+    whole = replace(job, results=(name,))
+    with watching(quiet=quiet) as watch:
+        done = pipeline.checked(whole, watch)
+    if done.verdict.verdict is None:
+        raise InputError(_nothing_judged(name), *done.verdict.problems)
+    return remembering.of_check(whole, done, origin)
+
+
+def _nothing_judged(name: str) -> Problem:
+    return Problem("nothing was judged, so there is nothing to remember", name, hint="name a policy: --policy FILE")
+
+
+def _is_verdict(name: str) -> bool:
+    """Whether a path is a verdict as JSON; whatever cannot be opened is not, and is refused as results."""
+    path = Path(name)
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return _VERDICT in stream.read(_HEAD)
+    except (OSError, ValueError):
+        return False
+
+
+def _origin(branch: str | None = None, commit: str | None = None, given: str | None = None) -> Origin:
+    from highbar.bar.remembering import Origin  # help and usage errors do without it
+    from highbar.load.checkout import checkout  # likewise
+
+    now = datetime.now(UTC)
+    return Origin(checkout(os.environ, commit, branch), now, None if given is None else _time(given))
+
+
+def _time(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        hint = "write 2026-11-15 or 2026-11-15T14:25:30Z; without a zone it is UTC"
+        raise InputError(Problem(f"--time {text!r} is not a time", hint=hint)) from None
+
+
+def _write(folder: str, new: NewRun) -> Written:
+    from highbar.store import history as store  # see above
+
+    return store.write(Path(folder), new)
+
+
+def said(done: Written, run: RunRecord) -> str:
+    """What became of a run, in one line; `run` is the one that was to be added."""
+    if done.is_new:
+        return f"added to the history: {done.file}"
+    other = done.run.commit if done.run.commit != run.commit else None
+    return f"already in the history: {done.file}" + (f", as a run of commit {other[:12]}" if other else "")
+
+
+def remember(job: Job, done: CheckResult, folder: str, *, quiet: bool) -> None:
+    """Add what a check just judged. Raises ReportError if it cannot be written."""
+    from highbar.bar import remembering  # the engine is loaded by now
+
+    if done.verdict.verdict is None:
+        streams.say("highbar: nothing was judged, so nothing was added to the history")
+        return
+    new = remembering.of_check(job, done, _origin())
+    written = _write(folder, new)
+    if not quiet:
+        streams.say(said(written, new.run))

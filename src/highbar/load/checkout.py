@@ -1,0 +1,90 @@
+"""Which commit a run is of: as the caller, the CI system or git says. What none of them says stays unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem
+from highbar.load.revision import run_git
+
+_COMMIT = re.compile("[0-9a-f]{7,64}")
+_PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
+_COMMITTED = re.compile(rb"^committer .* ([0-9]{1,12}) [+-][0-9]{4}$", re.MULTILINE)
+
+
+class Checkout(Struct, frozen=True):
+    """A commit, its branch and its parents. None: not known.
+
+    `changed`: files of the working tree differ from it. `committed` is when it was made, in UTC.
+    """
+
+    commit: str | None = None
+    branch: str | None = None
+    parents: tuple[str, ...] | None = None
+    changed: bool | None = None
+    committed: datetime | None = None
+
+
+def checkout(environment: Mapping[str, str], commit: str | None = None, branch: str | None = None) -> Checkout:
+    """The commit that is checked out; `commit` and `branch` are what the caller says. Raises InputError if wrong."""
+    if commit is not None and not _COMMIT.fullmatch(commit):
+        hint = "write 7 to 64 hexadecimal digits, as git rev-parse HEAD prints them"
+        raise InputError(Problem(f"--commit {commit!r} is not a commit", hint=hint))
+    if branch is not None and (not branch.strip() or not branch.isprintable() or len(branch) > 250):
+        raise InputError(Problem(f"--branch {branch!r} is not the name of a branch"))
+    told = commit or _commit_in_ci(environment)
+    found = told or _said_by_git("rev-parse", "--verify", "HEAD^{commit}")
+    if branch is None:
+        # A branch that git has checked out says nothing about a commit that the caller named.
+        git_branch = None if told else _said_by_git("symbolic-ref", "--quiet", "--short", "HEAD")
+        branch = (None if commit else _branch_in_ci(environment)) or git_branch
+    if found is None:
+        return Checkout(branch=branch)
+    changed = None if told else _is_changed()
+    text = _git("cat-file", "commit", found)
+    if text is None:
+        return Checkout(found, branch, changed=changed)
+    head = text.partition(b"\n\n")[0]
+    at = _COMMITTED.search(head)
+    committed = None if at is None else datetime.fromtimestamp(int(at[1]), UTC)
+    # As the commit itself has them: a shallow clone hides them from git log.
+    return Checkout(found, branch, tuple(one.decode() for one in _PARENT.findall(head)), changed, committed)
+
+
+def _commit_in_ci(environment: Mapping[str, str]) -> str | None:
+    found = environment.get("GITHUB_SHA") or environment.get("CI_COMMIT_SHA") or ""
+    return found if _COMMIT.fullmatch(found) else None
+
+
+def _branch_in_ci(environment: Mapping[str, str]) -> str | None:
+    """The branch of a push, or the one that a pull request or a merge request comes from."""
+    if environment.get("GITHUB_SHA"):
+        pushed = environment.get("GITHUB_REF_NAME") if environment.get("GITHUB_REF_TYPE") == "branch" else None
+        return environment.get("GITHUB_HEAD_REF") or pushed or None
+    return environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") or environment.get("CI_COMMIT_BRANCH") or None
+
+
+def _is_changed() -> bool | None:
+    try:
+        code = run_git("diff-index", "--quiet", "HEAD", "--").returncode
+    except InputError:
+        return None
+    return {0: False, 1: True}.get(code)
+
+
+def _said_by_git(*arguments: str) -> str | None:
+    found = _git(*arguments)
+    return None if found is None else found.decode("utf-8", "replace").strip() or None
+
+
+def _git(*arguments: str) -> bytes | None:
+    """What git prints; None if it fails: outside of a repository nothing is known, which is no error."""
+    try:
+        done = run_git(*arguments)
+    except InputError:
+        return None
+    return None if done.returncode else done.stdout
