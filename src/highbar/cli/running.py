@@ -166,7 +166,7 @@ def _said(done: Done) -> Iterator[str]:
     yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
     judge = document.judge
     if judge is not None:
-        yield f"judged by {', '.join(judge.by) or 'nobody'}: {_said_of_judge(judge)}"
+        yield f"judge: {_said_of_judge(judge)}"
     if document.state in ("budget", "time"):
         yield f"stopped: {summary.reason or document.state}"
     if summary.is_loop_slow:
