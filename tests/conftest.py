@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +35,7 @@ STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.sys
 SLOW = 2.0
 """Seconds of processor time that call for the marker `slow`."""
 
+_folders = itertools.count()
 _started: list[str] = []
 _unmarked: dict[str, float] = {}
 
@@ -42,6 +46,16 @@ def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_note_start)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage meanwhile: all that is made lives as long as the process."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -65,6 +79,18 @@ def pytest_runtestloop() -> None:
     """
     _started.clear()
     gc.freeze()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own, by the name of the test and a number.
+
+    As pytest's, which lists the folders of all tests before this one to find a number that is free.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_folders)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture(autouse=True)

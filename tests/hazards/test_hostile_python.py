@@ -24,8 +24,11 @@ from tests.commandline import refused, run
 
 HALF = {"thresholds": {"blocking": {"pass_rate": "50%"}}}
 ROWS = [{"id": "a", "passed": True}, {"id": "b", "passed": False}]
-DEEP = functools.reduce(lambda inner, _: [inner], range(100_000), [])
 BROKEN_TEXT = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+
+
+def deep() -> list[Any]:
+    return functools.reduce(lambda inner, _: [inner], range(100_000), [])
 
 
 def with_column(**columns: Any) -> pd.DataFrame:
@@ -55,7 +58,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "an empty path": lambda: "",
     "a path with half of a character": lambda: "\ud800",
     "a row with keys that become one": lambda: [{"id": "a", "passed": True, 1: 2, "1": 3}],
-    "a row that is too deep": lambda: [{"id": "a", "passed": True, "x": DEEP}],
+    "a row that is too deep": lambda: [{"id": "a", "passed": True, "x": deep()}],
     "a row with an object": lambda: [{"id": "a", "passed": True, "x": object()}],
     "a column without a name": lambda: pd.DataFrame([["a", True, 1]], columns=["id", "passed", None]),
     "columns of tuples": lambda: pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("id", "x"), ("b", "y")])),
