@@ -190,7 +190,7 @@ class HttpJudge:
             return self._again(asked, f"it declined to answer: {reply.declined}")
         try:
             return self._answered(asked, self._judgments(reply, asked.question))
-        except Unusable as error:
+        except (Unusable, MalformedReply) as error:
             return self._again(asked, f"its answer cannot be used: {error}")
 
     def _judgments(self, reply: wire.JudgeReply, question: JudgeQuestion) -> dict[str, StatementJudgment]:

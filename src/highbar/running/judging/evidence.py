@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from highbar.checks.evidence import cut
 from highbar.checks.folding import plain
 from highbar.checks.texts import core, find, find_strictly
+from highbar.running.agents.json_text import STRICT
 from highbar.running.agents.replies import whole
 from highbar.running.judging.conversation_text import quotable
 
@@ -26,6 +29,9 @@ _CERTAIN = 16
 _MARKDOWN = re.compile(r"[\s*_`~#>|\\]+")
 _ESCAPE = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|([nrt"\\/]))""")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_JUDGMENT = re.compile(r'\{\s*"statements"')
+_MOST_JUDGMENTS = 100
+"""Of one message: each of them may be as long as the message."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -47,11 +53,15 @@ class Quotable:
         found = next(filter(None, map(self._found, _spellings(evidence))), None)
         return None if found is None else whole(found)
 
-    def has(self, text: str) -> bool:
-        """Whether a message has this text, spaces aside. What is JSON inside of a text may be escaped."""
+    def has_object(self, text: str) -> bool:
+        """Whether a message has this JSON object, with any spaces, escaped, or with its keys in another order."""
         sought = {_SPACE.sub("", one) for one in (text, json.dumps(text)[1:-1])}
-        texts = (_SPACE.sub("", one) for one in self._texts())
-        return any(one in inside for inside in texts for one in sought)
+        value = STRICT.decode(text)
+        for said in self._texts():
+            bare = _SPACE.sub("", said)
+            if any(one in bare for one in sought) or any(one == value for one in _judgments(said)):
+                return True
+        return False
 
     def _message(self, number: int) -> str | None:
         return f"message {number}" if 1 <= number <= len(self._messages) else None
@@ -78,6 +88,13 @@ class Quotable:
         """The message that is this letter or digit and nothing else."""
         bare = core(quote)
         return next((cut(text) for text in self._texts() if core(text) == bare), None)
+
+
+def _judgments(text: str) -> Iterator[Any]:
+    """The objects of a text that may be judgments."""
+    for start in islice(_JUDGMENT.finditer(text), _MOST_JUDGMENTS):
+        with suppress(ValueError, RecursionError):
+            yield STRICT.raw_decode(text, start.start())[0]
 
 
 def _spellings(quote: str) -> Iterator[str]:

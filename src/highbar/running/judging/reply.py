@@ -22,6 +22,7 @@ from highbar.running.judging.evidence import Quotable
 WORDS: tuple[JudgmentWord, ...] = get_args(JudgmentWord)
 _MOST_OBJECTS = 1000
 _OBJECT = re.compile(r'\{(?=\s*["}])')
+_TOO_DEEP = "its JSON is nested too deeply"
 _THOUGHTS = re.compile(r"\s*<think>")
 
 
@@ -38,7 +39,10 @@ class _Given(Struct, frozen=True):
 
 def read_text(text: str, question: JudgeQuestion) -> dict[str, StatementJudgment]:
     """The judgments in the text of a reply. Raises Unusable."""
-    return _read(_objects(text), question)
+    try:
+        return _read(_objects(text), question)
+    except RecursionError:
+        raise Unusable(_TOO_DEEP) from None
 
 
 def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQuestion) -> dict[str, StatementJudgment]:
@@ -49,7 +53,10 @@ def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQue
     given = [call["arguments"] for call in calls]
     if any(one != given[0] for one in given):
         raise Unusable("it called the tool several times, each time with another judgment")
-    return _read([_Given(value, json.dumps(value, ensure_ascii=False)) for value in given], question)
+    try:
+        return _read([_Given(value, json.dumps(value, ensure_ascii=False)) for value in given], question)
+    except RecursionError:
+        raise Unusable(_TOO_DEEP) from None
 
 
 def _objects(text: str) -> list[_Given]:
@@ -61,8 +68,6 @@ def _objects(text: str) -> list[_Given]:
     while (start := _OBJECT.search(text, at)) is not None:
         try:
             value, at = STRICT.raw_decode(text, start.start())
-        except RecursionError:
-            raise Unusable("its JSON is nested too deeply") from None
         except ValueError as error:  # json's own, and those about keys and constants
             raise Unusable(f"its JSON cannot be read: {str(error)[:100]}") from None
         found.append(_Given(value, text[start.start() : at]))
@@ -77,7 +82,7 @@ def _read(given: Sequence[_Given], question: JudgeQuestion) -> dict[str, Stateme
     quotable = Quotable(question.conversation)
     last = given[-1]
     items = _items(last.value, question.statements)
-    if quotable.has(last.text):
+    if quotable.has_object(last.text):
         raise Unusable("it repeats an object of the conversation")
     return {name: _judgment(name, items[name], quotable) for name in question.statements}
 

@@ -239,6 +239,26 @@ def test_an_answer_that_cannot_be_used_gets_one_more_try_and_is_then_no_judgment
     assert (answer.failure, answer.attempts, answer.statements["refuses"].judgment) == (None, 2, "observed")
 
 
+@FORMATS
+@pytest.mark.parametrize("depth", [100, 400, 800, 900, 940, 960, 980, 1000, 5000])
+def test_an_answer_of_any_depth_is_no_judgment(wire, depth):
+    deep = "[" * depth + "]" * depth
+    items = [{"name": name, "evidence": "HERE", "judgment": "observed"} for name in ("refuses", "polite")]
+    value = json.dumps({"statements": items}).replace('"HERE"', deep)
+
+    def step(one: judge.Asked) -> faulty.Step:
+        document = json.dumps(judge.document(one, None, ["HERE"]))
+        return faulty.sends(document.replace('"HERE"', value if one.is_anthropic else json.dumps(value)).encode())
+
+    def text(one: judge.Asked) -> faulty.Step:
+        return judge.says(value)(one)
+
+    for said in (step, text):
+        answer, _ = asked(said, format=wire, key="${K}", environment={"K": "CANARY-123-SECRET"})
+        assert answer.failure is not None
+        assert answer.unusable
+
+
 def test_words_and_fences_around_the_answer_do_no_harm():
     answer, _ = asked(judge.fenced(BOTH))
     assert answer.statements["polite"].judgment == "not_observed"
