@@ -92,25 +92,25 @@ def other_run(point: JudgePoint, runs: int, rng: Random) -> list[Errors]:
     tally, other = Tally(), OTHER_RATE[point.rate]
     truths = true_rates(point, other)
     for _ in range(runs // BATCH):
-        labelled, batch = drawn_runs(point, other, BATCH, rng), drawn_runs(point, point.rate, BATCH, rng)
-        rates = [rate_bounds(labelled, side) for side in STRATA]
+        labeled, batch = drawn_runs(point, other, BATCH, rng), drawn_runs(point, point.rate, BATCH, rng)
+        rates = [rate_bounds(labeled, side) for side in STRATA]
         plain, defined = rogan_gladen_bounds(batch, rates)
 
-        def judged(run: int, batch: JudgedRuns = batch, labelled: JudgedRuns = labelled) -> Corrected | None:
-            found = judge_rates(strata(labelled, run), ALPHA)
+        def judged(run: int, batch: JudgedRuns = batch, labeled: JudgedRuns = labeled) -> Corrected | None:
+            found = judge_rates(strata(labeled, run), ALPHA)
             return rogan_gladen(clusters(batch, run), STRATA, found, ALPHA) if found else None
 
         tally.add("Highbar", confirmed(plain, point.rate, judged, defined), point.rate, defined)
-        tally.add("Lang-Reiczigel", lang_reiczigel(batch, labelled, rates), point.rate, defined)
+        tally.add("Lang-Reiczigel", lang_reiczigel(batch, labeled, rates), point.rate, defined)
         for name, (_, low, high), truth in zip(("sensitivity", "specificity"), rates, truths, strict=True):
-            tally.add(name, confirmed((low, high), truth, _rate_of(labelled, name)), truth)
-            tally.add(f"plain {name}", plain_rate(labelled, name), truth)
+            tally.add(name, confirmed((low, high), truth, _rate_of(labeled, name)), truth)
+            tally.add(f"plain {name}", plain_rate(labeled, name), truth)
     return tally.errors()
 
 
-def _rate_of(labelled: JudgedRuns, name: str) -> Callable[[int], Corrected | None]:
+def _rate_of(labeled: JudgedRuns, name: str) -> Callable[[int], Corrected | None]:
     def rate(run: int) -> Corrected | None:
-        found = judge_rates(strata(labelled, run), ALPHA)
+        found = judge_rates(strata(labeled, run), ALPHA)
         if found is None:
             return None
         return found.sensitivity if name == "sensitivity" else found.specificity
@@ -151,9 +151,9 @@ def strata(runs: JudgedRuns, run: int) -> list[LabelStratum]:
     found = []
     for side in STRATA:
         inside = runs.judge[run] == side
-        labelled = (inside & runs.asked[run]).sum(axis=1)
+        labeled = (inside & runs.asked[run]).sum(axis=1)
         ones = (inside & runs.asked[run] & runs.people[run]).sum(axis=1)
-        pairs = tuple((int(z), int(d)) for z, d in zip(ones, labelled, strict=True) if d)
+        pairs = tuple((int(z), int(d)) for z, d in zip(ones, labeled, strict=True) if d)
         found.append(LabelStratum(side, int(inside.sum()), pairs))
     return found
 
@@ -205,18 +205,18 @@ class PeopleShare:
 def people_share(runs: JudgedRuns, side: bool, *, by_scenario: bool = True) -> PeopleShare:  # noqa: FBT001 - a stratum
     """What people say of what the judge passed, or of the rest."""
     inside = runs.judge == side
-    labelled = (inside & runs.asked).sum(axis=2).astype(float)
+    labeled = (inside & runs.asked).sum(axis=2).astype(float)
     ones = (inside & runs.asked & runs.people).sum(axis=2).astype(float)
-    total, passed = labelled.sum(axis=1), ones.sum(axis=1)
+    total, passed = labeled.sum(axis=1), ones.sum(axis=1)
     some = inside.any(axis=(1, 2))
     rate = passed / np.maximum(total, 1)
-    low, high = share_ends(ones, labelled) if by_scenario else count_ends(passed, total)
+    low, high = share_ends(ones, labeled) if by_scenario else count_ends(passed, total)
     low, high = np.where(total > 0, low, 0.0), np.where(total > 0, high, 1.0)
     return PeopleShare(
         rate,
         np.where(some, low, rate),
         np.where(some, high, rate),
-        ones - rate[:, None] * labelled,
+        ones - rate[:, None] * labeled,
         (total > 0) | ~some,
     )
 
@@ -300,7 +300,7 @@ def rogan_gladen_bounds(runs: JudgedRuns, rates: list[tuple[Reals, Reals, Reals]
     return (ends[0], ends[1]), defined
 
 
-def lang_reiczigel(runs: JudgedRuns, labelled: JudgedRuns, rates: list[tuple[Reals, Reals, Reals]]) -> Ends:
+def lang_reiczigel(runs: JudgedRuns, labeled: JudgedRuns, rates: list[tuple[Reals, Reals, Reals]]) -> Ends:
     """Lang and Reiczigel's interval (2014), each of its three samples as large as its variance says."""
     judged = runs.judge.mean(axis=(1, 2))
     means = runs.judge.mean(axis=2)
@@ -310,9 +310,9 @@ def lang_reiczigel(runs: JudgedRuns, labelled: JudgedRuns, rates: list[tuple[Rea
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.minimum(np.where(variance > 0, judged * (1 - judged) / variance, scenarios), trials)
         sens, spec = (
-            (value * count + 1) / (count + 2) for (value, _, _), count in zip(rates, _sizes(labelled), strict=True)
+            (value * count + 1) / (count + 2) for (value, _, _), count in zip(rates, _sizes(labeled), strict=True)
         )
-        sens_size, spec_size = (count + 2 for count in _sizes(labelled))
+        sens_size, spec_size = (count + 2 for count in _sizes(labeled))
         share = (judged * size + Z * Z / 2) / (size + Z * Z)
         rate = (share + spec - 1) / (sens + spec - 1)
         of_sens, of_spec = sens * (1 - sens) / sens_size, spec * (1 - spec) / spec_size
@@ -357,7 +357,7 @@ def prediction_powered(runs: JudgedRuns, labels: int, rng: Random) -> dict[str, 
     asked = order <= np.sort(order, axis=1)[:, labels - 1 : labels]
     rest = trials - labels
     y, x = (_part(values, asked) for values in (people, judge))
-    unlabelled = _part(judge, ~asked) if rest else x
+    unlabeled = _part(judge, ~asked) if rest else x
     spread = ((y - y.mean(axis=1, keepdims=True)) * (x - x.mean(axis=1, keepdims=True))).sum(axis=1) / (labels - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         best = spread / ((1 + labels / max(rest, 1)) * judge.var(axis=1))
@@ -366,8 +366,8 @@ def prediction_powered(runs: JudgedRuns, labels: int, rng: Random) -> dict[str, 
     for method, weight in (("PPI", np.ones(len(y))), ("PPI++", best)):
         used = weight * (rest > 0)
         rectified = y - used[:, None] * x
-        value = rectified.mean(axis=1) + used * unlabelled.mean(axis=1)
-        variance = rectified.var(axis=1, ddof=1) / labels + used**2 * unlabelled.var(axis=1) / max(rest, 1)
+        value = rectified.mean(axis=1) + used * unlabeled.mean(axis=1)
+        variance = rectified.var(axis=1, ddof=1) / labels + used**2 * unlabeled.var(axis=1) / max(rest, 1)
         half = Z * np.sqrt(variance)
         found[method] = (value - half, value + half)
     return found

@@ -1,14 +1,37 @@
-"""The figures of `bench/judges.py` as a page of the documentation."""
+"""The figures of `bench/judges.py` as a page of the documentation.
+
+`python bench/judge_page.py` writes it again from the table; nothing is simulated here, and a test compares the two.
+"""
+
+# ruff: noqa: E501 - the sentences stand here as they do in the page
 
 from __future__ import annotations
 
+import csv
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "docs" / "concepts" / "judge-errors.csv"
-PAGE = ROOT / "docs" / "concepts" / "can-you-trust-the-judge.md"
+CONCEPTS = Path(__file__).resolve().parent.parent / "docs" / "concepts"
+TABLE = CONCEPTS / "judge-errors.csv"
+PAGE = CONCEPTS / "can-you-trust-the-judge.md"
 OURS = ("Highbar", "sensitivity", "specificity")
 """What is promised to keep its level."""
+LIMIT = 0.065
+SAME = {
+    "Highbar": "**Highbar**: post-stratified, by scenario",
+    "independent labels": "the same, as if labels were independent",
+    "PPI++": "PPI++",
+    "PPI": "PPI",
+    "raw judge": "the judge's pass rate, uncorrected",
+}
+ANOTHER = {"Highbar": "**Highbar**: Rogan and Gladen, by scenario", "Lang-Reiczigel": "Lang and Reiczigel's interval"}
+RATES = {
+    "specificity": "**Highbar**: specificity",
+    "plain specificity": "specificity by plain counts of labels",
+    "sensitivity": "**Highbar**: sensitivity",
+    "plain sensitivity": "sensitivity by plain counts of labels",
+}
 
 Rows = list[dict[str, str]]
 
@@ -20,4 +43,138 @@ def column(method: str, figure: str) -> str:
 
 def page(rows: Rows) -> str:
     """The whole page, in Markdown."""
-    return f"{len(rows)}"
+    same, another = ([row for row in rows if row["labels_of"] == of] for of in ("same run", "another run"))
+    above = sum(figure > LIMIT for method in OURS for row in rows for figure in _errors(row, method))
+    kept = "None of Highbar's figures is" if not above else f"{above} of Highbar's figures are"
+    return "\n".join(
+        [
+            "# Can you trust the judge?",
+            "",
+            "Not by its word. A judge passes some trials that people would fail, and fails some that they would pass, so the pass rate that",
+            "it gives is wrong, and more trials do not make it right. **Labels** do: people judge a sample of the same trials",
+            "([label a judge](../how-to/label-a-judge.md)), and the gate uses what they say.",
+            "",
+            "- **Labels of the same run.** Every trial counts with the share of passes that people gave to trials like it: to those that the judge",
+            "  passed, and to those that it failed. The interval has the noise of the labels, of the scenarios, and of both together.",
+            "- **Labels of another run** of the same judge. Only its sensitivity (how much of what people pass it passes) and specificity (how much of",
+            "  what they fail it fails) carry over. The interval is wider. If the judge hardly tells passes from failures, there is no value.",
+            "- **No labels.** The rate is the judge's, and the report says that it is not calibrated.",
+            "",
+            "Not corrected: `behavior_coverage`, rules of 100 %, composites and comparisons. A rule of 100 % needs a judge that misses nothing:",
+            "demand `judge.min_specificity`.",
+            "",
+            "## How often the gate is wrong",
+            "",
+            "`python bench/judges.py` simulates agents that are exactly at their threshold. A false pass is a lower bound above the truth, a false fail an",
+            "upper bound below it; each should happen at most 5 % of the time. The grid and the seed were fixed before the first run:",
+            "pass rates of 80, 90 and 97 %, three judges of single statements (sensitivity/specificity 97/75, 95/90 and 85/95 %), 50 to 200 labeled trials",
+            "of 200 to 2,000, with 1, 3 or 5 statements, 1 or 5 trials per scenario, and correlations of 0.5 and 0.8 within a scenario.",
+            f"{len(same)} points each; {kept} above {_percent(LIMIT)}. All of them are in [judge-errors.csv](judge-errors.csv).",
+            "",
+            "With labels of the same run:",
+            "",
+            *_table(same, SAME),
+            "",
+            "PPI and PPI++ are asymptotic, and were given as many labels of a simple random sample. They are too sure if errors are few, and if",
+            "trials of a scenario go together. With labels of another run, of an agent with another pass rate:",
+            "",
+            *_table(another, ANOTHER),
+            "",
+            "## How many labels",
+            "",
+            "The mean width of the interval, for judges of one statement and one trial per scenario:",
+            "",
+            *_widths(rows),
+            "",
+            "Label 100 trials or more. For the judge's errors, labels decide; for the agent's, scenarios do.",
+            "",
+            "## Sensitivity and specificity",
+            "",
+            "Labels are drawn half from what the judge passed, half from what it failed, so each stands for another number of trials. Plain counts",
+            "forget that, and show a judge that misses every fourth failure as one that misses hardly any:",
+            "",
+            *_table(another, RATES),
+            "",
+            "A judge that always says yes agrees with people as often as they say yes. So [`judge calibrate`](../how-to/label-a-judge.md) shows agreement beside",
+            "that of such a constant judge, and a policy demands lower bounds of both rates, not agreement.",
+            "",
+            "## What was not measured",
+            "",
+            "Judges whose errors go together within a scenario, people who err together, and an agent that has learned what its judge",
+            "likes: labels of an earlier agent do not know that. Label a new sample if the agent or its prompts changed much.",
+            "",
+        ]
+    )
+
+
+def _table(rows: Rows, methods: dict[str, str]) -> list[str]:
+    """Each method's errors over all points, and its mean width."""
+    names = (
+        "",
+        "false pass: mean / 95th / max",
+        "false fail: mean / 95th / max",
+        f"above {_percent(LIMIT)}",
+        "mean width",
+    )
+    lines = []
+    for method, title in methods.items():
+        errors = [_errors(row, method) for row in rows]
+        passes, fails = ([one[side] for one in errors] for side in (0, 1))
+        above = sum(max(one) > LIMIT for one in errors) / len(errors)
+        width = sum(float(row[column(method, "width")]) for row in rows) / len(rows)
+        lines.append((title, _spread(passes), _spread(fails), f"{_percent(above, 0)} of points", f"{width:.3f}"))
+    return table(names, lines)
+
+
+def _widths(rows: Rows) -> list[str]:
+    """How wide the interval is, by labels and trials."""
+    plain = [row for row in rows if (row["statements"], row["repeats"]) == ("1", "1")]
+    lines = []
+    for of in ("same run", "another run"):
+        for trials in ("200", "1000", "2000"):
+            cells = []
+            for labels in ("50", "100", "200"):
+                mine = [
+                    row for row in plain if (row["labels_of"], row["trials"], row["labels"]) == (of, trials, labels)
+                ]
+                cells.append(f"{sum(float(row['highbar_width']) for row in mine) / len(mine):.3f}")
+            lines.append((of, f"{int(trials):,}", *cells))
+    return table(("labels of", "trials", "50 labels", "100 labels", "200 labels"), lines)
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows)]
+
+
+def _errors(row: dict[str, str], method: str) -> tuple[float, float]:
+    """False passes and false fails; none of a method that was not measured there."""
+    found = (row[column(method, figure)] for figure in ("false_pass", "false_fail"))
+    passes, fails = (float(figure or 0) for figure in found)
+    return passes, fails
+
+
+def _spread(values: Sequence[float]) -> str:
+    ordered = sorted(values)
+    ends = (sum(values) / len(values), ordered[int(0.95 * (len(ordered) - 1))], ordered[-1])
+    return " / ".join(map(_percent, ends))
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def read() -> Rows:
+    """The rows of the table."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def main() -> int:
+    """Writes the page."""
+    PAGE.write_text(page(read()), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

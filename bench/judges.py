@@ -21,14 +21,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
 from bench.judge_methods import Errors, other_run, same_run  # noqa: E402 - needs the line above
-from bench.judge_page import OURS, PAGE, TABLE, column, page  # noqa: E402 - likewise
+from bench.judge_page import LIMIT, OURS, PAGE, TABLE, column, page, read  # noqa: E402 - likewise
 from bench.judge_runs import JudgePoint, judge_points  # noqa: E402 - likewise
 
 SEED = 20261118
 RUNS = 1_000
 MORE_RUNS = 4_000
 SUSPECT = 0.055
-LIMIT = 0.065
 SOURCES = {"same run": same_run, "another run": other_run}
 
 Task = tuple[int, str, JudgePoint]
@@ -76,8 +75,7 @@ def main() -> int:
             print(f"\r{len(measured)} simulated", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     write(measured)
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        PAGE.write_text(page(list(csv.DictReader(file))), encoding="utf-8")
+    PAGE.write_text(page(read()), encoding="utf-8")
     above = 0
     for source, point, _, found in measured:
         for one in found:

@@ -19,6 +19,7 @@ from highbar.calibration.people import between_people, disagreements
 from highbar.calibration.words import DRAWN, LabelledWords
 from highbar.errors import InputError, Problem
 from highbar.labelling.drawing import JudgedRun, judged_run
+from highbar.labelling.rows import judged_rows
 from highbar.language.phrases import count, some_and_more
 from highbar.load import files
 from highbar.model import Policy, ResultsFile, Source, Verdict
@@ -31,7 +32,7 @@ from highbar.store.labels import read_labels
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels
 
 FEW = 100
-"""Below so many labelled trials the bounds are wide."""
+"""Below so many labeled trials the bounds are wide."""
 _MAKE = "highbar judge label RESULTS makes labels"
 
 
@@ -73,15 +74,13 @@ def calibrate(job: CalibrationJob) -> Calibrated:
 
 def _judge(found: Sequence[ResultsFile]) -> str | None:
     """The one judge of the results, as their rows name it."""
-    from highbar.labelling.rows import judged_rows  # beside its only use
-
     row = next(iter(judged_rows(found)))
     judge = row.row.get("judge")
     return None if judge is None else str(judge)
 
 
 def _of_judge(trials: Sequence[LabelledTrial], judge: str | None) -> tuple[tuple[LabelledTrial, ...], tuple[str, ...]]:
-    """The labelled trials of this judge, and why the others do not count."""
+    """The labeled trials of this judge, and why the others do not count."""
     mine = tuple(trial for trial in trials if trial.sample.judge == judge)
     others = dict.fromkeys(str(trial.sample.judge) for trial in trials if trial.sample.judge != judge)
     lost = len(trials) - len(mine)
@@ -120,11 +119,11 @@ class _Making(Struct, frozen=True):
         """What labels say about the judge."""
         strata = self._strata()
         words = LabelledWords(self.usable, strata, float(1 - self.policy.confidence))
-        labelled = {(trial.id, trial.trial, trial.sample.run) for trial in self.usable}
+        labeled = {(trial.id, trial.trial, trial.sample.run) for trial in self.usable}
         labels = [
             label
             for label in self.bound.labels.lines
-            if label.sample is not None and (label.id, label.trial, label.sample.run) in labelled
+            if label.sample is not None and (label.id, label.trial, label.sample.run) in labeled
         ]
         complete = sum(trial.is_complete for trial in self.usable)
         return Calibration(
@@ -169,4 +168,4 @@ class _Making(Struct, frozen=True):
                 "these results, as a simple random sample. A policy does not count them; --bind NEW.jsonl makes it"
             )
         if complete < FEW:
-            yield f"{count(complete, 'labelled trial')}: with {FEW} or more, the bounds are narrower"
+            yield f"{count(complete, 'labeled trial')}: with {FEW} or more, the bounds are narrower"

@@ -15,7 +15,7 @@ _Place = tuple[str, int, str, str]
 
 
 def between_people(labels: Sequence[Label]) -> PeopleAgreement | None:
-    """How far people agree; None if no two of them labelled the same statement."""
+    """How far people agree; None if no two of them labeled the same statement."""
     answers = _answers(labels)
     shared = {place: said for place, said in answers.items() if len(said) > 1}
     if not shared:

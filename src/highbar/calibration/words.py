@@ -34,7 +34,7 @@ class WordPair(Struct, frozen=True):
 
 
 class LabelledWords:
-    """The labelled trials of one judge. `strata` are those that trials can be drawn from."""
+    """The labeled trials of one judge. `strata` are those that trials can be drawn from."""
 
     def __init__(self, trials: Sequence[LabelledTrial], strata: Collection[str], alpha: float) -> None:
         self.trials = trials
@@ -126,10 +126,10 @@ class LabelledWords:
         return judge_rates([self._stratum(side, here, per_trial) for (_, side), here in groups.items()], self.alpha)
 
     def _stratum(self, counts_as: bool, pairs: Sequence[WordPair], per_trial: Fraction) -> LabelStratum:  # noqa: FBT001 - a word
-        labelled = Counter(pair.scenario for pair in pairs)
+        labeled = Counter(pair.scenario for pair in pairs)
         ones = Counter(pair.scenario for pair in pairs if pair.people)
         size = sum((self._weight(pair) for pair in pairs), Fraction(0)) * min(per_trial, Fraction(1))
-        return LabelStratum(counts_as, size, tuple((ones[id_], count) for id_, count in labelled.items()))
+        return LabelStratum(counts_as, size, tuple((ones[id_], count) for id_, count in labeled.items()))
 
 
 def _group(trial: LabelledTrial) -> _Group:

@@ -46,7 +46,7 @@ class ReaderDisagreement(Struct, frozen=True):
 
 
 class PairOfPeople(Struct, frozen=True):
-    """Two people who labelled some of the same statements, and the share of them of which they say the same."""
+    """Two people who labeled some of the same statements, and the share of them of which they say the same."""
 
     first: str
     second: str
@@ -73,7 +73,7 @@ class CalibratedMetric(Struct, frozen=True):
 class Calibration(Struct, frozen=True):
     """What labels say about the judge of some results.
 
-    `trials` are the labelled ones that count; `incomplete` lack an answer. `passes` is about whole trials, `statements`
+    `trials` are the labeled ones that count; `incomplete` lack an answer. `passes` is about whole trials, `statements`
     about all statements, `behaviors` about each. `unused` says which labels do not count, and why.
     """
 

@@ -46,7 +46,7 @@ def headline(calibration: Calibration, encode: Encode) -> str:
 def about(calibration: Calibration, encode: Encode) -> str:
     """Which labels these are."""
     who = "1 person" if len(calibration.people) == 1 else f"{len(calibration.people)} people"
-    parts = [f"{count(calibration.trials, 'trial')} labelled by {who}", _OF[calibration.labels_of]]
+    parts = [f"{count(calibration.trials, 'trial')} labeled by {who}", _OF[calibration.labels_of]]
     parts += [f"{calibration.incomplete} more without every answer"] if calibration.incomplete else []
     return f"{', '.join(parts)}: {encode(calibration.labels.file)}"
 
@@ -104,12 +104,12 @@ def sides(one: ReaderDisagreement, encode: Encode) -> str:
 
 
 def people_lines(calibration: Calibration, encode: Encode) -> list[str]:
-    """How far people agree with each other; empty if one person labelled alone."""
+    """How far people agree with each other; empty if one person labeled alone."""
     found = calibration.between_people
     if found is None:
         return []
     alpha = "not defined" if found.alpha is None else f"{found.alpha:.2f}"
-    lines = [f"{count(found.statements, 'statement')} labelled by at least two; Krippendorff's alpha {alpha}"]
+    lines = [f"{count(found.statements, 'statement')} labeled by at least two; Krippendorff's alpha {alpha}"]
     for pair in found.pairs:
         first, second = encode(cut(pair.first, _LONGEST)), encode(cut(pair.second, _LONGEST))
         lines.append(f"{first} and {second}: the same in {share(pair.share)} of {count(pair.statements, 'statement')}")

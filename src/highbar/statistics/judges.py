@@ -48,7 +48,7 @@ class Cells(Struct, frozen=True):
 class JudgedCluster(Struct, frozen=True):
     """A scenario: all of its trials by weight, and what people said of the judged ones, by stratum.
 
-    `known` weighs trials that count as 1 without a judge. `judged`, `labelled` and `ones` have a number for each
+    `known` weighs trials that count as 1 without a judge. `judged`, `labeled` and `ones` have a number for each
     stratum: the judged trials in it, those that have a label, and those that people count as 1. What a metric counts as
     1 must be the same for all trials of a stratum, as the judge has it. `count` scenarios are alike.
     """
@@ -56,7 +56,7 @@ class JudgedCluster(Struct, frozen=True):
     weight: Real
     known: Real
     judged: tuple[Real, ...]
-    labelled: tuple[Real, ...]
+    labeled: tuple[Real, ...]
     ones: tuple[Real, ...]
     count: int = 1
 
@@ -64,7 +64,7 @@ class JudgedCluster(Struct, frozen=True):
 class LabelStratum(Struct, frozen=True):
     """A stratum of a run whose labels tell how often a judge is right.
 
-    `counts_as` is the judge's own word, `trials` the size of the stratum in that run. `labels` has (ones, labelled) of
+    `counts_as` is the judge's own word, `trials` the size of the stratum in that run. `labels` has (ones, labeled) of
     each scenario that has labels in it.
     """
 
@@ -225,7 +225,7 @@ def post_stratified(
     if len(terms) < len(parts):
         return None
     deviations = [[score - sums.value * Fraction(one.weight) for score, one in zip(scores, clusters, strict=True)]]
-    deviations += [[Fraction(one.ones[i]) - rate * Fraction(one.labelled[i]) for one in clusters] for i, rate in rates]
+    deviations += [[Fraction(one.ones[i]) - rate * Fraction(one.labeled[i]) for one in clusters] for i, rate in rates]
     found = combine(float(sums.value), terms, _correlations(deviations, [one.count for one in clusters]))
     return Corrected(float(sums.value), Interval(max(found.low, 0.0), min(found.high, 1.0)))
 
@@ -239,7 +239,7 @@ class _Stratum(Struct, frozen=True):
     @classmethod
     def of(cls, clusters: Sequence[JudgedCluster], index: int) -> _Stratum:
         trials = sum((one.count * Fraction(one.judged[index]) for one in clusters), Fraction(0))
-        return cls(trials, _sums((one.ones[index], one.labelled[index], one.count) for one in clusters))
+        return cls(trials, _sums((one.ones[index], one.labeled[index], one.count) for one in clusters))
 
 
 def _sums(triples: Iterable[tuple[Real, Real, int]]) -> Sums:

@@ -133,8 +133,8 @@ def test_passes_and_failures_are_treated_alike(clusters, alpha):
             one.weight,
             one.weight - one.known - sum(one.judged),
             one.judged[::-1],
-            one.labelled[::-1],
-            tuple(labelled - ones for labelled, ones in zip(one.labelled, one.ones, strict=True))[::-1],
+            one.labeled[::-1],
+            tuple(labeled - ones for labeled, ones in zip(one.labeled, one.ones, strict=True))[::-1],
             one.count,
         )
         for one in clusters
@@ -233,7 +233,7 @@ def test_scenarios_that_the_judge_finds_bad_and_in_which_it_errs_widen_the_bound
 def test_scenarios_may_be_counted_or_listed():
     counted = run_of(20, 2, 5, 9, passed=30, failed=10)
     listed = [
-        JudgedCluster(one.weight, one.known, one.judged, one.labelled, one.ones)
+        JudgedCluster(one.weight, one.known, one.judged, one.labeled, one.ones)
         for one in counted
         for _ in range(one.count)
     ]
