@@ -99,13 +99,13 @@ def _refuse_stream(results: Sequence[str]) -> None:
 
 
 def _confidence(text: str | None) -> Fraction | None:
-    from highbar.language.threshold import read_share  # help does without it
+    from highbar.language.threshold import ThresholdError, read_share  # help does without it
 
     if text is None:
         return None
     try:
         share = read_share(text)
-    except ValueError as error:
+    except ThresholdError as error:
         raise InputError(Problem(f"--confidence {text}: {error}", hint="such as 95%")) from None
     if not Fraction(1, 2) < share < 1:
         raise InputError(Problem(f"--confidence {text}: wanted more than 50% and less than 100%", hint="such as 95%"))
