@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from highbar.api import Run, check, compare, run
     from highbar.errors import HighbarError, InputError, Problem, ReportError
+    from highbar.history import read_history
     from highbar.model import FailedScenario, RuleResult, Slice, UndecidedScenario, Value, Verdict
     from highbar.model.comparison import Comparison
     from highbar.report import render
@@ -32,12 +33,14 @@ __all__ = [
     "Verdict",
     "check",
     "compare",
+    "read_history",
     "read_verdict",
     "render",
     "run",
 ]
 _HOMES = {
     "Comparison": "highbar.model.comparison",
+    "read_history": "highbar.history",
     "read_verdict": "highbar.store.verdict",
     "render": "highbar.report",
     **dict.fromkeys(("Run", "check", "compare", "run"), "highbar.api"),

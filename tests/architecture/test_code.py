@@ -67,6 +67,7 @@ def test_the_exported_names_are_these() -> None:
         "Verdict",
         "check",
         "compare",
+        "read_history",
         "read_verdict",
         "render",
         "run",

@@ -42,14 +42,14 @@ def listed(folder: str) -> tuple[list[RunRecord], list[DamagedRecord]]:
     runs: list[RunRecord] = []
     damaged: list[DamagedRecord] = []
     for name in _names(folder):
+        path = os.path.join(folder, name)  # noqa: PTH118 - ten thousand Path objects take as long as the reading
         try:
-            runs.append(read_footer(os.path.join(folder, name)))  # noqa: PTH118 - ten thousand Path objects take as long as the reading
-        except FileNotFoundError:  # pruned in the meantime
-            continue
+            runs.append(read_footer(path))
         except DamagedRecordError as error:
             damaged.append(DamagedRecord(name, str(error)))
         except OSError as error:
-            damaged.append(DamagedRecord(name, f"cannot be read: {error.strerror or error}"))
+            if os.path.lexists(path):  # else it was removed in the meantime
+                damaged.append(DamagedRecord(name, f"cannot be read: {error.strerror or error}"))
     return runs, sorted(damaged, key=lambda one: one.file)
 
 
@@ -62,7 +62,7 @@ def _names(folder: str) -> Iterator[str]:
 
 def read_footer(path: str) -> RunRecord:
     """The run in a record. Raises DamagedRecordError, or OSError."""
-    name = os.path.basename(path).removesuffix(SUFFIX)  # noqa: PTH119 - see above
+    name = os.path.basename(path).removesuffix(SUFFIX)  # noqa: PTH119 - likewise
     if not _NAME.fullmatch(name):
         raise DamagedRecordError("the name is not that of a record: 32 hexadecimal digits")
     descriptor = os.open(path, _OPEN)
