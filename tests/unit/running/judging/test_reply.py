@@ -60,6 +60,7 @@ def test_the_order_is_that_of_the_question():
         f"{YES}\n{YES}",
         json.dumps(verdict(), indent=4),
         f"<think>Perhaps {NO}? No.</think>{YES}",
+        f'<think>It begins with {{"statements": [</think>{YES}',
         f"{NO} {YES}",
     ],
 )
