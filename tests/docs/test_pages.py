@@ -94,7 +94,7 @@ LATER = {
         "suite", "checks", "tutorial", "run-folder", "three-kinds-of-errors", "run-http-agent", "run-command-agent",
         "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "pytest", "grade", "run-other-suites",
         "agentskills",
-        "run-speed", "label-a-judge", "judge",
+        "run-speed", "label-a-judge", "judge", "can-you-trust-the-judge",
     )
 }  # fmt: skip
 """Pages of what was added after the bound was set: suites, their checks, running agents on them, and pytest."""
@@ -108,6 +108,7 @@ LATER_SECTIONS = (
     "### Run",
     "### Running agents",
     "## When an agent is run",
+    "## judge",
 )
 """Sections about running in older pages, by their headings."""
 MOST_LATER = 9_300
@@ -115,7 +116,7 @@ MOST_LATER = 9_300
 
 def test_the_documentation_is_short_enough_to_be_read() -> None:
     """At most 25,000 words in the README and docs/, without code, decisions and the tables that programs wrote."""
-    names = ("second-run", "rising-bars", "false-alarms", "coverage-table", "off-the-grid", "run-speed")
+    names = ("second-run", "rising-bars", "false-alarms", "coverage-table", "off-the-grid", "run-speed", "can-you-trust-the-judge")
     written = {f"{name}.md" for name in names}
     words = {"older": 0, "later": 0}
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:

@@ -122,7 +122,7 @@ def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["policy", "suite", "results", "verdict", "comparison", "run"])
+@pytest.mark.parametrize("name", ["policy", "suite", "results", "verdict", "comparison", "calibration", "run"])
 def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
     assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
     jsonschema.Draft202012Validator.check_schema(schema(name))

@@ -50,22 +50,28 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
 
 
 def _disagreements(calibration: Calibration, display: Display) -> list[str]:
+    """Statement by statement: its words are what can be improved."""
     found = calibration.disagreements
     if not found:
         return []
     lines = title(f"Where people disagree with the judge ({len(found)})", display)
+    by_statement: dict[tuple[str, str], list[ReaderDisagreement]] = {}
     for one in found[:_MOST]:
-        lines += _disagreement(one, display)
+        by_statement.setdefault((one.behavior, one.statement), []).append(one)
+    for (behavior, statement), trials in by_statement.items():
+        words_of = f"{cut(visible(behavior), 100)}: {cut(visible(statement), _LONGEST)}"
+        lines += paragraph(words_of, 2, display)
+        for one in trials:
+            lines += _disagreement(one, display)
     rest = more(len(found), min(len(found), _MOST))
     return [*lines, *([f"  {rest}"] if rest else [])]
 
 
 def _disagreement(one: ReaderDisagreement, display: Display) -> list[str]:
-    place = f"{cut(visible(one.id), 100)}, trial {one.trial}: {cut(visible(one.behavior), 100)}"
-    lines = [f"  {place}", *paragraph(cut(visible(one.statement), _LONGEST), 4, display)]
-    lines += paragraph(words.sides(one, visible), 4, display)
+    place = f"{cut(visible(one.id), 100)}, trial {one.trial}"
+    lines = paragraph(f"{place}: {words.sides(one, visible)}", 4, display)
     if one.evidence:
-        lines += paragraph(f"its evidence: {cut(visible(one.evidence), _LONGEST)}", 4, display)
+        lines += paragraph(f"its evidence: {cut(visible(one.evidence), _LONGEST)}", 6, display)
     return lines
 
 

@@ -16,7 +16,7 @@ Encode = Callable[[str], str]
 RATES = ("", "labels", "sensitivity", "specificity")
 RATES_EXPLAINED = (
     "Sensitivity: of what people pass, or observe, the share that the judge does. Specificity: the same of what they "
-    "fail, or do not observe. A label counts for as many trials as the sample has left out for it."
+    "fail, or do not observe. A label stands for the trials like it that were not drawn, too."
 )
 AGREEMENT = ("", "agreement", "constant judge", "base rate", "kappa", "cannot tell")
 AGREEMENT_EXPLAINED = (
