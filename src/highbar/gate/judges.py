@@ -53,15 +53,15 @@ def _outcome(rule: JudgeRule, known: JudgeKnown | None) -> tuple[Outcome, str]:
 
 def _calibrated(report: JudgeReport) -> tuple[Outcome, str]:
     if report.calibrated and report.labels is not None:
-        return "pass", f"people labelled {count(report.labels.trials, 'trial')} of this judge"
+        return "pass", f"people labeled {count(report.labels.trials, 'trial')} of this judge"
     return "inconclusive", f"the judge is not calibrated: {report.why or 'it has no labels'}"
 
 
 def _labels(report: JudgeReport, bound: Fraction) -> tuple[Outcome, str]:
-    labelled = 0 if report.labels is None else report.labels.trials
+    labeled = 0 if report.labels is None else report.labels.trials
     wanted = f"at least {bound} {'is' if bound == 1 else 'are'} demanded"
-    found = f"people labelled {count(labelled, 'trial')} of this judge"
-    if labelled >= bound and report.calibrated:
+    found = f"people labeled {count(labeled, 'trial')} of this judge"
+    if labeled >= bound and report.calibrated:
         return "pass", f"{found}; {wanted}"
     why = f"; {report.why}" if report.why else ""
     return "inconclusive", f"{found}, but {wanted}{why}"
@@ -70,7 +70,7 @@ def _labels(report: JudgeReport, bound: Fraction) -> tuple[Outcome, str]:
 def _rate(rule: JudgeRule, rate: JudgeRate | None, bound: Fraction, report: JudgeReport) -> tuple[Outcome, str]:
     name, verb = _WORDS[rule.key]
     if rate is None:
-        why = report.why or f"people labelled no trial of which they say that it {verb}"
+        why = report.why or f"people labeled no trial of which they say that it {verb}"
         return "inconclusive", f"the {name} of the judge is not known: {why}"
     shown = digits.show(Value(rate.value, 0, 0, "ratio", "higher", low=rate.low, high=rate.high), (bound,))
     wanted = f"≥ {digits.amount(bound, 'ratio')}"

@@ -204,7 +204,7 @@ class ProgressiveRule(Struct, frozen=True):
 class JudgeRule(Struct, frozen=True):
     """How much must be known about the judge that the results rest on, by the key of the block `judge`.
 
-    `bound` is a number of labelled trials or a rate; None for `uncalibrated`.
+    `bound` is a number of labeled trials or a rate; None for `uncalibrated`.
     """
 
     name: str

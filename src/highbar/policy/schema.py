@@ -234,7 +234,7 @@ def _judge() -> dict[str, Any]:
         **_closed(
             {
                 "labels": {**_TEXT, "description": "The file that highbar judge label wrote."},
-                "min_labels": bound(count, "The fewest labelled trials."),
+                "min_labels": bound(count, "The fewest labeled trials."),
                 "min_sensitivity": bound(_SHARE, "Of what people say passes, the share that the judge passes."),
                 "min_specificity": bound(_SHARE, "Of what people say fails, the share that the judge fails."),
                 "correct": {"type": "boolean", "description": "Correct shares of trials for the judge's errors."},

@@ -131,7 +131,7 @@ def _say_judge(rule: JudgeRule, policy: Policy) -> str:
         return "Trials that rest on a judge must rest on one that was calibrated with people's labels."
     if rule.key == "min_labels":
         trials = "trial" if rule.bound == 1 else "trials"
-        return f"People must have labelled at least {write_decimal(rule.bound)} {trials} of the judge."
+        return f"People must have labeled at least {write_decimal(rule.bound)} {trials} of the judge."
     passes = "passes" if rule.key == "min_sensitivity" else "fails"
     sure = f"with {_amount(policy.confidence, 'ratio')} confidence"
     return f"The judge must find at least {_amount(rule.bound, 'ratio')} of what people say {passes}, {sure}."

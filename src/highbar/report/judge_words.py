@@ -28,7 +28,7 @@ def one_line(report: JudgeReport, encode: Callable[[str], str]) -> str:
     parts = [count(report.trials, "trial"), count(report.statements, "statement")]
     parts += [f"{report.undecided} undecided"] if report.undecided else []
     parts += [f"{report.replayed} judged earlier"] if report.replayed else []
-    labels = count(report.labels.trials, "labelled trial") if report.labels is not None else ""
+    labels = count(report.labels.trials, "labeled trial") if report.labels is not None else ""
     known = f"calibrated with {labels}" if report.calibrated else "not calibrated"
     itself = "; it is the model under test" if report.same_model else ""
     return f"judged by {names}{more}: {', '.join(parts)}; {known}{itself}"
@@ -54,7 +54,7 @@ def judge_details(report: JudgeReport, encode: Callable[[str], str]) -> list[tup
 def _calibrated(report: JudgeReport, encode: Callable[[str], str]) -> str:
     if report.labels is None or not report.calibrated:
         return f"no: {encode(report.why)}" if report.why else "no"
-    who = f"{count(report.labels.trials, 'trial')} labelled by {_people(report.labels.people)}"
+    who = f"{count(report.labels.trials, 'trial')} labeled by {_people(report.labels.people)}"
     where = _SOURCES.get(report.labels.source or "", "")
     return ", ".join(filter(None, (who, where, encode(report.labels.file))))
 

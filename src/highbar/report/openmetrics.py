@@ -195,7 +195,7 @@ def _judge(report: JudgeReport) -> list[_Family]:
         ("highbar_judge_trials", report.trials, "Trials that rest on the judge."),
         ("highbar_judge_statements", report.statements, "Statements that it judged."),
         ("highbar_judge_undecided", report.undecided, "Trials that it left open."),
-        ("highbar_judge_labelled", report.labels.trials if report.labels else 0, "Trials that people labelled."),
+        ("highbar_judge_labels", report.labels.trials if report.labels else 0, "Trials that people labeled."),
     ):
         families.append(_Family(name, "gauge", help_text))
         families[-1].add(str(number_of))

@@ -37,7 +37,7 @@ _SUITE = "Every scenario of the suite has a result, and no other has one"
 _PATHS = MappingProxyType(
     {
         "suite": _SUITE,
-        "judge.min_labels": "Enough trials of the judge are labelled",
+        "judge.min_labels": "Enough trials of the judge are labeled",
         "judge.min_sensitivity": "The sensitivity of the judge is high enough",
         "judge.min_specificity": "The specificity of the judge is high enough",
         "judge.uncalibrated": "The judge is calibrated",

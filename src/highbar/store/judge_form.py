@@ -1,9 +1,11 @@
-"""The judge of a verdict as JSON: what rests on it, and what labels of people show about it."""
+"""The judge of a verdict as JSON: what rests on it, what labels of people show about it, and corrected shares."""
 
 from __future__ import annotations
 
 from highbar.model.judge_quality import (
     CanaryReport,
+    CorrectedShare,
+    CorrectionMethod,
     JudgeRate,
     JudgeReport,
     LabelSource,
@@ -12,6 +14,7 @@ from highbar.model.judge_quality import (
 )
 from highbar.store.forms import (
     COUNT,
+    END,
     EXACT,
     FLAG,
     SHARE,
@@ -34,8 +37,8 @@ def _rate(description: str) -> Form:
 _LABELS = record(
     LabelsUsed,
     field("file", TEXT),
-    field("trials", COUNT, "Labelled trials of this judge."),
-    field("people", COUNT, "How many people labelled them."),
+    field("trials", COUNT, "Labeled trials of this judge."),
+    field("people", COUNT, "How many people labeled them."),
     field("source", optional(one_of(LabelSource)), "Of which run they are, by digests; null if there is none."),
 )
 _CANARIES = record(
@@ -54,7 +57,7 @@ JUDGE = optional(
         field("undecided", COUNT, "Trials that it left open."),
         field("replayed", COUNT, "Trials with a judgment of an earlier run."),
         field("elsewhere", COUNT, "Trials that name a judge, but not what it said."),
-        field("calibrated", FLAG, "Whether people labelled trials of this judge."),
+        field("calibrated", FLAG, "Whether people labeled trials of this judge."),
         field("why", optional(TEXT), "Why it is not calibrated."),
         field("labels", optional(_LABELS)),
         field("sensitivity", _rate("Of trials that people pass, the share that the judge passes.")),
@@ -68,3 +71,15 @@ JUDGE = optional(
         field("canaries", optional(_CANARIES), "What it made of statements that people know to be true or false."),
     )
 )
+CORRECTED = optional(
+    record(
+        CorrectedShare,
+        field("value", optional(EXACT), "null where the labels do not tell; then `reason` says why."),
+        field("low", END),
+        field("high", END),
+        field("method", optional(one_of(CorrectionMethod))),
+        field("reason", optional(TEXT)),
+    )
+)
+RAW = optional(record(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))
+"""A value as the judge has it, beside one that is corrected."""

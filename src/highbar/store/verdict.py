@@ -35,7 +35,6 @@ from highbar.model import (
     Weakening,
     Where,
 )
-from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.store import reading, writing
 from highbar.store.encoding import encode
 from highbar.store.forms import (
@@ -64,21 +63,10 @@ from highbar.store.forms import (
     rebuilt,
     record,
 )
-from highbar.store.judge_form import JUDGE
+from highbar.store.judge_form import CORRECTED, JUDGE, RAW
 from highbar.store.pieces import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal, schema_of
 
 SCHEMA = "highbar/verdict/1"
-
-_CORRECTED = optional(
-    record(
-        CorrectedShare,
-        field("value", optional(EXACT), "null where the labels do not tell; then `reason` says why."),
-        field("low", END),
-        field("high", END),
-        field("method", optional(one_of(CorrectionMethod))),
-        field("reason", optional(TEXT)),
-    )
-)
 
 VALUE = record(
     Value,
@@ -92,7 +80,7 @@ VALUE = record(
     field("unit", one_of(Unit)),
     field("better", one_of(Better)),
     field("reason", optional(TEXT)),
-    field("corrected", _CORRECTED, "As people would have it; null if no judge was corrected."),
+    field("corrected", CORRECTED, "As people would have it; null if no judge was corrected."),
     description="A metric's value. It never comes without its count.",
 )
 _METRICS = by_metric(named("value", VALUE))
@@ -124,9 +112,6 @@ _GOAL = optional(
 _PROGRESSIVE = record(
     Progressive, field("step", TEXT, "The one that holds now."), field("next", _GOAL), field("target", _GOAL)
 )
-
-
-_RAW = optional(record(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))
 
 
 def _rule(fields: dict[str, Any], context: Context) -> RuleResult:
@@ -164,7 +149,7 @@ RULE = for_metric(
             field("high", END, of=of_value("high")),
             field("scenarios", optional(COUNT), of=of_value("scenarios")),
             field("missing", optional(COUNT), of=of_value("missing")),
-            field("raw", _RAW, "The value as the judge has it, if `value` is corrected for its errors."),
+            field("raw", RAW, "The value as the judge has it, if `value` is corrected for its errors."),
             field("best", optional(EXACT), "The value with undecided trials at their best."),
             field(
                 "undecided",

@@ -122,7 +122,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
         return CorrectedShare(value, shown(low), shown(high), self.method)
 
     def _of_this_run(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
-        lacking = units.unlabelled()
+        lacking = units.unlabeled()
         if lacking is not None:
             return lacking
         found = post_stratified(units.clusters(), self._alpha, self._interval(ratio))

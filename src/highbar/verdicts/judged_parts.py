@@ -1,6 +1,6 @@
-"""Rows that rest on a judge, part by part, and labelled trials as the judge and as people have them: all scored.
+"""Rows that rest on a judge, part by part, and labeled trials as the judge and as people have them: all scored.
 
-The engine scores them as it scores the results: what passes is decided in one place. Labelled trials are scored with
+The engine scores them as it scores the results: what passes is decided in one place. Labeled trials are scored with
 an id of their own each.
 """
 
@@ -41,7 +41,7 @@ class ScoredPart(Struct, frozen=True):
 
 
 class ScoredLabel(Struct, frozen=True):
-    """One labelled trial, scored twice. By column: what the judge made of it, and what people did; 0 or 1.
+    """One labeled trial, scored twice. By column: what the judge made of it, and what people did; 0 or 1.
 
     A column that either leaves open is not there.
     """
@@ -68,7 +68,7 @@ def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
 
 
 def score_labels(policy: Policy, trials: Sequence[LabelledTrial], folder: Path, file: str) -> tuple[ScoredLabel, ...]:
-    """Labelled trials as the judge and as people have them. `file` is what messages call their file."""
+    """Labeled trials as the judge and as people have them. `file` is what messages call their file."""
     if not trials:
         return ()
     rows: dict[str, Mapping[str, Any]] = {}
@@ -114,11 +114,11 @@ def _ends(run: ScoredRun) -> Iterator[tuple[ScenarioRecord, ScenarioRecord]]:
 def _label(
     trial: LabelledTrial,
     judged: tuple[ScenarioRecord, ScenarioRecord],
-    labelled: tuple[ScenarioRecord, ScenarioRecord],
+    labeled: tuple[ScenarioRecord, ScenarioRecord],
 ) -> ScoredLabel:
     values = {}
     for column in COLUMNS:
-        by_judge, by_people = _decided(judged, column), _decided(labelled, column)
+        by_judge, by_people = _decided(judged, column), _decided(labeled, column)
         if by_judge is not None and by_people is not None:
             values[column] = by_judge, by_people
     return ScoredLabel(trial, values, judged[0].columns, is_error=bool(judged[0].values.get("error")))

@@ -28,7 +28,7 @@ _SAID = {
 class ScoredParts(Struct, frozen=True):
     """The rows of a check by part, and the labels of their judge, all scored.
 
-    `strata` has the parts of the trials that can be labelled, if the labels are of the same run.
+    `strata` has the parts of the trials that can be labeled, if the labels are of the same run.
     """
 
     weights: Weights
@@ -54,7 +54,7 @@ class _Tally(Struct):
     known: Fraction = Fraction(0)
     raw: Fraction = Fraction(0)
     judged: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
-    labelled: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
+    labeled: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
     ones: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * len(STRATA))
 
 
@@ -66,9 +66,9 @@ class JudgedUnits:
         self.term: Term = ratio.z[0][0]
         self.best = best
         self.tallies: dict[object, _Tally] = {}
-        self.labelled: dict[str, list[ScoredLabel]] = {}
+        self.labeled: dict[str, list[ScoredLabel]] = {}
         for label in rows.labels if rows.strata else ():
-            self.labelled.setdefault(label.trial.id, []).append(label)
+            self.labeled.setdefault(label.trial.id, []).append(label)
         for pieces in self._scenarios().values():
             self._add(pieces)
 
@@ -86,7 +86,7 @@ class JudgedUnits:
     def clusters(self) -> list[JudgedCluster]:
         """For the bounds; those that are alike together."""
         alike = Counter(
-            (one.weight, one.known, tuple(one.judged), tuple(one.labelled), tuple(one.ones))
+            (one.weight, one.known, tuple(one.judged), tuple(one.labeled), tuple(one.ones))
             for one in self.tallies.values()
         )
         return [JudgedCluster(*amounts, number) for amounts, number in alike.items()]
@@ -96,26 +96,26 @@ class JudgedUnits:
         tallies = self.tallies.values()
         total = sum((one.known for one in tallies), Fraction(0))
         for index in range(len(STRATA)):
-            judged, labelled = (sum(column[index] for column in part) for part in self._columns())
+            judged, labeled = (sum(column[index] for column in part) for part in self._columns())
             if judged:
-                total += judged * sum(one.ones[index] for one in tallies) / labelled
+                total += judged * sum(one.ones[index] for one in tallies) / labeled
         return total / sum(one.weight for one in tallies)
 
-    def unlabelled(self) -> str | None:
+    def unlabeled(self) -> str | None:
         """Why the labels say nothing: a stratum that has trials has none, or more than there are trials."""
         for index, (_, said) in enumerate(STRATA):
-            judged, labelled = (sum(column[index] for column in part) for part in self._columns())
-            if judged and not labelled:
+            judged, labeled = (sum(column[index] for column in part) for part in self._columns())
+            if judged and not labeled:
                 where = "the scenarios that this is about" if self.term.where else "these results"
                 words = _SAID[self.term.column][1 - said]
-                return f"people labelled none of the trials that the judge {words}, in {where}"
-            if any(one.labelled[index] > one.judged[index] for one in self.tallies.values()):
+                return f"people labeled none of the trials that the judge {words}, in {where}"
+            if any(one.labeled[index] > one.judged[index] for one in self.tallies.values()):
                 return "labels are of trials that the judge has otherwise in these results"
         return None
 
     def _columns(self) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
         tallies = self.tallies.values()
-        return [one.judged for one in tallies], [one.labelled for one in tallies]
+        return [one.judged for one in tallies], [one.labeled for one in tallies]
 
     def _scenarios(self) -> dict[str, list[_Piece]]:
         """By id, the pieces of each scenario that has the share."""
@@ -147,7 +147,7 @@ class JudgedUnits:
         for piece in pieces:
             self._add_piece(tally, piece, each)
         for label, index in self._labels(first.record.id):
-            tally.labelled[index] += each
+            tally.labeled[index] += each
             tally.ones[index] += each * label.values[self.term.column][1]
 
     def _add_piece(self, tally: _Tally, piece: _Piece, each: Fraction) -> None:
@@ -170,7 +170,7 @@ class JudgedUnits:
         return None if part == "other" else part
 
     def _labels(self, id_: str) -> Iterator[tuple[ScoredLabel, int]]:
-        for label in self.labelled.get(id_, ()):
+        for label in self.labeled.get(id_, ()):
             stratum = self._stratum(self.of.strata[label.trial.id, label.trial.trial])
             said = label.values.get(self.term.column)
             if stratum is not None and said is not None:

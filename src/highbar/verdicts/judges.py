@@ -74,7 +74,7 @@ def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.
 
 
 def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabelledTrial, ...], str | None]:
-    """The labelled trials that are of the judge of these rows; and if there are none, why not."""
+    """The labeled trials that are of the judge of these rows; and if there are none, why not."""
     if labels is None:
         return (), "the policy names no labels; highbar judge label RESULTS makes some"
     if rows.elsewhere:
@@ -154,7 +154,7 @@ def _source(rows: JudgedRows, trials: Sequence[LabelledTrial]) -> LabelSource:
 
 
 def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabelledTrial) -> bool:
-    """Whether a labelled trial was drawn at random from these rows."""
+    """Whether a labeled trial was drawn at random from these rows."""
     place = rows.places.get((trial.id, trial.trial))
     judged, sample = trial.sample.judged, trial.sample
     if place is None or (place.conversation, place.digest) != (judged.conversation, judged.digest):

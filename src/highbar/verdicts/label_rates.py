@@ -1,4 +1,4 @@
-"""Labelled trials → how often their judge is right, at the level of trials.
+"""Labeled trials → how often their judge is right, at the level of trials.
 
 Labels were drawn by stratum: each stands for as many trials of its run as its stratum has for one label. A trial with
 an error fails whatever the judge says, so that only what it says of a violation in it is its own.
@@ -58,9 +58,9 @@ def _split(group: Sequence[ScoredLabel], column: str, where: Where) -> list[Labe
         here = [one for one in decided if one.values[column][0] == said]
         if here:
             trials = Fraction(size * len(here), len(group))
-            labelled = Counter(one.trial.id for one in here)
+            labeled = Counter(one.trial.id for one in here)
             ones = Counter(one.trial.id for one in here if one.values[column][1])
-            found.append(LabelStratum(bool(said), trials, tuple((ones[id_], n) for id_, n in labelled.items())))
+            found.append(LabelStratum(bool(said), trials, tuple((ones[id_], n) for id_, n in labeled.items())))
     return found
 
 

@@ -50,7 +50,7 @@ def test_a_rate_passes_by_its_lower_bound_and_fails_by_its_upper_one(
 def test_fewer_labels_than_demanded_leave_it_open(bound: int, outcome: str) -> None:
     found = judged("min_labels", Fraction(bound), JudgeKnown(REPORT))
     assert found.outcome == outcome
-    assert "people labelled 50 trials" in found.reason
+    assert "people labeled 50 trials" in found.reason
 
 
 @pytest.mark.parametrize("key", ["min_labels", "min_sensitivity", "min_specificity", "uncalibrated"])

@@ -97,7 +97,7 @@ def test_the_files_that_a_policy_names_include_its_labels(tmp_path: Path) -> Non
 def test_the_rules_are_said_in_words() -> None:
     policy = read({"min_labels": 1, "min_sensitivity": "90%", "min_specificity": "80%", "correct": True})
     said = {rule.name: sentence for rule, sentence in say_all(policy)}
-    assert said["judge.min_labels"] == "People must have labelled at least 1 trial of the judge."
+    assert said["judge.min_labels"] == "People must have labeled at least 1 trial of the judge."
     assert "at least 90% of what people say passes, with 95% confidence" in said["judge.min_sensitivity"]
     assert "at least 80% of what people say fails" in said["judge.min_specificity"]
     assert "calibrated" in said["judge.uncalibrated"]

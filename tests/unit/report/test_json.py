@@ -22,7 +22,7 @@ def test_the_document_is_the_one_that_was_promised():
     found = document(FAILING)
     assert list(found) == [
         "schema", "verdict", "agent_version", "confidence", "counts", "metrics", "slices", "rules", "scenarios_failed",
-        "scenarios_undecided", "flaky", "repetition", "judged_by", "select", "warnings", "policy", "against",
+        "scenarios_undecided", "flaky", "repetition", "judged_by", "judge", "select", "warnings", "policy", "against",
         "results", "second_run", "second_run_low",
     ]  # fmt: skip
     assert found["schema"] == "highbar/verdict/1"
@@ -31,7 +31,7 @@ def test_the_document_is_the_one_that_was_promised():
     }  # fmt: skip
     assert found["metrics"]["accuracy"] == {
         "value": 0.92, "low": 0.826, "high": 0.972, "scenarios": 50, "missing": 0,
-        "undecided": 0, "best": None, "unit": "ratio", "better": "higher", "reason": None,
+        "undecided": 0, "best": None, "unit": "ratio", "better": "higher", "reason": None, "corrected": None,
     }  # fmt: skip
     assert found["slices"][0]["by"] == {"category": "adversarial"}
     assert found["policy"] == {"file": "highbar.yaml", "sha256": "a" * 64}

@@ -132,7 +132,7 @@ def test_a_judge_that_is_right_changes_no_value_and_never_narrows_the_interval(t
     assert high > raw.high
 
 
-def test_with_all_trials_labelled_the_share_is_that_of_the_people(tmp_path: Path) -> None:
+def test_with_all_trials_labeled_the_share_is_that_of_the_people(tmp_path: Path) -> None:
     said = {row["id"]: n % 3 != 0 for n, row in enumerate(ROWS)}
     verdict = checked(tmp_path, ROWS, labels_of(ROWS, said))
     assert corrected(verdict)[0] == Fraction(sum(said.values()), len(said))
@@ -200,7 +200,7 @@ def test_a_rule_about_a_slice_uses_its_labels_and_stays_open_without_them(tmp_pa
     assert rule.outcome == "inconclusive"
     assert rule.value is not None
     assert rule.value.value is None
-    assert "people labelled none of the trials that the judge passed" in rule.reason
+    assert "people labeled none of the trials that the judge passed" in rule.reason
 
 
 # --- labels of another run -------------------------------------------------------------------

@@ -194,7 +194,7 @@ def test_the_short_report_shows_the_value_of_the_judge_beside_the_corrected_one(
     verdict = verdict_of(tmp_path, ROWS, labels=str(path), correct=True)
     text = " ".join(str(verdict).split())
     assert re.search(r"0% \(0–[0-9.]+\), 80.0% \([0-9.]+–[0-9.]+\) as judged", text)
-    assert f"judged by {JUDGE}: 40 trials, 40 statements; calibrated with 40 labelled trials" in text
+    assert f"judged by {JUDGE}: 40 trials, 40 statements; calibrated with 40 labeled trials" in text
 
 
 @pytest.mark.parametrize("correct", [True, False])
