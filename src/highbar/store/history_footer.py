@@ -1,7 +1,7 @@
 """The footer of a record of the history → the run as a list shows it. Only the end of the file is read.
 
 A record is a Parquet file. The run is a JSON text among the key-value metadata of its footer, which follow everything
-that comes from scenarios. To look for the last occurrence of its key takes a tenth of the time of DuckDB's
+that comes from scenarios. To look for the last occurrence of its key takes a fifth of the time of DuckDB's
 `parquet_kv_metadata`, and one damaged file cannot spoil the others.
 """
 
