@@ -94,7 +94,7 @@ LATER = {
         "suite", "checks", "tutorial", "run-folder", "three-kinds-of-errors", "run-http-agent", "run-command-agent",
         "several-turns", "tool-calls", "resume", "rate-limits", "run-in-ci", "pytest", "grade", "run-other-suites",
         "agentskills",
-        "run-speed", "label-a-judge", "judge", "can-you-trust-the-judge",
+        "run-speed", "label-a-judge", "judge", "can-you-trust-the-judge", "history",
     )
 }  # fmt: skip
 """Pages of what was added after the bound was set: suites, their checks, running agents on them, and pytest."""
@@ -104,6 +104,7 @@ LATER_SECTIONS = (
     "## highbar agent",
     "## highbar grade",
     "## highbar judge",
+    "## highbar history",
     "## run",
     "### Run",
     "### Running agents",
@@ -111,7 +112,7 @@ LATER_SECTIONS = (
     "## judge",
 )
 """Sections about running in older pages, by their headings."""
-MOST_LATER = 9_300
+MOST_LATER = 10_000
 
 
 def test_the_documentation_is_short_enough_to_be_read() -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.history import FOLDER
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
 from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
@@ -37,7 +37,7 @@ _VERDICT = b'"highbar/verdict/'
 @click.option("--time", "given", metavar="TIME", help="When it was run, such as 2026-11-15T14:25:30Z.")
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--agent-version", metavar="V", help="Which version it is; else what the policy or the results say.")
-@click.option("--subset", is_flag=True, help=SUBSET_HELP)
+@click.option("--subset", is_flag=True, help="Add a run of a part of its suite, too.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
