@@ -1,0 +1,124 @@
+"""Lines of metrics → between which runs the level changed, as far as chance does not explain it.
+
+A line is cut at its best place if its runs in random order are as clearly cut in less than 5 % of cases, times the
+number of all lines that are looked at; each half again. Results that were judged twice count once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.history.pooling import each_result_once
+from highbar.history.tracks import MetricTracks
+from highbar.model import Better, Unit
+from highbar.model.history import RunRecord
+from highbar.statistics.splits import Split, best_split, can_be_split
+
+LEVEL = 0.05
+MOST_RUNS = 500
+"""Of one line, the last ones: what happened before is old news, and looking for it takes time."""
+
+
+class ChangePoint(Struct, frozen=True):
+    """The level of a metric changed between two runs of a branch; perhaps as early as before the run `earliest`.
+
+    `p_value` is corrected for all places and all lines that were looked at.
+    """
+
+    metric: str
+    unit: Unit
+    better: Better
+    branch: str | None
+    before: RunRecord
+    after: RunRecord
+    earliest: RunRecord
+    latest: RunRecord
+    level_before: float
+    level_after: float
+    runs_before: int
+    runs_after: int
+    p_value: float
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it changed for the better."""
+        return (self.level_after > self.level_before) == (self.better == "higher")
+
+
+class ChangePoints(Struct, frozen=True):
+    """The changes that were found, the latest first, and how many lines were long enough to look at."""
+
+    found: tuple[ChangePoint, ...]
+    lines: int
+
+
+class _Line(Struct, frozen=True):
+    """Points of one metric, on one branch, that were measured alike."""
+
+    of: MetricTracks
+    branch: str | None
+    runs: tuple[RunRecord, ...]
+    values: tuple[float, ...]
+
+
+def change_points(metrics: Iterable[MetricTracks]) -> ChangePoints:
+    """The changes of all metrics."""
+    lines = [line for metric in metrics for line in _lines(metric) if can_be_split(line.values)]
+    found = [change for line in lines for change in _changes(line, len(lines))]
+    return ChangePoints(
+        tuple(sorted(found, key=lambda one: (one.after.time, one.after.record), reverse=True)), len(lines)
+    )
+
+
+def _lines(metric: MetricTracks) -> Iterator[_Line]:
+    for track in metric.tracks:
+        for segment in track.series.segments:
+            once = {run.record for run in each_result_once([point.run for point in segment.points])}
+            points = [
+                (point.run, point.value)
+                for point in segment.points
+                if point.value is not None and point.run.record in once
+            ][-MOST_RUNS:]
+            yield _Line(metric, track.branch, tuple(run for run, _ in points), tuple(value for _, value in points))
+
+
+def _changes(line: _Line, lines: int) -> Iterator[ChangePoint]:
+    splits = sorted(_splits(line.values, 0, lines), key=lambda one: one.place)
+    ends = [0, *(one.place for one in splits), len(line.values)]
+    for place, split in enumerate(splits):
+        before, after = line.values[ends[place] : split.place], line.values[split.place : ends[place + 2]]
+        yield ChangePoint(
+            metric=line.of.metric,
+            unit=line.of.unit,
+            better=line.of.better,
+            branch=line.branch,
+            before=line.runs[split.place - 1],
+            after=line.runs[split.place],
+            earliest=line.runs[split.earliest],
+            latest=line.runs[split.latest],
+            level_before=math.fsum(before) / len(before),
+            level_after=math.fsum(after) / len(after),
+            runs_before=len(before),
+            runs_after=len(after),
+            p_value=split.p_value,
+        )
+
+
+def _splits(values: Sequence[float], start: int, lines: int) -> Iterator[Split]:
+    """The cuts of a line and of its parts, counted from the beginning of the whole line."""
+    split = best_split(values)
+    if split is None or split.p_value * lines > LEVEL:
+        return
+    yield replace(
+        split,
+        place=start + split.place,
+        p_value=split.p_value * lines,
+        earliest=start + split.earliest,
+        latest=start + split.latest,
+    )
+    yield from _splits(values[: split.place], start, lines)
+    yield from _splits(values[split.place :], start + split.place, lines)

@@ -1,0 +1,56 @@
+"""A history → everything that its page shows: lines of metrics, changes of their level, and scenarios by stability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from highbar.history import History
+from highbar.history.change_points import ChangePoints, change_points
+from highbar.history.series import metrics
+from highbar.history.stability import StabilityMap, stability
+from highbar.history.tracks import MetricTracks, gated, spending, tracks
+from highbar.model.history import DamagedRecord, RunRecord
+
+MOST_RUNS, MOST_METRICS = 2000, 12
+
+
+class Overview(Struct, frozen=True, eq=False):
+    """Runs in the order of time, at most the last 2,000 of `total`, and what they are together.
+
+    `metrics` are those that rules are about, or if there is none, all (`is_gated` says which); `unshown` are further
+    ones. `spending` are the metrics of cost and latency that are not among them.
+    """
+
+    runs: tuple[RunRecord, ...]
+    total: int
+    metrics: tuple[MetricTracks, ...]
+    is_gated: bool
+    unshown: tuple[str, ...]
+    spending: tuple[MetricTracks, ...]
+    changes: ChangePoints
+    stability: StabilityMap
+    damaged: tuple[DamagedRecord, ...] = ()
+
+
+def overview(history: History, runs: Sequence[RunRecord]) -> Overview:
+    """What the page shows of these runs of the history."""
+    shown = tuple(runs[-MOST_RUNS:])
+    ruled = gated(shown)
+    names = ruled or metrics(shown)
+    rest = [name for name in spending(shown) if name not in names[:MOST_METRICS]]
+    lines = tuple(tracks(shown, name) for name in names[:MOST_METRICS])
+    spent = tuple(tracks(shown, name) for name in rest[:MOST_METRICS])
+    found = stability(history.folder, shown)
+    return Overview(
+        runs=shown,
+        total=len(runs),
+        metrics=lines,
+        is_gated=bool(ruled),
+        unshown=(*(name for name in names[MOST_METRICS:] if name not in rest), *rest[MOST_METRICS:]),
+        spending=spent,
+        changes=change_points((*lines, *spent)),
+        stability=found,
+        damaged=(*history.damaged, *found.damaged),
+    )

@@ -1,0 +1,142 @@
+"""Runs → every scenario in every run, the least stable first.
+
+Instability is the chance that of two trials, one from each of two consecutive runs of a branch, one passes and the
+other fails: 0 for a scenario that always ends alike, and for one that changed once, small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from highbar.history.pooling import each_result_once
+from highbar.history.tracks import by_branch
+from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
+from highbar.store.history import paths, read_scenarios
+from highbar.store.history_footer import SUFFIX, DamagedRecordError
+
+MOST_RUNS, MOST_SCENARIOS = 120, 1000
+
+
+class CellCounts(Struct, frozen=True):
+    """What became of the trials of one scenario in one run."""
+
+    passed: int
+    failed: int
+    undecided: int
+
+
+class ScenarioRow(Struct, frozen=True):
+    """One text of a scenario, with its trials in each of the runs; None in a run without it.
+
+    `is_earlier` if a later run has another text under the same id.
+    """
+
+    id: str
+    category: str | None
+    is_earlier: bool
+    instability: float
+    failed_runs: int
+    runs: int
+    cells: tuple[CellCounts | None, ...]
+
+
+class StabilityMap(Struct, frozen=True):
+    """Scenarios by instability over the last runs that list theirs; `scenarios` is how many there are in all.
+
+    `runs` is how many runs there are that list their scenarios, `without` how many there are that do not.
+    """
+
+    columns: tuple[RunRecord, ...]
+    rows: tuple[ScenarioRow, ...]
+    scenarios: int
+    runs: int
+    without: int
+    damaged: tuple[DamagedRecord, ...] = ()
+
+
+_Key = tuple[str, str | None, str | None]
+
+
+def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
+    """The scenarios of the last runs. Results that were judged twice count once, as the later record has them."""
+    listed = [run for run in runs if run.listed is not None]
+    damaged: list[DamagedRecord] = []
+    columns: list[RunRecord] = []
+    found: dict[_Key, dict[str, ScenarioCounts]] = {}
+    for run in each_result_once(listed)[-MOST_RUNS:]:
+        try:
+            rows = _checked(read_scenarios(paths(folder, [run])[0], run))
+        except DamagedRecordError as error:
+            damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
+            continue
+        columns.append(run)
+        for row in rows:
+            found.setdefault((row.id, row.digest, None if row.digest else run.suite), {})[run.record] = row
+    ranked = sorted(_rows(found, columns), key=lambda one: (-one.instability, -one.failed_runs, one.id, one.is_earlier))
+    return StabilityMap(
+        tuple(columns),
+        tuple(ranked[:MOST_SCENARIOS]),
+        len(ranked),
+        len(listed),
+        len(runs) - len(listed),
+        tuple(damaged),
+    )
+
+
+def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
+    """The rows of a record. Raises DamagedRecordError if they cannot be: the file may be anybody's."""
+    listed = list(rows)
+    for row in listed:
+        parts = (row.passed, row.failed, row.undecided)
+        absent = any(value is None for value in (row.id, row.trials, *parts))
+        if absent or min(parts) < 0 or row.trials < 1 or sum(parts) != row.trials:
+            raise DamagedRecordError("the counts of a scenario do not fit")
+    if len({row.id for row in listed}) < len(listed):
+        raise DamagedRecordError("a scenario is there twice")
+    return listed
+
+
+def _rows(found: Mapping[_Key, Mapping[str, ScenarioCounts]], columns: Sequence[RunRecord]) -> Iterator[ScenarioRow]:
+    places = {run.record: place for place, run in enumerate(columns)}
+    branches = [[run.record for run in own] for own in by_branch(columns).values()]
+    latest: dict[str, int] = {}
+    for (id_, _, _), rows in found.items():
+        latest[id_] = max(latest.get(id_, 0), *(places[record] for record in rows))
+    for (id_, _, _), rows in found.items():
+        cells = [rows.get(run.record) for run in columns]
+        last = max(places[record] for record in rows)
+        yield ScenarioRow(
+            id=id_,
+            category=rows[columns[last].record].category,
+            is_earlier=last < latest[id_],
+            instability=_instability([[rows[record] for record in branch if record in rows] for branch in branches]),
+            failed_runs=sum(one is not None and one.failed > 0 for one in cells),
+            runs=len(rows),
+            cells=tuple(None if one is None else CellCounts(one.passed, one.failed, one.undecided) for one in cells),
+        )
+
+
+def _instability(branches: Iterable[Sequence[ScenarioCounts]]) -> float:
+    """The mean over consecutive runs; if no branch has two of them, over pairs of trials within a run."""
+    decided = [[one for one in branch if one.passed + one.failed] for branch in branches]
+    between = [_differ(_rate(one), _rate(two)) for branch in decided for one, two in pairwise(branch)]
+    within = [
+        2 * one.passed * one.failed / ((one.passed + one.failed) * (one.passed + one.failed - 1))
+        for branch in decided
+        for one in branch
+        if one.passed + one.failed > 1
+    ]
+    chances = between or within
+    return math.fsum(chances) / len(chances) if chances else 0.0
+
+
+def _rate(one: ScenarioCounts) -> float:
+    return one.passed / (one.passed + one.failed)
+
+
+def _differ(one: float, two: float) -> float:
+    return one * (1 - two) + two * (1 - one)

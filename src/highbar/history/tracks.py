@@ -1,0 +1,57 @@
+"""Runs → each metric as one line per branch: a line from one branch to another would show a change that nobody made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from highbar.history.series import metrics, series
+from highbar.model import Better, Unit
+from highbar.model.history import RunRecord, Series
+
+
+class Track(Struct, frozen=True):
+    """A metric over the runs of one branch; None is the branch of all runs whose branch is not known."""
+
+    branch: str | None
+    series: Series
+
+
+class MetricTracks(Struct, frozen=True):
+    """A metric over runs, branch by branch; the branch with the most runs is the first."""
+
+    metric: str
+    unit: Unit
+    better: Better
+    tracks: tuple[Track, ...]
+
+
+def by_branch(runs: Sequence[RunRecord]) -> dict[str | None, list[RunRecord]]:
+    """The runs of each branch in their order; the branch with the most runs is the first."""
+    found: dict[str | None, list[RunRecord]] = {}
+    for run in runs:
+        found.setdefault(run.branch, []).append(run)
+    return dict(sorted(found.items(), key=lambda one: -len(one[1])))
+
+
+def tracks(runs: Sequence[RunRecord], metric: str) -> MetricTracks:
+    """A metric over the runs, branch by branch."""
+    found = [Track(branch, series(own, metric)) for branch, own in by_branch(runs).items()]
+    drawn = tuple(one for one in found if one.series.segments)
+    last = next((run.metrics[metric] for run in reversed(runs) if metric in run.metrics), None)
+    if last is None:
+        return MetricTracks(metric, "number", "higher", ())
+    return MetricTracks(metric, last.unit, last.better, drawn)
+
+
+def gated(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    """The metrics that a rule of any of the runs is about, those of the last run first."""
+    ruled = {rule.metric for run in runs for rule in run.rules if not rule.slice}
+    return tuple(name for name in metrics(runs) if name in ruled)
+
+
+def spending(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    """The metrics in milliseconds or dollars that any of the runs has."""
+    units = {name: value.unit for run in runs for name, value in run.metrics.items()}
+    return tuple(name for name in metrics(runs) if units.get(name) in ("ms", "USD"))
