@@ -183,6 +183,27 @@ def test_a_trial_that_the_judge_left_open_is_at_its_worst_and_at_its_best(tmp_pa
     assert "open" in verdict.rules[0].reason
 
 
+def test_a_judged_trial_that_is_undecided_for_another_reason_is_at_its_worst_and_at_its_best(tmp_path: Path) -> None:
+    rows = [judged_must_not(f"s{n}", n == 0, output="" if n > 7 else "text") for n in range(10)]
+    said = {f"s{n}": n == 0 for n in range(8)}
+    verdict = checked(tmp_path, rows, labels_of(rows, said), thresholds={"pass_rate": "80%"})
+    assert verdict.metrics["pass_rate"].undecided == 2
+    assert corrected(verdict)[0] == Fraction(7, 10)
+    assert (verdict.rules[0].best, verdict.rules[0].outcome) == (Fraction(9, 10), "inconclusive")
+
+
+def test_trials_of_one_scenario_that_were_judged_by_different_columns_are_not_corrected(tmp_path: Path) -> None:
+    other = {"id": "s1", "trial": 2, "correct": True}
+    rows = [judged_row("s1", True, trial=1), other, *(judged_row(f"t{n}", n > 2, trial=1) for n in range(9))]
+    said = {row["id"]: row["behaviors"]["polite"] for row in rows if "judged" in row}
+    verdict = checked(tmp_path, rows, labels_of([row for row in rows if "judged" in row], said))
+    share = verdict.metrics["pass_rate"].corrected
+    assert share is not None
+    assert share.value is None
+    assert "judged by different columns" in verdict.rules[0].reason
+    assert verdict.verdict == "inconclusive"
+
+
 # --- slices ----------------------------------------------------------------------------------
 
 
