@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from highbar import policy as policies
+from highbar.bar.pooling import PooledBaseline, pooled_baseline
 from highbar.bar.ratchet import Climb, propose
 from highbar.documents.files import read_bytes, read_document
 from highbar.errors import InputError, Problem
 from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
-from highbar.model.proposals import Proposal, Ratchet
+from highbar.model.proposals import PooledRuns, Proposal, Ratchet
 from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
 from highbar.store import baseline_reading
@@ -21,7 +22,7 @@ from highbar.store.replacing import rewrite
 
 _CLIMB_WARNING = (
     "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"
-    " more often"
+    " more often; --history DIR raises it to what pooled runs show, failed ones included"
 )
 _CONFIDENT_WARNING = (
     "evidence: confident: against a threshold at its own bound, an agent that stays as it is will soon be"
@@ -32,17 +33,29 @@ _Held = tuple[str, Threshold, Place]
 
 
 def ratchet(
-    path: Path, baseline: Path | None = None, climb: Climb | None = None, version: str | None = None, *, write: bool
+    path: Path,
+    baseline: Path | None = None,
+    climb: Climb | None = None,
+    version: str | None = None,
+    *,
+    write: bool,
+    history: str | None = None,
 ) -> Ratchet:
     """Raise the thresholds of the policy at `path` to what a baseline showed: its own, or the named one.
 
-    With `write` the policy is replaced, whole or not at all; without, nothing is touched. Raises InputError.
+    With a `history`, to what its last runs show together. With `write` the policy is replaced, whole or not at all;
+    without, nothing is touched. Raises InputError.
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
-    recorded = baseline_reading.read_baseline(baseline or policies.baseline_file(policy))
+    climb = climb or Climb()
+    pooled = None if history is None else pooled_baseline(history, policy)
+    if pooled is not None:
+        recorded, climb = pooled.baseline, Climb("pooled", runs=len(pooled.chosen.runs))
+    else:
+        recorded = baseline_reading.read_baseline(baseline or policies.baseline_file(policy))
     text = PolicyText(path, data)
-    proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
+    proposals = propose(policy, recorded, climb, version, text.written, _bounds(policy, path, data))
     edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]
     after = text.edited(edits) if edits else data
     _prove(_thresholds(policy, path, data), _thresholds(policies.read(path, after), path, after), proposals)
@@ -55,16 +68,23 @@ def ratchet(
         proposals=proposals,
         diff=_diff(str(path), data, after),
         written=write and after != data,
-        notes=tuple(_notes(policy, proposals)),
+        notes=(*(pooled.notes if pooled else ()), *_notes(policy, proposals, is_pooled=pooled is not None)),
+        pooled=None if pooled is None else _pooled_runs(pooled),
     )
 
 
-def _notes(policy: Policy, proposals: Iterable[Proposal]) -> Iterator[str]:
+def _pooled_runs(pooled: PooledBaseline) -> PooledRuns:
+    chosen = pooled.chosen
+    return PooledRuns(pooled.folder, tuple(run.record for run in chosen.runs), chosen.left_out, pooled.damaged)
+
+
+def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) -> Iterator[str]:
     """What a threshold at the bound of one run means; docs/concepts/rising-bars.md has the figures."""
     raised = {each.place for each in proposals if each.after is not None}
     if not raised:
         return
-    yield _CLIMB_WARNING
+    if not is_pooled:
+        yield _CLIMB_WARNING
     steps = [
         (step.threshold_place, step.demand)
         for rule in policy.rules

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.language import digits
+from highbar.language.phrases import count
 from highbar.language.threshold import ThresholdError, canonical, check
 from highbar.model import (
     ConditionRule,
@@ -50,13 +51,15 @@ _BEYOND = "an agent that stays as it is misses it more often than not"
 
 
 class Climb(Struct, frozen=True):
-    """How far a threshold goes: to the `bound` of the baseline, or by a `step` beyond its value.
+    """How far a threshold goes: to the `bound` of the baseline, by a `step` beyond its value, or as `pooled` runs say.
 
-    The step of a ratio is in percentage points, that of anything else a share of the baseline's value.
+    The step of a ratio is in percentage points, that of anything else a share of the baseline's value. Of pooled runs
+    the bounds are where a threshold may stand (`bar.pooling`).
     """
 
-    rule: Literal["bound", "step"] = "bound"
+    rule: Literal["bound", "step", "pooled"] = "bound"
     step: Fraction = Fraction(1, 100)
+    runs: int = 1  # how many were pooled
 
 
 def propose(
@@ -117,8 +120,7 @@ class _Proposer(Struct, frozen=True):
         """What becomes of one threshold."""
         value = self._value(metric, where)
         if value is None or value.value is None:
-            why = f"the baseline has no value of {metric}{' over these scenarios' if where else ''}"
-            return Proposal(name, metric, before, None, why, place)
+            return Proposal(name, metric, before, None, self._lacking(metric, where, value), place)
         if value.unit != before.unit:
             return Proposal(name, metric, before, None, f"the baseline's {metric} is in another unit", place)
         written = self.look(place, before)
@@ -132,7 +134,7 @@ class _Proposer(Struct, frozen=True):
         if not is_looser(before, after) or not _possible(after, self.policy.metrics[metric]):
             why = f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}"
             return Proposal(name, metric, before, None, why, place)
-        return Proposal(name, metric, before, after, why if self.climb.rule == "bound" else f"{why}; {_BEYOND}", place)
+        return Proposal(name, metric, before, after, f"{why}; {_BEYOND}" if self.climb.rule == "step" else why, place)
 
     def steps(self, rule: ProgressiveRule, steps: tuple[Step, ...]) -> Iterator[Proposal]:
         """The step that holds, and the later ones that would be lower than it then."""
@@ -171,10 +173,19 @@ class _Proposer(Struct, frozen=True):
         recorded = (rule.value for rule in self.baseline.rules if (rule.metric, rule.slice) == (metric, where))
         return next(recorded, None)
 
+    def _lacking(self, metric: str, where: Where, value: Value | None) -> str:
+        """Why there is nothing to raise a threshold to."""
+        if self.climb.rule == "pooled" and value is not None and value.reason is not None:
+            return value.reason
+        source = "the baseline has" if self.climb.rule != "pooled" else "the runs have"
+        return f"{source} no value of {metric}{' over these scenarios' if where else ''}"
+
     def _aim(self, value: Value, number: Fraction) -> tuple[Fraction | None, str]:
         """Where the threshold should go, and why; None if the baseline has no bound."""
         higher = value.better == "higher"
         shown = f"{digits.show(value)} over {value.scenarios} scenario{'' if value.scenarios == 1 else 's'}"
+        if self.climb.rule == "pooled":
+            return self._pooled_aim(value, number)
         if self.climb.rule == "bound":
             end, name = (value.low, "lower") if higher else (value.high, "upper")
             if end is None or not math.isfinite(end):
@@ -183,6 +194,16 @@ class _Proposer(Struct, frozen=True):
         size = self.climb.step if value.unit == "ratio" else abs(number) * self.climb.step
         aim = number + size if higher else number - size
         return aim, f"{digits.gap(size, value.unit)} {'above' if higher else 'below'} the baseline, {shown}"
+
+    def _pooled_aim(self, value: Value, number: Fraction) -> tuple[Fraction | None, str]:
+        end = value.low if value.better == "higher" else value.high
+        shown = f"{digits.amount(number, value.unit)} over {count(self.climb.runs, 'run')}"
+        if end is None:
+            return None, f"the runs have no bound, {shown}"
+        what = "lower bound less" if value.better == "higher" else "upper bound plus"
+        return Fraction(
+            end
+        ), f"the pooled {what} the noise of one run, {digits.amount(Fraction(end), value.unit)}; {shown}"
 
 
 def _tidy(before: Threshold, written: Written, aim: Fraction, value: Value) -> Threshold:

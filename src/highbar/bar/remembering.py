@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from highbar import __version__
 from highbar.bar.regrading import runs_in
-from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.language import formula
 from highbar.load.checkout import Checkout
 from highbar.model import Metric, Operator, Policy, Verdict
+from highbar.model.baseline import Scoring
 from highbar.model.history import MetricInRun, NewRun, RuleInRun, RunRecord, ScenarioCounts
 from highbar.model.job import Job
 from highbar.model.records import ScenarioRecord
@@ -65,7 +65,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         metrics=metrics,
         state=_only(document.state for document in documents),
         suite=_digest([done.run.suites, [(one.id, one.digest, one.category, str(one.weight)) for one in scenarios]]),
-        scoring=_scoring(done.policy, done.run),
+        scoring=scoring_digest(done.policy, done.run.scoring),
         judge=_digest([done.run.judges, done.run.scoring.judged_by]),
         agent=_only(document.agent.settings for document in documents),
         judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
@@ -153,6 +153,11 @@ def _with_ends(origin: Origin, documents: Sequence[RunDocument]) -> Origin:
     return replace(origin, checkout=Checkout() if later else origin.checkout, given=origin.given or max(ends))
 
 
+def texts_of(job: Job, policy: Policy) -> Mapping[str, str]:
+    """By id the digest of what a scenario asks and demands, if a run or a suite says it; else the rows may."""
+    return _texts(_run_folders(job), policy)
+
+
 def _texts(folders: Sequence[Path], policy: Policy) -> Mapping[str, str]:
     """By id the digest of what a scenario asks and demands: as the runs have it, or the suite of the policy."""
     found: dict[str, str] = {}
@@ -195,11 +200,11 @@ def _mean(record: ScenarioRecord, name: str) -> float | None:
     return None if unknown else float(record.values[name])
 
 
-def _scoring(policy: Policy, run: ScoredRun) -> str:
+def scoring_digest(policy: Policy, scoring: Scoring) -> str:
     """The digest of all settings that change the values of metrics, besides their formulas."""
     mapping = None if policy.mapping is None else replace(policy.mapping, file=None)
     settings = [
-        policy.pass_score, policy.positive, policy.select, run.scoring, policy.weights, policy.latency_limit,
+        policy.pass_score, policy.positive, policy.select, scoring, policy.weights, policy.latency_limit,
         policy.limits, policy.judge is not None and policy.judge.correct, mapping,
     ]  # fmt: skip
     return _digest(settings)

@@ -19,6 +19,7 @@ _EXAMPLES = """\b
 Examples:
   highbar baseline ratchet                          propose, as a diff
   highbar baseline ratchet --write                  and write it into the policy
+  highbar baseline ratchet --history history/       to what the last five runs show together
   highbar baseline ratchet --rule step --step 0.5%  slightly above the baseline
 """
 
@@ -26,6 +27,12 @@ Examples:
 @click.command("ratchet", short_help="Raise the thresholds to what a baseline has shown.", epilog=_EXAMPLES)
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--baseline", type=click.Path(), metavar="FILE", help="The baseline; else the one that the policy names.")
+@click.option(
+    "--history",
+    type=click.Path(),
+    metavar="DIR",
+    help="Raise to what the last five runs of this history show together, failed ones included, and not to a baseline.",
+)
 @click.option("--agent-version", metavar="V", help="Which step of a progressive threshold holds.")
 @click.option(
     "--rule",
@@ -48,14 +55,17 @@ def command(
     *,
     policy: str | None,
     baseline: str | None,
+    history: str | None,
     agent_version: str | None,
     rule: Literal["bound", "step"],
     step: str | None,
     write: bool,
     report_format: str,
 ) -> int:
-    """Raise the thresholds of a policy to what a baseline has shown. None is ever lowered.
+    """Raise the thresholds of a policy to what a baseline, or a history of runs, has shown. None is ever lowered.
 
+    A baseline is a run that passed, so repeated raises select lucky runs; pooled runs of a history do not. They must
+    have the same suite, scoring and judge, and be of ancestors of the commit that is checked out.
     Comments and layout of the policy stay as they are, and every line is explained.
     """
     from highbar.bar.raising import ratchet  # help and usage errors do without it
@@ -63,7 +73,10 @@ def command(
     from highbar.report.ratchet import render, render_json  # likewise
 
     climb = Climb(rule, _step(rule, step))
-    found = ratchet(_policy(policy), Path(baseline) if baseline else None, climb, agent_version, write=write)
+    if history is not None and (baseline is not None or rule == "step"):
+        raise InputError(Problem(f"--history does not go with {'--baseline' if baseline else '--rule step'}"))
+    named = Path(baseline) if baseline else None
+    found = ratchet(_policy(policy), named, climb, agent_version, write=write, history=history)
     screen = streams.display(sys.stdout)
     streams.put(render_json(found) if report_format == "json" else render(found, screen))
     return 0

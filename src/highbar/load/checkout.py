@@ -15,6 +15,8 @@ _COMMIT = re.compile("[0-9a-f]{7,64}")
 _PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
 _COMMITTED = re.compile(rb"^committer .* ([0-9]{1,12}) [+-][0-9]{4}$", re.MULTILINE)
 
+_MOST_ANCESTORS = 100_000
+
 
 class Checkout(Struct, frozen=True):
     """A commit, its branch and its parents. None: not known.
@@ -53,6 +55,12 @@ def checkout(environment: Mapping[str, str], commit: str | None = None, branch: 
     committed = None if at is None else datetime.fromtimestamp(int(at[1]), UTC)
     # As the commit itself has them: a shallow clone hides them from git log.
     return Checkout(found, branch, tuple(one.decode() for one in _PARENT.findall(head)), changed, committed)
+
+
+def ancestors(commit: str = "HEAD") -> frozenset[str] | None:
+    """A commit and all commits before it, as far as this clone has them; None outside of a repository."""
+    found = _git("rev-list", f"--max-count={_MOST_ANCESTORS}", "--end-of-options", commit)
+    return None if found is None else frozenset(found.decode("ascii").split())
 
 
 def _commit_in_ci(environment: Mapping[str, str]) -> str | None:

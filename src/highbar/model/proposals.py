@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from highbar.model.history import DamagedRecord
 from highbar.model.rules import Place, Threshold
 
 
@@ -19,6 +20,15 @@ class Proposal(Struct, frozen=True):
     text_place: Place | None = None  # the start of the text, if the threshold is only a part of it
 
 
+class PooledRuns(Struct, frozen=True):
+    """Which runs of a history were pooled, by the names of their records, and by reason how many were not."""
+
+    folder: str
+    records: tuple[str, ...]
+    left_out: tuple[tuple[str, int], ...] = ()
+    damaged: tuple[DamagedRecord, ...] = ()
+
+
 class Ratchet(Struct, frozen=True):
     """A proposal for every threshold of a policy; `diff` is the unified diff of the policy's text."""
 
@@ -29,6 +39,7 @@ class Ratchet(Struct, frozen=True):
     diff: str
     written: bool = False
     notes: tuple[str, ...] = ()  # to read before it is written
+    pooled: PooledRuns | None = None  # the runs of a history, if thresholds are raised to those
 
     @property
     def raised(self) -> tuple[Proposal, ...]:

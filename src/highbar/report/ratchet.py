@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from highbar.language.digits import as_float, wanted
+from highbar.language.phrases import count
 from highbar.model import Threshold
-from highbar.model.proposals import Proposal, Ratchet
+from highbar.model.proposals import PooledRuns, Proposal, Ratchet
 from highbar.report import PAGE, Display
 from highbar.report.layout import paint, paragraph
 from highbar.report.visible import visible
@@ -32,7 +33,8 @@ def render_json(ratchet: Ratchet) -> str:
         {
             "schema": SCHEMA,
             "policy": ratchet.policy,
-            "baseline": ratchet.baseline,
+            "baseline": ratchet.baseline if ratchet.pooled is None else None,
+            "history": None if ratchet.pooled is None else _pooled(ratchet.pooled),
             "forced": ratchet.forced,
             "written": ratchet.written,
             "thresholds": [_proposal(proposal) for proposal in ratchet.proposals],
@@ -46,10 +48,27 @@ def _about(ratchet: Ratchet) -> Iterator[str]:
     raised, total = len(ratchet.raised), len(ratchet.proposals)
     state = "" if not raised else ", written" if ratchet.written else ", not written: --write does that"
     yield f"{visible(ratchet.policy)}: {raised} of {total} threshold{'' if total == 1 else 's'} raised{state}"
-    yield f"baseline {visible(ratchet.baseline)}"
+    yield from [f"baseline {visible(ratchet.baseline)}"] if ratchet.pooled is None else _about_pooled(ratchet.pooled)
     yield from (f"note: {note}" for note in ratchet.notes)
     if ratchet.forced is not None:
         yield f"note: the baseline was recorded by force: {visible(ratchet.forced)}"
+
+
+def _about_pooled(pooled: PooledRuns) -> Iterator[str]:
+    names = ", ".join(name[:12] for name in pooled.records)
+    runs = f"{count(len(pooled.records), 'run')} pooled, failed ones included"
+    yield f"history {visible(pooled.folder)}: {runs}: {names}"
+    yield from (f"  left out: {count(number, 'run')} {reason}" for reason, number in pooled.left_out)
+    yield from (f"  left out: {visible(one.file)}: {visible(one.reason)}" for one in pooled.damaged)
+
+
+def _pooled(pooled: PooledRuns) -> dict[str, object]:
+    return {
+        "folder": pooled.folder,
+        "records": list(pooled.records),
+        "left_out": [{"reason": reason, "runs": number} for reason, number in pooled.left_out],
+        "damaged": [{"file": one.file, "reason": one.reason} for one in pooled.damaged],
+    }
 
 
 def _proposal_lines(proposal: Proposal, display: Display) -> list[str]:

@@ -1,0 +1,75 @@
+"""The runs of a history → what a ratchet raises thresholds to: their metrics, pooled, whatever became of the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from msgspec import Struct
+
+from highbar import history as histories
+from highbar.bar.remembering import scoring_digest
+from highbar.changes.run import scoring_of
+from highbar.errors import InputError, Problem
+from highbar.history.choosing import ChosenRuns, comparable
+from highbar.history.pooled_metrics import PooledMetric, PooledMetrics
+from highbar.load.checkout import ancestors
+from highbar.model import Policy, ThresholdRule, Value, Where
+from highbar.model.baseline import Baseline, RecordedRule, Scoring
+from highbar.model.history import DamagedRecord, RunRecord
+from highbar.statistics.pooled import RUNS
+
+_OTHERWISE = "these runs were scored in another way, or from other rows, than the policy says now"
+
+
+class PooledBaseline(Struct, frozen=True):
+    """Pooled runs as a baseline whose bounds are where thresholds may stand, and how the runs were chosen."""
+
+    baseline: Baseline
+    folder: str
+    chosen: ChosenRuns
+    damaged: tuple[DamagedRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBaseline:
+    """The last runs of a history that are alike. Raises InputError if there are none."""
+    history = histories.read(folder)
+    chosen = comparable(history.runs, ancestors(), most)
+    if not chosen.runs:
+        message = "no run of this history can be pooled" + (f": {chosen.said}" if chosen.left_out else ": it is empty")
+        raise InputError(Problem(message, folder, hint="highbar history list prints its runs"))
+    pooled = PooledMetrics(history, chosen.runs, float(1 - policy.confidence))
+    last = chosen.runs[-1]
+    baseline = Baseline(
+        scenarios=(),
+        metrics={name: _value(pooled.metric(name), last.metrics[name].scenarios) for name in sorted(last.metrics)},
+        rules=tuple(_slices(policy, pooled)),
+        verdict=last.verdict,
+        agent_version=last.agent_version,
+        confidence=policy.confidence,
+        scoring=Scoring(policy.pass_score, policy.positive),
+        file=folder,
+    )
+    return PooledBaseline(baseline, folder, chosen, history.damaged, _notes(policy, last))
+
+
+def _notes(policy: Policy, last: RunRecord) -> tuple[str, ...]:
+    alike = last.scoring == scoring_digest(policy, scoring_of(policy))
+    # Who judged in the files of other tools is a part of the digest that the policy does not say.
+    return () if alike or any(": " in judge for judge in last.judges) else (_OTHERWISE,)
+
+
+def _slices(policy: Policy, pooled: PooledMetrics) -> Iterator[RecordedRule]:
+    wanted: dict[tuple[str, Where], None] = {
+        (rule.metric, rule.where): None for rule in policy.rules if isinstance(rule, ThresholdRule) and rule.where
+    }
+    for metric, where in wanted:
+        yield RecordedRule("", metric, where, None, _value(pooled.metric(metric, where), 0))
+
+
+def _value(found: PooledMetric | str, scenarios: int) -> Value:
+    """The metric with `low` and `high` where a threshold may stand; undefined, with the reason, if it has none."""
+    if isinstance(found, str):
+        return Value(None, scenarios, 0, "number", "higher", reason=found)
+    return Value(Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=found.bar, high=found.bar)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.pooled import pooled_end, pooled_share
+
+
+def test_the_bar_is_the_pooled_bound_less_the_noise_of_one_run():
+    units = [(Fraction(4, 5), 1)] * 50 + [(1, 1)] * 50
+    found = pooled_share(units, 0.05)
+    low = share_bounds(Sums.of(units), 0.05).low
+    assert found.value == pytest.approx(0.9)
+    assert found.bar == pytest.approx(low - 1.6448536 * math.sqrt(0.9 * 0.1 / 100), abs=1e-7)
+
+
+def test_a_cluster_counts_as_one_and_not_as_its_scenarios():
+    apart = pooled_share([(Fraction(4, 5), 1)] * 40, 0.05)
+    together = pooled_share([(Fraction(16, 5), 4)] * 10, 0.05)
+    assert together.value == apart.value
+    assert together.bar < apart.bar
+
+
+def test_the_bar_is_never_below_nothing():
+    assert pooled_share([(0, 1), (Fraction(1, 5), 1)], 0.05).bar == 0.0
+
+
+def test_without_scenarios_there_is_no_bar():
+    assert pooled_share([], 0.05) is None
+    assert pooled_end([]) is None
+
+
+@pytest.mark.parametrize(("worse", "bar"), [(0.8, 0.7), (1.0, 1.1)])
+def test_a_metric_of_runs_goes_twice_as_far_as_their_bounds(worse, bar):
+    assert pooled_end([(0.9, worse), (0.9, worse)]) == pytest.approx(bar)
