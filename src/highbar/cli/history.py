@@ -25,9 +25,14 @@ Examples:
   highbar history list --branch main --last 20
   highbar history trend
   highbar history trend pass_rate
+  highbar history page --output site/
   highbar history prune --older-than 90d
 """
-_ELSEWHERE = {"add": "highbar.cli.history_add", "prune": "highbar.cli.history_prune"}
+_ELSEWHERE = {
+    "add": "highbar.cli.history_add",
+    "page": "highbar.cli.history_page",
+    "prune": "highbar.cli.history_prune",
+}
 """Commands in modules of their own."""
 FOLDER = "history"
 
@@ -36,7 +41,7 @@ class _HistoryCommands(SuggestingGroup):
     """A group that loads its commands when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["add", "list", "show", "trend", "prune"]
+        return ["add", "list", "show", "trend", "page", "prune"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
         if cmd_name in _ELSEWHERE:
@@ -54,7 +59,7 @@ class _HistoryCommands(SuggestingGroup):
 )
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Remember runs (add), list them (list, show), show how metrics change (trend), and remove old ones (prune)."""
+    """Remember runs (add), list them (list, show), show how metrics change (trend, page), remove old ones (prune)."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
     return REFUSED

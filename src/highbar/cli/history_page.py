@@ -1,0 +1,64 @@
+"""`highbar history page`: a history as one HTML page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.history import FOLDER, branch_option, read_folder, say_damaged
+from highbar.errors import InputError, Problem, ReportError
+from highbar.language.phrases import count
+
+_FILE = "index.html"
+
+
+@click.command("page", short_help="Write the history as an HTML page.")
+@click.argument("folder", required=False, type=click.Path(), metavar="[HISTORY]")
+@click.option("--history", "named", type=click.Path(), metavar="DIR", help="The same as HISTORY.")
+@click.option(
+    "-o", "--output", type=click.Path(), required=True, metavar="DIR", help=f"The folder of {_FILE}; made if needed."
+)
+@branch_option
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
+@click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
+def command(
+    *, folder: str | None, named: str | None, output: str, branch: str | None, last: int | None, quiet: bool
+) -> int:
+    """Write the history in the folder HISTORY (else history) as one page: DIR/index.html.
+
+    It shows verdicts, metrics with their thresholds, changes of their level, cost and latency, and which scenarios are
+    unstable. The page fetches nothing, and needs no server. The exit code is 0 whatever the verdicts are.
+    """
+    from highbar.history.overview import overview  # help and usage errors do without it
+    from highbar.report.html.history import render  # likewise
+
+    if folder is not None and named is not None:
+        raise InputError(Problem("the history is named twice", hint="name it once: HISTORY or --history"))
+    history = read_folder(folder or named or FOLDER)
+    runs = [run for run in history.runs if branch is None or run.branch == branch]
+    runs = runs if last is None else runs[-last:]
+    if not runs:
+        which = "" if branch is None else f" of branch {branch!r}"
+        raise InputError(Problem(f"there is no run{which}, so there is nothing to show", history.folder))
+    view = overview(history, runs)
+    say_damaged(history.folder, view.stability.damaged)
+    target = Path(output) / _FILE
+    _write(target, render(view))
+    if not quiet:
+        shown = f" (the last {len(view.runs)} of {view.total})" if view.total > len(view.runs) else ""
+        streams.say(f"{count(len(view.runs), 'run')}{shown}: {target}")
+    return 0
+
+
+def _write(target: Path, page: str) -> None:
+    from highbar.store.writing import replace  # see command
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace(Path(os.path.realpath(target)), page.encode())
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ReportError(f"{target} could not be written: {reason}") from error

@@ -1,0 +1,192 @@
+"""What a history is together → one page: verdicts, metrics over time, changes of level, cost, scenarios by stability.
+
+The page is self-contained, and all of it is drawn here. Its script filters, searches and moves the focus.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from highbar.history.overview import Overview
+from highbar.history.tracks import MetricTracks, by_branch
+from highbar.language.phrases import count
+from highbar.model.history import RunRecord
+from highbar.report.html.history.changes import changes
+from highbar.report.html.history.heat import BARS, CELL, HEIGHT, PAGE_LENGTH, heat, packed_rows
+from highbar.report.html.history.lines import BOTTOM, LEFT, RIGHT, chart
+from highbar.report.html.history.strip import names_of, runs_table, strip
+from highbar.report.html.history.words import facts, label, short
+from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.html.page import document, text_of
+from highbar.report.html.parts import code, heading, icon
+from highbar.report.html.scenarios import pack
+
+_MOST_DAMAGED = 10
+
+
+def render(view: Overview) -> str:
+    """The page. There is at least one run."""
+    main = element(
+        "main",
+        _filters(view.runs),
+        strip(view),
+        changes(view.changes),
+        _metrics(view),
+        _spending(view),
+        heat(view.stability),
+        runs_table(view),
+        _clip(),
+        id="main",
+    )
+    style = text_of("page.css") + text_of("history.css", __package__)
+    sections = [_head(view), main, _data(view)]
+    return document(
+        "History · Highbar",
+        view.runs[-1].verdict,
+        sections,
+        style=style,
+        script=text_of("history.js", __package__),
+    )
+
+
+def _head(view: Overview) -> Markup:
+    last = view.runs[-1]
+    look = {"pass": "pass", "fail": "fail"}.get(last.verdict, "unsure")
+    first, end = view.runs[0].time[:10], last.time[:10]
+    dates = first if first == end else f"{first} to {end}"
+    shown = f"the last {len(view.runs)} of {view.total} runs" if view.total > len(view.runs) else ""
+    return element(
+        "header",
+        element("h1", element("b", icon(look), last.verdict.upper()), "History: the last run"),
+        element(
+            "p",
+            element("span", shown or count(view.total, "run")),
+            element("span", dates),
+            element("span", "branch ", code(short(last.branch))),
+            class_="about",
+        ),
+        *_damaged(view),
+        class_=f"banner {look}",
+    )
+
+
+def _damaged(view: Overview) -> Iterator[Markup]:
+    if view.damaged:
+        named = [element("li", code(one.file), f": {one.reason}") for one in view.damaged[:_MOST_DAMAGED]]
+        more = len(view.damaged) - len(named)
+        rest = [element("li", f"and {more} more")] if more else []
+        yield element("p", f"{count(len(view.damaged), 'record')} left out:", class_="lead")
+        yield element("ul", *named, *rest, class_="problems")
+
+
+# --- filters ---------------------------------------------------------------------------------
+
+
+def _filters(runs: Sequence[RunRecord]) -> Markup:
+    """Hidden until the script can use them."""
+    verdicts = [("", "all"), *((one, one) for one in ("pass", "fail", "inconclusive"))]
+    return element(
+        "form",
+        _choice("Branch", "branch", _numbered(by_branch(runs))),
+        _choice("Agent version", "version", _numbered(_versions(runs))),
+        element("label", "Verdict", element("select", *(_option(*one) for one in verdicts), id="verdict")),
+        element("label", "From", element("input", type="date", id="from")),
+        element("label", "To", element("input", type="date", id="to")),
+        element("button", "Reset", type="reset", id="reset"),
+        element("p", id="shown", role="status"),
+        class_="tools filters",
+        id="filters",
+        hidden=True,
+        aria_label="Filters",
+    )
+
+
+def _option(value: str, text: str) -> Markup:
+    return element("option", text, value=value)
+
+
+def _choice(title: str, name: str, numbered: dict[str | None, int]) -> Markup:
+    options = [element("option", short(text), value=str(place)) for text, place in numbered.items()]
+    return element("label", title, element("select", _option("", "all"), *options, id=name))
+
+
+def _versions(runs: Sequence[RunRecord]) -> Iterator[str | None]:
+    return iter(dict.fromkeys(run.agent_version for run in reversed(runs)))
+
+
+def _numbered(names: Iterator[str | None] | dict[str | None, list[RunRecord]]) -> dict[str | None, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+# --- metrics ---------------------------------------------------------------------------------
+
+
+def _metrics(view: Overview) -> Markup:
+    about = "The band is the interval, the steps are the threshold. Lines join runs of one branch that are comparable."
+    none = element("p", "No rule is about a metric: these are all.") if not view.is_gated else EMPTY
+    unshown = element("p", "Not drawn: ", *(code(name) for name in view.unshown[:50]), class_="dim unshown")
+    return element(
+        "section",
+        heading("Metrics", "metrics"),
+        element("p", about, class_="dim"),
+        element("p", *_legend(), class_="legend"),
+        none,
+        *_charts(view, view.metrics),
+        unshown if view.unshown else EMPTY,
+        aria_labelledby="metrics",
+    )
+
+
+def _legend() -> Iterator[Markup]:
+    for look, text in (("met", "met"), ("missed", "missed a blocking rule"), ("unsure", "undecided")):
+        shape = {"met": "M8 7h0", "missed": "M4 3l8 8m0-8l-8 8", "unsure": "M4 7a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}[look]
+        drawn = element("path", d=shape, class_=f"mark {look}")
+        yield element("span", element("svg", drawn, width=16, height=14, aria_hidden="true"), text, class_="key")
+
+
+def _spending(view: Overview) -> Markup:
+    if not view.spending:
+        drawn = [one.metric for one in view.metrics if one.unit in ("ms", "USD")]
+        said = "They are above, with their rules." if drawn else "No run has a metric of cost or latency."
+        return element("section", heading("Cost and latency", "cost"), element("p", said), aria_labelledby="cost")
+    charts = _charts(view, view.spending)
+    return element("section", heading("Cost and latency", "cost"), *charts, aria_labelledby="cost")
+
+
+def _charts(view: Overview, metrics: Sequence[MetricTracks]) -> Iterator[Markup]:
+    numbered = _numbered(by_branch(view.runs))
+    for one in metrics:
+        if one.tracks:
+            yield chart(one, view.runs, numbered, [each for each in view.changes.found if each.metric == one.metric])
+
+
+def _clip() -> Markup:
+    """What a filter leaves of the charts; the script fills it."""
+    return element(
+        "svg", element("clipPath", id="shown-columns"), width=0, height=0, aria_hidden="true", class_="unseen"
+    )
+
+
+# --- what the script unpacks -----------------------------------------------------------------
+
+
+def _data(view: Overview) -> Markup:
+    """Letters, digits, + / = and our own names: nothing in it can end the element."""
+    branches, versions = _numbered(by_branch(view.runs)), _numbered(_versions(view.runs))
+    names = names_of(view)
+    runs = [
+        [run.time[:10], run.verdict, branches[run.branch], versions[run.agent_version], label(run), facts(run, names)]
+        for run in view.runs
+    ]
+    places = {run.record: place for place, run in enumerate(view.runs)}
+    found = view.stability
+    parts = {
+        "runs": pack(runs),
+        "rows": pack(packed_rows(found)),
+        "columns": [places[run.record] for run in found.columns],
+        "bars": BARS,
+        "cell": [CELL, HEIGHT, PAGE_LENGTH],
+        "chart": [LEFT, RIGHT, BOTTOM],
+    }
+    return Markup(f'<script type="application/json" id="data">{json.dumps(parts)}</script>')

@@ -1,0 +1,75 @@
+"""The changes of level that were found: between which commits, from what to what, and how sure that is."""
+
+from __future__ import annotations
+
+from highbar.history.change_points import LEVEL, MOST_RUNS, ChangePoint, ChangePoints
+from highbar.language.phrases import count
+from highbar.model.history import RunRecord
+from highbar.report.html.history.words import commit, moment, number, short
+from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.html.parts import code, heading, table
+from highbar.report.visible import revealed
+from highbar.statistics.splits import FEWEST
+
+_MOST = 50
+_ABOUT = (
+    "A line is cut where the mean ranks before and after differ most. The change is listed if the same values in "
+    "random order are cut as clearly in less than {level:.0%} of cases, corrected for the place that was searched for "
+    "and for the number of lines. It says that runs differ, not why."
+)
+
+
+def changes(found: ChangePoints) -> Markup:
+    """The section."""
+    names = ("metric", "between", "level", "how sure")
+    rows = [_row(one) for one in found.found[:_MOST]]
+    more = len(found.found) - len(rows)
+    return element(
+        "section",
+        heading("Changes of level", "level-changes"),
+        element("p", _said(found)),
+        table(names, rows, "level-changes") if rows else EMPTY,
+        element("p", f"and {more} earlier ones", class_="dim") if more else EMPTY,
+        element("details", element("summary", "How they are found"), element("p", _ABOUT.format(level=LEVEL))),
+        aria_labelledby="level-changes",
+    )
+
+
+def _said(found: ChangePoints) -> str:
+    if not found.lines:
+        return f"Not looked for: no line has {FEWEST} comparable runs of one branch with different values."
+    where = f"in {count(found.lines, 'line')} of at least {FEWEST} comparable runs (of each the last {MOST_RUNS})"
+    if not found.found:
+        return f"Nothing {where} that chance does not explain. A small or recent change may be there all the same."
+    return f"{count(len(found.found), 'change')} {where} that chance does not explain."
+
+
+def _row(one: ChangePoint) -> tuple[str, ...]:
+    look = "better" if one.is_better else "worse"
+    level = f"{number(one.level_before, one.unit)} → {number(one.level_after, one.unit)}"
+    runs = f"mean of {count(one.runs_before, 'run')}, then of {one.runs_after}"
+    place = ""
+    if (one.earliest, one.latest) != (one.after, one.after):
+        place = f"nine of ten resamples: first run after it from {_named(one.earliest)} to {_named(one.latest)}"
+    return (
+        join(code(one.metric), element("span", look, class_=f"chip {look}")),
+        join(_between(one), element("span", "branch ", code(short(one.branch)), class_="dim")),
+        join(level, element("span", runs, class_="dim")),
+        join(f"p = {one.p_value:.2g}", element("span", place, class_="dim") if place else None),
+    )
+
+
+def _between(one: ChangePoint) -> Markup:
+    """The two runs, and how git lists the commits between them."""
+    runs = join(_named(one.before), " and ", _named(one.after))
+    before, after = one.before.commit, one.after.commit
+    if before is None or after is None:
+        return runs
+    if before == after:
+        return join(runs, element("span", "the same commit: nothing in the repository explains it", class_="dim"))
+    listed = f"git log {revealed(before)[:12]}..{revealed(after)[:12]}"
+    return join(runs, " ", code(listed))
+
+
+def _named(run: RunRecord) -> str:
+    return f"{moment(run)} ({commit(run)})"

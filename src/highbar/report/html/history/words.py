@@ -1,0 +1,79 @@
+"""Runs and their numbers in words, for the page of a history. Texts of records are anybody's: see `markup`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from highbar.language.digits import amount, show, wanted
+from highbar.model import Unit, Value
+from highbar.model.history import MetricInRun, RuleInRun, RunRecord
+from highbar.report.visible import cut, revealed
+
+UNKNOWN = "not known"
+LONGEST = 120
+_SIGNS = {"pass": "✓ pass", "fail": "✕ fail", "inconclusive": "? inconclusive"}
+_SOURCES = {"run": "when it ended", "given": "as given", "added": "when it was added"}
+_MOST_RULES = 8
+
+
+def short(text: str | None) -> str:
+    """A text of a record, legible and not too long."""
+    return UNKNOWN if text is None else cut(revealed(text), LONGEST) or "(empty)"
+
+
+def moment(run: RunRecord) -> str:
+    """When a run was, to the minute."""
+    return run.time[:16].replace("T", " ")
+
+
+def commit(run: RunRecord) -> str:
+    """The commit of a run, as git abbreviates it; + if the working tree had changes."""
+    return UNKNOWN if run.commit is None else cut(revealed(run.commit), 13)[:12] + ("+" if run.changed else "")
+
+
+def label(run: RunRecord) -> str:
+    """A run in one line."""
+    return f"{run.verdict}, {moment(run)}, {short(run.branch)}, {commit(run)}"
+
+
+def number(value: float, unit: Unit, bounds: Iterable[float] = ()) -> str:
+    """One number in its unit."""
+    return amount(Fraction(str(value)), unit, [Fraction(str(bound)) for bound in bounds])
+
+
+def measured(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
+    """`96.0% (91.2-98.6); ≥ 90%: pass`."""
+    known = list(rules)
+    bounds = [Fraction(str(rule.bound)) for rule in known if rule.bound is not None]
+    exact = None if value.value is None else Fraction(str(value.value))
+    shown = show(Value(exact, value.scenarios, 0, value.unit, value.better, low=value.low, high=value.high), bounds)
+    open_ = f", {value.undecided} undecided" if value.undecided else ""
+    return "; ".join([shown + open_, *(f"{demand(rule, value.unit)}: {rule.outcome}" for rule in known)])
+
+
+def demand(rule: RuleInRun, unit: Unit) -> str:
+    """What a rule demands; a warning is called one."""
+    text = wanted(rule.threshold or "", unit) or short(rule.threshold or rule.rule)
+    return text if rule.level == "blocking" else f"{text} (warning)"
+
+
+def facts(run: RunRecord, metrics: Iterable[str]) -> list[tuple[str, str]]:
+    """What the details of a run say."""
+    missed = [short(rule.rule) for rule in run.rules if rule.outcome != "pass" and rule.level == "blocking"]
+    more = f" and {len(missed) - _MOST_RULES} more" if len(missed) > _MOST_RULES else ""
+    counts = run.counts
+    found = [
+        ("Verdict", _SIGNS.get(run.verdict, run.verdict)),
+        ("Time", f"{moment(run)} UTC, {_SOURCES[run.time_of]}"),
+        ("Branch", short(run.branch)),
+        ("Commit", commit(run) + (" (with changes in the working tree)" if run.changed else "")),
+        ("Agent version", short(run.agent_version)),
+        ("Failed scenarios", f"{counts.failed} of {counts.scenarios}"),
+        ("Missed", ", ".join(missed[:_MOST_RULES]) + more if missed else "no blocking rule about a metric"),
+    ]
+    for name in metrics:
+        if name in run.metrics:
+            rules = [rule for rule in run.rules if rule.metric == name and not rule.slice]
+            found.append((short(name), measured(run.metrics[name], rules)))
+    return [*found, ("Record", run.record)]
