@@ -6,7 +6,7 @@ word. `--keep` stores the figures in bench/tables/runners.json and writes them i
 `--only Highbar promptfoo` measures some of them; `--quick` measures once, and a tenth of the trials.
 
 Each figure is the best of several turns, in each of which every tool has one go: what else the machine does can only
-make a figure worse. Memory is the highest of one run. A full run takes about twenty minutes on two cores.
+make a figure worse. Memory is the highest of one run. A full run takes half an hour on two cores.
 """
 
 from __future__ import annotations

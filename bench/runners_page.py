@@ -30,9 +30,11 @@ COLUMNS = """
   that the agent had given were not asked for again by the tool's own resume, or could be read from its files if it
   has none.
 
-Processor time is of all cores. Each figure is the best of {turns} turns (start: {starts}), in each of which every tool
-had one go; memory is of one run, and the kills of {turns} turns are added up. The machine ({machine}) did other work at
-the same time, so processor times are more exact than times.
+Processor time is of all cores. Each figure is the best of {turns} turns (start: {double}), in each of which
+every tool had one go; memory is of one run, and the kills of {turns} turns are added up.
+
+Machine: {machine}. It was busy with other work, and not evenly: processor times are more exact than times, and × ideal
+may be too high for tools that need much processor time or the disk. Small differences between lines mean nothing.
 """
 NOTES = """
 What to bear in mind:
@@ -41,11 +43,12 @@ What to bear in mind:
   promptfoo compares prompts and models, and fills a database for its web page. DeepEval grades answers with models,
   and `evaluate()` never calls an agent: here its metric does. pydantic-evals is a library that keeps its report in
   memory; our program writes it to a file at the end. Highbar also judges by a policy, but not with `--no-check`.
-- promptfoo gets the agent in JavaScript, which is its fastest way; the others get it in Python. With `--no-write` it
-  writes JSONL instead of filling the database. It warns that it no longer supports Node.js 20, and works.
+- promptfoo gets the agent in JavaScript, so that it needs no other process; the others get it in Python. With
+  `--no-write` it writes JSONL instead of filling the database. It warns that it no longer supports Node.js 20.
 - DeepEval writes its whole cache to the disk after each case, so the time of a trial grows with their number: that
   line is measured with {most:,} trials, and its memory not at all.
-- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`.
+- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`. What
+  is lost otherwise was on its way from the agent to the tool, or in a buffer of the tool.
 - Most agents take seconds to answer. Then every tool mostly waits, and the time per trial hardly matters.
 
 All figures are in [runners.json](../../bench/tables/runners.json).
@@ -59,7 +62,7 @@ def page(table: Mapping[str, Any]) -> str:
         **size,
         "few": size["trials"] // 10,
         "ideal": size["slow_trials"] * 0.05 / 20,
-        "starts": 2 * size["turns"],
+        "double": 2 * size["turns"],
         "machine": table["machine"],
         "most": min(way["trials"] for way in table["ways"]),
     }
