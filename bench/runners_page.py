@@ -47,8 +47,7 @@ What to bear in mind:
   `--no-write` it writes JSONL instead of filling the database. It warns that it no longer supports Node.js 20.
 - DeepEval writes its whole cache to the disk after each case, so the time of a trial grows with their number: that
   line is measured with {most:,} trials, and its memory not at all.
-- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`. What
-  is lost otherwise was on its way from the agent to the tool, or in a buffer of the tool.
+- Inspect's resume is `inspect log recover` and `inspect eval-retry`; promptfoo's is `promptfoo eval --resume`.
 - Most agents take seconds to answer. Then every tool mostly waits, and the time per trial hardly matters.
 
 All figures are in [runners.json](../../bench/tables/runners.json).
