@@ -16,6 +16,7 @@ from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:  # help and usage errors do without them
     from highbar.history import History
+    from highbar.history.drift import Drift
     from highbar.model.history import DamagedRecord, RunRecord
 
 _EXAMPLES = """\b
@@ -25,23 +26,27 @@ Examples:
   highbar history list --branch main --last 20
   highbar history trend
   highbar history trend pass_rate
+  highbar history trend --branch main --fail-on drift
+  highbar history flaky --runs 10
   highbar history page --output site/
   highbar history prune --older-than 90d
 """
 _ELSEWHERE = {
     "add": "highbar.cli.history_add",
+    "flaky": "highbar.cli.history_flaky",
     "page": "highbar.cli.history_page",
     "prune": "highbar.cli.history_prune",
 }
 """Commands in modules of their own."""
 FOLDER = "history"
+_FAILED, _UNDECIDED = 1, 3
 
 
 class _HistoryCommands(SuggestingGroup):
     """A group that loads its commands when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["add", "list", "show", "trend", "page", "prune"]
+        return ["add", "list", "show", "trend", "flaky", "page", "prune"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
         if cmd_name in _ELSEWHERE:
@@ -59,7 +64,10 @@ class _HistoryCommands(SuggestingGroup):
 )
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Remember runs (add), list them (list, show), show how metrics change (trend, page), remove old ones (prune)."""
+    """Remember runs (add), list them (list, show), show how metrics change (trend, page).
+
+    flaky names the scenarios that pass only sometimes; prune removes old runs.
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
     return REFUSED
@@ -138,15 +146,30 @@ def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
 @branch_option
 @_last_option
 @click.option("--all", "everything", is_flag=True, help="All metrics, and not only those that a rule is about.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["drift"]),
+    help="Exit with 1 if scenarios pass less and less often, and with 3 if damaged records leave that open.",
+)
 @format_option
 def trend(
-    *, metric: str | None, folder: str, branch: str | None, last: int | None, everything: bool, report_format: str
+    *,
+    metric: str | None,
+    folder: str,
+    branch: str | None,
+    last: int | None,
+    everything: bool,
+    fail_on: str | None,
+    report_format: str,
 ) -> int:
     """Show how metrics change from run to run, each with its threshold; with METRIC, that one as a chart.
 
-    A line is cut where suite, scoring or judge changed: values on both sides are not comparable.
+    A line is cut where suite, scoring or judge changed: values on both sides are not comparable. The last line says
+    whether scenarios pass less and less often; an agent that does not change raises that alarm in at most one of
+    twenty histories.
     """
-    from highbar.history.series import metrics, series  # help and usage errors do without it
+    from highbar.history.drift import drift  # help and usage errors do without it
+    from highbar.history.series import metrics, series  # likewise
 
     history = read_folder(folder)
     runs = _chosen(history.runs, branch, last)
@@ -156,16 +179,28 @@ def trend(
     found = [series(runs, name) for name in (known if metric is None else (metric,))]
     if metric is None and not everything:
         found = [one for one in found if one.is_gated] or found
+    drifting = drift(history, runs)
+    say_damaged(folder, drifting.damaged)
     if report_format == "json":
-        from highbar.store.history_documents import write_trends  # only for JSON
+        from highbar.report.history_drift import write_drift  # only for JSON
+        from highbar.store.history_documents import write_trends  # likewise
 
-        _put_json(write_trends(folder, found, history.damaged))
-        return 0
-    from highbar.report.history_text import render_chart, render_trends  # only for text
+        _put_json(write_trends(folder, found, history.damaged, write_drift(drifting)))
+        return drift_code(drifting, history.damaged) if fail_on else 0
+    from highbar.report.history_drift import render_drift  # only for text
+    from highbar.report.history_text import render_chart, render_trends  # likewise
 
     screen = streams.display(sys.stdout)
-    streams.put(render_trends(found, runs, screen) if metric is None else render_chart(found[0], runs, screen))
-    return 0
+    shown = render_trends(found, runs, screen) if metric is None else render_chart(found[0], runs, screen)
+    streams.put(shown + render_drift(drifting, screen))
+    return drift_code(drifting, history.damaged) if fail_on else 0
+
+
+def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord]) -> int:
+    """1 on an alarm; 3 if records that could not be read may hide one."""
+    if drifting.found.is_alarm:
+        return _FAILED
+    return _UNDECIDED if damaged or drifting.damaged else 0
 
 
 def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.history.order import by_ancestry
 from highbar.history.pooling import each_result_once
@@ -34,12 +35,18 @@ class ChosenRuns(Struct, frozen=True):
 
 
 def comparable(
-    runs: Sequence[RunRecord], ancestors: Collection[str] | None, most: int | None = None, *, changed: bool = True
+    runs: Sequence[RunRecord],
+    ancestors: Collection[str] | None,
+    most: int | None = None,
+    *,
+    changed: bool = True,
+    any_suite: bool = False,
 ) -> ChosenRuns:
     """The last runs, at most `most`, that are measured like the last one of all, and are of its line of commits.
 
     `ancestors` are the commits of that line; None if they are not known: then it is the branch of the last run.
-    `changed`: a run may be of a working tree that differed from its commit.
+    `changed`: a run may be of a working tree that differed from its commit. `any_suite`: it may have other scenarios,
+    for those who compare them one by one.
     """
     left: Counter[str] = Counter()
     usable = [run for run in each_result_once(by_ancestry(runs)) if not _unusable(run, left, changed=changed)]
@@ -48,7 +55,8 @@ def comparable(
         return ChosenRuns((), tuple(sorted(left.items())))
     alike = []
     for run in line:
-        why = what_changed(run, line[-1])
+        last = line[-1]
+        why = what_changed(replace(run, suite=last.suite) if any_suite else run, last)
         if why is None:
             alike.append(run)
         else:

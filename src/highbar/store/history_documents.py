@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,9 +27,16 @@ def write_run(found: StoredRun) -> dict[str, Any]:
     }
 
 
-def write_trends(folder: str, found: Sequence[Series], damaged: Iterable[DamagedRecord]) -> dict[str, Any]:
-    """`highbar/history-trend/1`: each metric in segments that no line may join."""
-    return {"schema": "highbar/history-trend/1", **_of(folder, damaged), "metrics": [_series(one) for one in found]}
+def write_trends(
+    folder: str, found: Sequence[Series], damaged: Iterable[DamagedRecord], drift: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`highbar/history-trend/1`: each metric in segments that no line may join, and whether passes decline."""
+    return {
+        "schema": "highbar/history-trend/1",
+        **_of(folder, damaged),
+        "metrics": [_series(one) for one in found],
+        "drift": drift,
+    }
 
 
 def _of(folder: str, damaged: Iterable[DamagedRecord]) -> dict[str, Any]:

@@ -1,0 +1,76 @@
+"""Runs → whether scenarios pass less and less often, and how sure that is.
+
+A scenario is compared with itself: the same text, judged and scored alike. So a suite may grow or shrink meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from highbar.history import History
+from highbar.history.choosing import ChosenRuns, comparable
+from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
+from highbar.statistics.drift import Cell, Decline, decline
+from highbar.store.history import paths, read_scenarios
+from highbar.store.history_footer import SUFFIX, DamagedRecordError
+
+MOST_RUNS = 100
+"""How many runs are looked at: the false alarms of so many were measured."""
+
+_Key = tuple[str, str | None, str | None]
+
+
+class Drift(Struct, frozen=True):
+    """What became of the runs that are alike; `damaged` are those that could not be read, and so say nothing."""
+
+    found: Decline
+    chosen: ChosenRuns
+    damaged: tuple[DamagedRecord, ...] = ()
+
+
+def drift(history: History, runs: Sequence[RunRecord], ancestors: Collection[str] | None = None) -> Drift:
+    """Whether the passes of scenarios decline over the last runs that are judged and scored alike."""
+    chosen = comparable(runs, ancestors, MOST_RUNS, any_suite=True)
+    by_run, damaged = counts_by_run(history, chosen.runs)
+    return Drift(decline(aligned(by_run)), chosen, damaged)
+
+
+def counts_by_run(
+    history: History, runs: Sequence[RunRecord]
+) -> tuple[list[Mapping[_Key, ScenarioCounts]], tuple[DamagedRecord, ...]]:
+    """The scenarios of each run by id and text; without a known text, by id and suite. And the damaged records."""
+    found: list[Mapping[_Key, ScenarioCounts]] = []
+    damaged: list[DamagedRecord] = []
+    for run, path in zip(runs, paths(history.folder, runs), strict=True):
+        try:
+            found.append({key_of(run, one): one for one in _checked(read_scenarios(path, run))})
+        except (DamagedRecordError, OSError) as error:
+            damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
+    return found, tuple(damaged)
+
+
+def key_of(run: RunRecord, one: ScenarioCounts) -> _Key:
+    """What is the same scenario in two runs."""
+    return one.id, one.digest, None if one.digest is not None else run.suite
+
+
+def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
+    """The rows. Raises DamagedRecordError if they cannot be: the file may be anybody's."""
+    listed = list(rows)
+    for row in listed:
+        parts = (row.passed, row.failed, row.undecided)
+        if None in (row.id, row.trials, *parts) or min(parts) < 0 or sum(parts) != row.trials:
+            raise DamagedRecordError("the counts of a scenario do not fit")
+    return listed
+
+
+def aligned(by_run: Sequence[Mapping[_Key, ScenarioCounts]]) -> list[list[Cell]]:
+    """(passed, decided trials) of the scenarios of the last run, run by run; no trials in a run without it."""
+    keys = list(by_run[-1]) if by_run else []
+    return [[_cell(run.get(key)) for key in keys] for run in by_run]
+
+
+def _cell(one: ScenarioCounts | None) -> Cell:
+    return (0, 0) if one is None else (one.passed, one.passed + one.failed)

@@ -1,0 +1,94 @@
+"""Runs → scenarios that pass sometimes and fail sometimes, by name, with the rate at which they pass.
+
+Trials are pooled over runs of the same text of a scenario, the same agent and the same judge, scored alike. The same
+agent is one that was run with the same settings, whatever its version.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from highbar.history import History
+from highbar.history.choosing import ChosenRuns, comparable
+from highbar.history.drift import counts_by_run
+from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
+from highbar.statistics.bounds import suite_bounds
+
+ALPHA = 0.05
+_OTHER_AGENT = "of another agent"
+
+
+class PassingRate(Struct, frozen=True):
+    """How often one text of a scenario passes: its decided trials over several runs, and both one-sided 95 % bounds."""
+
+    id: str
+    category: str | None
+    runs: int
+    trials: int
+    passed: int
+    rate: float
+    low: float
+    high: float
+    passed_runs: int
+    failed_runs: int
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether it passed and failed."""
+        return 0 < self.passed < self.trials
+
+
+class FlakyScenarios(Struct, frozen=True):
+    """The scenarios that passed and failed, those nearest to one half first, of how many; and the runs behind it."""
+
+    scenarios: tuple[PassingRate, ...]
+    of: int
+    chosen: ChosenRuns
+    damaged: tuple[DamagedRecord, ...] = ()
+
+
+def flaky(
+    history: History, runs: Sequence[RunRecord], most: int, ancestors: Collection[str] | None = None
+) -> FlakyScenarios:
+    """The flaky scenarios of the last run, over at most so many runs up to it."""
+    alike = comparable(runs, ancestors, any_suite=True)
+    if not alike.runs:
+        return FlakyScenarios((), 0, alike)
+    same = [run for run in alike.runs if run.agent == alike.runs[-1].agent]
+    left = Counter(dict(alike.left_out)) + Counter({_OTHER_AGENT: len(alike.runs) - len(same)})
+    same = same[-most:]
+    rates, damaged = passing_rates(history, same)
+    found = sorted((one for one in rates if one.is_flaky), key=lambda one: (abs(one.rate - 0.5), one.id))
+    return FlakyScenarios(tuple(found), len(rates), ChosenRuns(tuple(same), tuple(sorted(left.items()))), damaged)
+
+
+def passing_rates(history: History, runs: Sequence[RunRecord]) -> tuple[list[PassingRate], tuple[DamagedRecord, ...]]:
+    """Every scenario of the last of the runs that has a decided trial."""
+    by_run, damaged = counts_by_run(history, runs)
+    keys = list(by_run[-1]) if by_run else []
+    return list(_rates([[run[key] for run in by_run if key in run] for key in keys])), damaged
+
+
+def _rates(scenarios: Sequence[Sequence[ScenarioCounts]]) -> Iterator[PassingRate]:
+    for rows in scenarios:
+        passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows)
+        trials = passed + failed
+        if trials:
+            rate = Fraction(passed, trials)
+            low, high = suite_bounds(rate, trials, ALPHA)
+            yield PassingRate(
+                id=rows[-1].id,
+                category=rows[-1].category,
+                runs=len(rows),
+                trials=trials,
+                passed=passed,
+                rate=float(rate),
+                low=low,
+                high=high,
+                passed_runs=sum(row.passed == row.trials for row in rows),
+                failed_runs=sum(row.failed > 0 for row in rows),
+            )

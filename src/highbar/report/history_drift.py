@@ -1,0 +1,92 @@
+"""Drift and flaky scenarios of a history, for a terminal and as JSON. Texts of records go through `visible`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from highbar.history.choosing import ChosenRuns
+from highbar.history.drift import Drift
+from highbar.history.flaky import FlakyScenarios, PassingRate
+from highbar.language.digits import amount
+from highbar.language.phrases import count
+from highbar.model.history import DamagedRecord
+from highbar.report import PAGE, Display
+from highbar.report.layout import columns, paint
+from highbar.report.visible import visible
+from highbar.statistics.drift import ALARM, Decline
+
+_MOST = 9999.0
+FLAKY_SCHEMA = "highbar/history-flaky/1"
+
+
+def say_drift(found: Decline) -> str:
+    """Whether scenarios pass less and less often, and how sure that is."""
+    if found.runs < 2:
+        return "no drift to see: no earlier run is judged and scored alike"
+    strength = f"evidence {min(found.evidence, _MOST):.3g}, alarm at {ALARM:g}"
+    trend = f"{100 * found.slope:+.2f} points per run over {count(found.runs, 'run')}"
+    return f"{'scenarios pass less and less often' if found.is_alarm else 'no drift'}: {trend} ({strength})"
+
+
+def render_drift(drift: Drift, display: Display = PAGE) -> str:
+    """One line, and what was left out."""
+    line = say_drift(drift.found)
+    shown = paint(line, "red", display) if drift.found.is_alarm else line
+    return "\n".join(["", shown, *_left_out(drift.chosen)]) + "\n"
+
+
+def write_drift(drift: Drift) -> dict[str, Any]:
+    """What `highbar history trend --format json` says about drift."""
+    found = drift.found
+    return {
+        "alarm": found.is_alarm,
+        "evidence": min(found.evidence, _MOST),
+        "alarm_at": ALARM,
+        "slope": found.slope,
+        **_runs(drift.chosen),
+        "unread": msgspec.to_builtins(drift.damaged),
+    }
+
+
+def render_flaky(found: FlakyScenarios, display: Display = PAGE) -> str:
+    """One line for each scenario that passed and failed."""
+    runs = count(len(found.chosen.runs), "run")
+    lines = [f"{len(found.scenarios)} of {count(found.of, 'scenario')} passed and failed in the last {runs}"]
+    if found.scenarios:
+        rows = [("scenario", "passes (90 %)", "trials", "failed in"), *(_row(one) for one in found.scenarios)]
+        head, *rest = columns(rows, 2, display)
+        lines += ["", paint(head, "dim", display), *rest]
+    return "\n".join([*lines, *_left_out(found.chosen)]) + "\n"
+
+
+def _row(one: PassingRate) -> tuple[str, ...]:
+    low, high = (amount(Fraction(end), "ratio") for end in (one.low, one.high))
+    rate = f"{amount(Fraction(one.passed, one.trials), 'ratio')} ({low} to {high})"
+    return visible(one.id), rate, f"{one.passed} of {one.trials}", f"{one.failed_runs} of {count(one.runs, 'run')}"
+
+
+def write_flaky(folder: str, found: FlakyScenarios, damaged: Sequence[DamagedRecord]) -> dict[str, Any]:
+    """`highbar/history-flaky/1`."""
+    return {
+        "schema": FLAKY_SCHEMA,
+        "folder": folder,
+        "damaged": msgspec.to_builtins((*damaged, *found.damaged)),
+        **_runs(found.chosen),
+        "of": found.of,
+        "scenarios": msgspec.to_builtins(found.scenarios),
+    }
+
+
+def _runs(chosen: ChosenRuns) -> dict[str, Any]:
+    return {
+        "runs": [run.record for run in chosen.runs],
+        "left_out": [{"reason": reason, "runs": number} for reason, number in chosen.left_out],
+    }
+
+
+def _left_out(chosen: ChosenRuns) -> list[str]:
+    return [f"  left out: {count(number, 'run')} {reason}" for reason, number in chosen.left_out]

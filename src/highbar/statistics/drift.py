@@ -1,0 +1,102 @@
+"""Pass counts of the same scenarios over several runs → how strongly they speak for a decline.
+
+If nothing changes, the passes of a scenario are spread over its trials at random: of all its trials up to a run, those
+of the last run are a random draw, whatever its true rate is. Bets that the last run got too few of them multiply to an
+e-value: its expectation is at most 1 if nothing changes, so that it reaches 20 with a chance of at most 5 %. That is
+exact for any number of runs that is fixed in advance, if scenarios vary independently of each other. That to look after
+each run does not raise it is measured (`bench/memory.py`).
+
+A bet says how much smaller the odds to pass have become in the last run than over the runs before it: by a step, or by
+a slope that grows with their number. The e-value is the mean over all bets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+ALARM = 20.0
+"""The e-value of an alarm: a chance of at most 1 in 20 if nothing changed."""
+SLOPES = (0.01, 0.02, 0.04, 0.08)
+"""By how much the logarithm of the odds falls from run to run."""
+STEPS = (0.1, 0.3)
+"""By how much it fell once."""
+_LARGEST = 3.0
+
+Cell = tuple[int, int]
+"""(passed, trials) of one scenario in one run."""
+
+
+class Decline(Struct, frozen=True):
+    """How strongly runs speak for a decline, and the slope of the pass rate from run to run (least squares)."""
+
+    evidence: float
+    slope: float
+    runs: int
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether it is stronger than chance allows once in twenty histories."""
+        return self.evidence >= ALARM
+
+
+def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
+    """From (passed, trials) of each scenario, run by run; the scenarios of all runs are the same, in one order."""
+    wealth = [0.0] * (len(SLOPES) + len(STEPS))
+    totals = [(0, 0)] * (len(runs[0]) if runs else 0)
+    for number, cells in enumerate(runs):
+        totals = [(x + k, n + m) for (x, n), (k, m) in zip(totals, cells, strict=True)]
+        if number:
+            patterns = Counter(zip(totals, cells, strict=True))
+            wealth = [old + _gain(patterns, bet) for old, bet in zip(wealth, _bets(number), strict=True)]
+    top = max(wealth)
+    return Decline(
+        math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth),
+        _slope([_rate(cells) for cells in runs]),
+        len(runs),
+    )
+
+
+def _bets(before: int) -> tuple[float, ...]:
+    """The bets on a run with so many before it: half of them back lies the middle of what it is compared with."""
+    return (*(min(slope * (before + 1) / 2, _LARGEST) for slope in SLOPES), *STEPS)
+
+
+def _gain(patterns: Counter[tuple[Cell, Cell]], bet: float) -> float:
+    """The logarithm of what a bet multiplies by, over all scenarios."""
+    return math.fsum(
+        times * (-bet * passed - _log_mean(total_passed, total, trials, bet))
+        for ((total_passed, total), (passed, trials)), times in patterns.items()
+        if 0 < total_passed < total and trials
+    )
+
+
+@lru_cache(maxsize=65536)
+def _log_mean(passed: int, total: int, drawn: int, bet: float) -> float:
+    """The logarithm of E exp(-bet K), for K passes among trials drawn from all of a scenario; hypergeometric."""
+    if drawn == 1:
+        return math.log1p(passed / total * math.expm1(-bet))
+    least, most = max(0, drawn - (total - passed)), min(drawn, passed)
+    ways = math.comb(total, drawn)
+    found = math.fsum(
+        math.comb(passed, k) * math.comb(total - passed, drawn - k) / ways * math.exp(-bet * k)
+        for k in range(least, most + 1)
+    )
+    return math.log(found)
+
+
+def _rate(cells: Sequence[Cell]) -> float:
+    rates = [passed / trials for passed, trials in cells if trials]
+    return math.fsum(rates) / len(rates) if rates else 0.0
+
+
+def _slope(rates: Sequence[float]) -> float:
+    middle, mean = (len(rates) - 1) / 2, math.fsum(rates) / max(len(rates), 1)
+    squares = math.fsum((place - middle) ** 2 for place in range(len(rates)))
+    if not squares:
+        return 0.0
+    return math.fsum((place - middle) * (rate - mean) for place, rate in enumerate(rates)) / squares

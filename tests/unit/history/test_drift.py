@@ -1,0 +1,147 @@
+"""Scenarios that pass less and less often, and scenarios that pass only sometimes: over the runs of a history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from highbar import history as histories
+from highbar.history.drift import drift
+from highbar.history.flaky import flaky
+from tests.commandline import run
+from tests.history_runs import add, counts, new_run
+
+
+def passing(number, share, scenarios=100):
+    return counts({f"S{n:03}": int((n * 37 + number * 11) % scenarios < share * scenarios) for n in range(scenarios)})
+
+
+def declining(folder, runs=20, fall=0.01, **facts):
+    add(folder, *(new_run(number, passing(number, 0.9 - fall * number), **facts) for number in range(runs)))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "history"
+
+
+def found_in(folder):
+    history = histories.read(folder)
+    return drift(history, history.runs)
+
+
+def test_a_slow_decline_is_an_alarm_and_a_steady_history_is_none(folder, tmp_path):
+    declining(folder)
+    declining(tmp_path / "steady", fall=0.0)
+    assert found_in(folder).found.is_alarm
+    assert not found_in(tmp_path / "steady").found.is_alarm
+
+
+def test_a_new_scenario_does_not_hide_a_decline(folder):
+    declining(folder)
+    add(folder, new_run(20, [*passing(20, 0.7), *counts({"NEW": 1})], suite="larger"))
+    found = found_in(folder)
+    assert found.found.is_alarm
+    assert found.found.runs == 21
+
+
+def test_scenarios_whose_text_changed_start_anew(folder):
+    declining(folder)
+    add(folder, new_run(20, [replace(row, digest="f" * 64) for row in passing(20, 0.7)], suite="other"))
+    assert found_in(folder).found.evidence == pytest.approx(1.0)
+
+
+def test_runs_of_another_judge_are_left_out_and_said(folder):
+    declining(folder, judge="other")
+    add(folder, new_run(20, passing(20, 0.7)))
+    found = found_in(folder)
+    assert found.found.runs == 1
+    assert found.chosen.left_out == (("with another judge", 20),)
+
+
+def damage_rows(file):
+    """Make the scenarios of a record unreadable, and leave its footer."""
+    data = bytearray(file.read_bytes())
+    data[4:200] = bytes(196)
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("fall", "damaged", "code"), [(0.0, False, 0), (0.01, False, 1), (0.0, True, 3), (0.01, True, 1)]
+)
+def test_fail_on_drift_fails_on_an_alarm_and_says_if_damage_may_hide_one(folder, tmp_path, fall, damaged, code):
+    declining(folder, runs=25, fall=fall)
+    if damaged:
+        damage_rows(next(folder.iterdir()))
+    assert run(tmp_path, "history", "trend").exit == 0
+    done = run(tmp_path, "history", "trend", "--fail-on", "drift")
+    assert done.exit == code
+    assert ("less and less often" in done.out) == (code == 1)
+    assert ("is left out" in done.err) == damaged
+
+
+def test_drift_is_in_the_json_of_a_trend(folder, tmp_path):
+    declining(folder)
+    found = json.loads(run(tmp_path, "history", "trend", "--format", "json").out)["drift"]
+    assert (found["alarm"], found["alarm_at"], len(found["runs"])) == (True, 20.0, 20)
+    assert found["slope"] == pytest.approx(-0.01, rel=0.1)
+
+
+def test_one_run_has_no_drift(folder, tmp_path):
+    declining(folder, runs=1)
+    assert "no drift to see" in run(tmp_path, "history", "trend", "--fail-on", "drift").out
+
+
+# --- flaky scenarios --------------------------------------------------------------------------
+
+
+def unsteady(folder, runs=6, **facts):
+    for number in range(runs):
+        scenarios = counts({"STEADY": 1, "BROKEN": 0, "HALF": number % 2, "RARE": int(number != 2)})
+        add(folder, new_run(number, scenarios, **facts))
+
+
+def test_flaky_scenarios_are_named_with_their_rate_and_its_bounds(folder):
+    unsteady(folder)
+    history = histories.read(folder)
+    found = flaky(history, history.runs, 10)
+    assert [(one.id, one.passed, one.trials, one.failed_runs) for one in found.scenarios] == [
+        ("HALF", 3, 6, 3),
+        ("RARE", 5, 6, 1),
+    ]
+    assert found.of == 4
+    assert found.scenarios[1].low == pytest.approx(0.4182, abs=1e-4)  # Clopper and Pearson, 5 of 6
+    assert found.scenarios[1].high == pytest.approx(0.9915, abs=1e-4)
+
+
+def test_only_the_last_runs_of_the_same_agent_are_pooled(folder):
+    unsteady(folder)
+    add(folder, new_run(6, counts({"STEADY": 1, "HALF": 1, "RARE": 1}), agent="new"))
+    history = histories.read(folder)
+    assert flaky(history, history.runs, 10).scenarios == ()
+    assert flaky(history, history.runs, 10).chosen.left_out == (("of another agent", 6),)
+    assert [one.id for one in flaky(history, history.runs[:6], 3).scenarios] == ["HALF"]
+
+
+def test_the_command_names_them_and_has_json(folder, tmp_path):
+    unsteady(folder)
+    done = run(tmp_path, "history", "flaky", "--runs", "6")
+    assert "2 of 4 scenarios passed and failed in the last 6 runs" in done.out
+    assert "HALF" in done.out
+    assert "STEADY" not in done.out
+    found = json.loads(run(tmp_path, "history", "flaky", "--format", "json").out)
+    assert found["schema"] == "highbar/history-flaky/1"
+    assert [one["id"] for one in found["scenarios"]] == ["HALF", "RARE"]
+
+
+def test_a_hostile_id_cannot_color_the_terminal(folder, tmp_path):
+    for number in range(2):
+        add(folder, new_run(number, counts({"\x1b[31mX": number})))
+    assert "\x1b[31m" not in run(tmp_path, "history", "flaky").out
+
+
+def test_an_empty_history_has_no_flaky_scenarios(folder, tmp_path):
+    folder.mkdir()
+    assert "0 of 0 scenarios" in run(tmp_path, "history", "flaky").out

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from highbar.statistics.drift import ALARM, decline
+
+
+def runs_of(*rates, scenarios=100, trials=1):
+    """Runs in which this share of the scenarios passes, others each time."""
+    return [
+        [
+            (trials if (place * 37 + number * 11) % scenarios < rate * scenarios else 0, trials)
+            for place in range(scenarios)
+        ]
+        for number, rate in enumerate(rates)
+    ]
+
+
+def test_a_slow_decline_is_found_and_its_slope_is_told():
+    found = decline(runs_of(*(0.9 - 0.01 * number for number in range(25))))
+    assert found.is_alarm
+    assert found.slope == pytest.approx(-0.01, rel=0.01)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.005])
+def test_what_stays_or_rises_is_no_alarm(step):
+    found = decline(runs_of(*(0.7 + step * number for number in range(40))))
+    assert found.evidence < 1
+    assert not found.is_alarm
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_run_says_nothing(number):
+    found = decline(runs_of(0.9)[:number])
+    assert (found.evidence, found.slope, found.runs) == (1.0, 0.0, number)
+
+
+def test_scenarios_that_always_end_alike_say_nothing():
+    assert decline([[(1, 1), (0, 1), (3, 3)]] * 50).evidence == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_the_mean_over_all_histories_with_the_same_passes_is_one(trials):
+    """Exact for any number of runs: whatever the true rates are, all orders of the same passes are equally likely."""
+    runs, total = 3, 0.0
+    weight = 0
+    for first in itertools.product(range(trials + 1), repeat=runs):
+        for second in itertools.product(range(trials + 1), repeat=runs):
+            if (sum(first), sum(second)) == (2, 1):
+                ways = math.prod(math.comb(trials, k) for k in (*first, *second))
+                cells = [[(first[t], trials), (second[t], trials)] for t in range(runs)]
+                total += ways * decline(cells).evidence
+                weight += ways
+    assert total / weight == pytest.approx(1.0)
+
+
+def test_a_run_without_decided_trials_changes_nothing():
+    runs = runs_of(*(0.9 - 0.02 * number for number in range(8)))
+    assert decline(runs[:-1]).evidence == pytest.approx(decline([*runs[:-1], [(0, 0)] * 100]).evidence)
+
+
+def test_the_evidence_of_a_collapse_stays_finite():
+    found = decline([*runs_of(*[1.0] * 30, scenarios=500), *runs_of(*[0.0] * 30, scenarios=500)])
+    assert ALARM < found.evidence < math.inf
