@@ -46,17 +46,17 @@ FROM pooled GROUP BY id, digest, suite ORDER BY id, digest, suite
 
 
 def each_result_once(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
-    """The runs without those whose results a later record is about too: they were judged again, not run again.
+    """The runs without those of whose results a later record is about some too: no trial may count twice.
 
-    A record whose results have no digest is kept: nothing says that it is about the same trials as another.
+    Such results were judged again, not run again. A file without a digest is never taken for another one.
     """
     kept: list[RunRecord] = []
-    seen: set[tuple[str, ...]] = set()
+    seen: set[str] = set()
     for run in reversed(runs):
-        digests = tuple(sorted(digest for digest in run.results if digest is not None))
-        if len(digests) < len(run.results) or not digests or digests not in seen:
+        digests = {digest for digest in run.results if digest is not None}
+        if seen.isdisjoint(digests):
             kept.append(run)
-            seen.add(digests)
+            seen |= digests
     return tuple(reversed(kept))
 
 

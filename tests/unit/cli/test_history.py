@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -115,6 +118,42 @@ def test_cost_and_latency_are_stored_if_every_trial_has_them(project):
     stored = {one.id: one for _, one in history.read(project / "history").counts()}
     assert (stored["A"].latency_ms, stored["A"].cost_usd) == (150, 0.5)
     assert (stored["B"].latency_ms, stored["B"].cost_usd) == (None, None)
+
+
+def test_a_run_adds_itself(project):
+    (project / "suite.yaml").write_text(SUITE)
+    (project / "agent.py").write_text("def answer(question):\n    return 'hi and bye'\n")
+    done = run(project, "run", "suite.yaml", "--output", "out", "--history", "history", "--quiet")
+    assert done.exit == 0, done.err
+    found = only(project)
+    assert (found.time_of, found.listed, found.state) == ("run", 2, "complete")
+
+
+def test_the_verdict_by_two_bars_is_remembered_with_the_rows_of_today(project):
+    shutil.rmtree(project / ".git", ignore_errors=True)
+    for words in (("init", "-q", "-b", "main"), ("add", "highbar.yaml"), ("commit", "-q", "-m", "bar")):
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *words], cwd=project, check=True)
+    (project / "highbar.yaml").write_text(POLICY.replace("80", "10"))
+    write_rows(project / "results.jsonl", rows(5))
+    done = run(project, "check", "results.jsonl", "--against-ref", "main", "--history", "history")
+    assert done.exit == 1
+    found = only(project)
+    assert (found.verdict, found.listed, found.branch, found.changed) == ("fail", 10, "main", True)
+    assert {rule.rule for rule in found.rules} == {
+        "thresholds.blocking.pass_rate",
+        "main:thresholds.blocking.pass_rate",
+    }
+
+
+def test_a_check_without_a_history_loads_nothing_for_it(project):
+    program = (
+        "import sys\nfrom highbar.cli import main\nmain(sys.argv[1:])\n"
+        "print([name for name in sys.modules if 'history' in name or 'checkout' in name or name == 'highbar.bar'])"
+    )
+    command = [sys.executable, "-c", program, "check", "results.jsonl", "--quiet"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 # --- what must be the same for runs to be comparable -----------------------------------------

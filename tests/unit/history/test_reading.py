@@ -70,6 +70,13 @@ def test_results_that_were_judged_twice_count_once(tmp_path):
     assert [(one.trials, one.passed) for one in found.scenarios] == [(1, 1), (1, 0)]
 
 
+def test_a_part_that_was_judged_alone_before_does_not_count_twice(tmp_path):
+    part = new_run(1, results=("a",))
+    whole = new_run(2, results=("a", "b"))
+    add(tmp_path, part, whole)
+    assert [one.record for one in history.read(tmp_path).scenarios().runs] == [whole.run.record]
+
+
 def test_results_without_a_digest_are_never_taken_for_the_same(tmp_path):
     add(tmp_path, new_run(1, results=(None,)), new_run(2, results=(None,)), new_run(3, results=()))
     assert len(history.read(tmp_path).scenarios().runs) == 3
