@@ -100,8 +100,10 @@ def page(rows: Rows) -> str:
             "",
             "## What was not measured",
             "",
-            "Judges whose errors go together within a scenario, people who err together, and an agent that has learned what its judge",
-            "likes: labels of an earlier agent do not know that. Label a new sample if the agent or its prompts changed much.",
+            "- Judges that err in the same way in all trials of a scenario. Labels of the same run still hold then; the bounds of sensitivity, and",
+            "  labels of another run, are too narrow if there are several trials per scenario.",
+            "- People who err together, and an agent that has learned what its judge likes: labels of an earlier agent do not know that. Label a new",
+            "  sample if the agent or its prompts changed much.",
             "",
         ]
     )

@@ -16,16 +16,16 @@ from highbar import pipeline
 from highbar import policy as policies
 from highbar.calibration.binding import BoundLabels, bind
 from highbar.calibration.people import between_people, disagreements
-from highbar.calibration.words import DRAWN, LabelledWords
+from highbar.calibration.words import DRAWN, LabeledWords
 from highbar.errors import InputError, Problem
-from highbar.labelling.drawing import JudgedRun, judged_run
-from highbar.labelling.rows import judged_rows
+from highbar.labeling.drawing import JudgedRun, judged_run
+from highbar.labeling.rows import judged_rows
 from highbar.language.phrases import count, some_and_more
 from highbar.load import files
 from highbar.model import Policy, ResultsFile, Source, Verdict
 from highbar.model.calibration import CalibratedMetric, Calibration, LabelsOf
 from highbar.model.job import Job, Wants
-from highbar.model.judgments import LabelledTrial
+from highbar.model.judgments import LabeledTrial
 from highbar.model.rules import JudgePolicy
 from highbar.store.label_form import GIVEN
 from highbar.store.labels import read_labels
@@ -79,7 +79,7 @@ def _judge(found: Sequence[ResultsFile]) -> str | None:
     return None if judge is None else str(judge)
 
 
-def _of_judge(trials: Sequence[LabelledTrial], judge: str | None) -> tuple[tuple[LabelledTrial, ...], tuple[str, ...]]:
+def _of_judge(trials: Sequence[LabeledTrial], judge: str | None) -> tuple[tuple[LabeledTrial, ...], tuple[str, ...]]:
     """The labeled trials of this judge, and why the others do not count."""
     mine = tuple(trial for trial in trials if trial.sample.judge == judge)
     others = dict.fromkeys(str(trial.sample.judge) for trial in trials if trial.sample.judge != judge)
@@ -111,14 +111,14 @@ class _Making(Struct, frozen=True):
     policy: Policy
     run: JudgedRun
     bound: BoundLabels
-    usable: tuple[LabelledTrial, ...]
+    usable: tuple[LabeledTrial, ...]
     scored: tuple[ScoredLabel, ...]
     verdict: Verdict
 
     def calibration(self, judge: str | None, others: Sequence[str]) -> Calibration:
         """What labels say about the judge."""
         strata = self._strata()
-        words = LabelledWords(self.usable, strata, float(1 - self.policy.confidence))
+        words = LabeledWords(self.usable, strata, float(1 - self.policy.confidence))
         labeled = {(trial.id, trial.trial, trial.sample.run) for trial in self.usable}
         labels = [
             label

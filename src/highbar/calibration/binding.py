@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.labelling.rows import JudgedRow, judged_rows, scored_columns
+from highbar.labeling.rows import JudgedRow, judged_rows, scored_columns
 from highbar.model import ResultsFile
 from highbar.model.judgments import Label, Sampling
 from highbar.store.label_form import GIVEN

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from highbar.model.calibration import PairOfPeople, PeopleAgreement, ReaderDisagreement
-from highbar.model.judgments import Label, LabelledTrial
+from highbar.model.judgments import Label, LabeledTrial
 from highbar.statistics.agreement import krippendorff_alpha
 
 _Place = tuple[str, int, str, str]
@@ -30,7 +30,7 @@ def between_people(labels: Sequence[Label]) -> PeopleAgreement | None:
     return PeopleAgreement(len(shared), alpha, tuple(pairs))
 
 
-def disagreements(trials: Sequence[LabelledTrial], labels: Sequence[Label]) -> Iterator[ReaderDisagreement]:
+def disagreements(trials: Sequence[LabeledTrial], labels: Sequence[Label]) -> Iterator[ReaderDisagreement]:
     """Every statement of which most people say another thing than the judge."""
     answers = _answers(labels, unsure=True)
     for trial in trials:

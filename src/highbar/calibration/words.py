@@ -1,4 +1,4 @@
-"""Labelled trials → how a judge's words compare with people's: for each behavior, for all, and for whole trials."""
+"""Labeled trials → how a judge's words compare with people's: for each behavior, for all, and for whole trials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from highbar.model.calibration import CalibratedWord
 from highbar.model.judge_quality import JudgeRate
-from highbar.model.judgments import JudgmentWord, LabelledTrial
+from highbar.model.judgments import JudgmentWord, LabeledTrial
 from highbar.statistics.agreement import Agreement, agreement
 from highbar.statistics.judges import Cells, Corrected, JudgeRates, LabelStratum, judge_rates
 from highbar.store.label_form import GIVEN
@@ -33,10 +33,10 @@ class WordPair(Struct, frozen=True):
     people: bool
 
 
-class LabelledWords:
+class LabeledWords:
     """The labeled trials of one judge. `strata` are those that trials can be drawn from."""
 
-    def __init__(self, trials: Sequence[LabelledTrial], strata: Collection[str], alpha: float) -> None:
+    def __init__(self, trials: Sequence[LabeledTrial], strata: Collection[str], alpha: float) -> None:
         self.trials = trials
         self.alpha = alpha
         # As a policy counts them: only trials of which people answer everything.
@@ -132,7 +132,7 @@ class LabelledWords:
         return LabelStratum(counts_as, size, tuple((ones[id_], count) for id_, count in labeled.items()))
 
 
-def _group(trial: LabelledTrial) -> _Group:
+def _group(trial: LabeledTrial) -> _Group:
     return trial.sample.run, trial.sample.stratum
 
 

@@ -17,8 +17,8 @@ from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 
 if TYPE_CHECKING:  # see command
-    from highbar.labelling.book import LabelBook
-    from highbar.labelling.drawing import Drawing, JudgedRun
+    from highbar.labeling.book import LabelBook
+    from highbar.labeling.drawing import Drawing, JudgedRun
     from highbar.store.labels import Labels
 
 MOST_TRIALS = 10_000
@@ -29,7 +29,7 @@ _END_OF_INPUT = b"\x04"
 _EXAMPLES = """\b
 Examples:
   highbar judge label runs/pr                        writes labels.html: open it, label, save labels.jsonl
-  highbar judge label runs/pr --labels labels.jsonl  asks only about what is not labelled yet
+  highbar judge label runs/pr --labels labels.jsonl  asks only about what is not labeled yet
   highbar judge label runs/pr --terminal --by ada    the same in the terminal, saved after every answer
 """
 
@@ -70,8 +70,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     RESULTS are run folders or files with the rows of one run. The page shows no judgment of the judge, and sends
     nothing anywhere. The same seed draws the same trials.
     """
-    from highbar.labelling import drawing  # help and usage errors do without it
-    from highbar.labelling.book import LabelBook  # likewise
+    from highbar.labeling import drawing  # help and usage errors do without it
+    from highbar.labeling.book import LabelBook  # likewise
     from highbar.load import files  # likewise
 
     _refuse_name(by)
@@ -137,7 +137,7 @@ def _seed(run: JudgedRun, existing: Labels | None) -> int:
 
 def _write_page(book: LabelBook, by: str | None, target: Path) -> None:
     from highbar.errors import ReportError  # see command
-    from highbar.labelling.page import render  # likewise
+    from highbar.labeling.page import render  # likewise
     from highbar.store.writing import replace  # likewise
 
     try:
@@ -150,7 +150,7 @@ def _write_page(book: LabelBook, by: str | None, target: Path) -> None:
 
 
 def _ask(book: LabelBook, by: str | None, target: Path, *, quiet: bool) -> int:
-    from highbar.labelling import terminal  # see command
+    from highbar.labeling import terminal  # see command
     from highbar.store.labels import LabelsFile  # likewise
 
     file = LabelsFile(target)

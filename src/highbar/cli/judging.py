@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ class BarOptions(Struct, frozen=True, eq=False):
     baseline: str | None
     allow_missing_baseline: bool
     slices: tuple[str, ...]
+    today: date | None = None
 
     def on(self, job: Job) -> Job:
         """The job, judged by this bar."""
@@ -48,6 +50,7 @@ class BarOptions(Struct, frozen=True, eq=False):
             agent_version=self.agent_version,
             baseline=self.baseline,
             allow_missing_baseline=self.allow_missing_baseline,
+            today=self.today,
         )
 
 
@@ -79,6 +82,23 @@ class ReportOptions(Struct, frozen=True, eq=False):
         )
 
 
+class _Day(click.ParamType):  # type: ignore[type-arg] # generic only in the newest click
+    """A day as ISO 8601 has it: year, month and day."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        if isinstance(value, date):
+            return value
+        try:
+            return datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).date()
+        except ValueError:
+            self.fail(f"{value!r} is not a date such as 2026-11-17.", param, ctx)
+
+
+DAY = _Day()
+
+
 def bar_options(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options of the bar; its function takes them as one argument, `bar`."""
 
@@ -99,6 +119,12 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
         "--allow-missing-baseline", is_flag=True, help="For a first run: if there is no baseline, its rules only warn."
     )
     @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
+    @click.option(
+        "--today",
+        type=DAY,
+        metavar="DATE",
+        help="The day by which a quarantine ends, such as 2026-11-17; else today, in UTC.",
+    )
     @wraps(command)
     def with_bar(
         *,
@@ -108,9 +134,10 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
         baseline: str | None,
         allow_missing_baseline: bool,
         slices: tuple[str, ...],
+        today: date | None,
         **arguments: Any,
     ) -> int:
-        bar = BarOptions(policy, agent_version, against_ref, baseline, allow_missing_baseline, slices)
+        bar = BarOptions(policy, agent_version, against_ref, baseline, allow_missing_baseline, slices, today)
         return command(bar=bar, **arguments)
 
     return with_bar

@@ -83,7 +83,7 @@ class JudgedTrial(Struct, frozen=True, omit_defaults=True):
 
 
 class Sampling(Struct, frozen=True, omit_defaults=True):
-    """How a labelled trial was chosen, and what the judge made of it: the key `sample` of a label.
+    """How a labeled trial was chosen, and what the judge made of it: the key `sample` of a label.
 
     `run` is the digest of all judgments of the run that it was drawn from. `stratum` is `passed` or `failed`, as the
     judge had it; `drawn` of `of` trials of that stratum were drawn at random with `seed`. `row` has the columns of the
@@ -115,12 +115,12 @@ class Label(Struct, frozen=True, omit_defaults=True):
     sample: Sampling | None = None
 
 
-class LabelledTrial(Struct, frozen=True):
-    """A trial that people labelled: as the judge had it, and as people have it.
+class LabeledTrial(Struct, frozen=True):
+    """A trial that people labeled: as the judge had it, and as people have it.
 
     `statements` has the pairs (judge, people) by name; the people's side is the majority, None if there is none.
-    `as_judged` and `as_labelled` are rows that differ only in what the statements decide. If the labels leave it
-    undecided, `as_labelled` has `unjudged`.
+    `as_judged` and `as_labeled` are rows that differ only in what the statements decide. If the labels leave it
+    undecided, `as_labeled` has `unjudged`.
     """
 
     id: str
@@ -128,10 +128,10 @@ class LabelledTrial(Struct, frozen=True):
     sample: Sampling
     statements: Mapping[str, tuple[JudgmentWord, bool | None]]
     as_judged: Mapping[str, Any]
-    as_labelled: Mapping[str, Any]
+    as_labeled: Mapping[str, Any]
 
     @property
     def is_complete(self) -> bool:
         """Whether people agree on an answer to every statement, and the answers decide the trial."""
         has_answers = all(observed is not None for _, observed in self.statements.values())
-        return has_answers and "unjudged" not in self.as_labelled
+        return has_answers and "unjudged" not in self.as_labeled

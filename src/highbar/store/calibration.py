@@ -82,7 +82,7 @@ _DISAGREEMENT = record(
 _PAIR = record(dict, field("first", TEXT), field("second", TEXT), field("statements", COUNT), field("share", SHARE))
 _PEOPLE = record(
     dict,
-    field("statements", COUNT, "Labelled by at least two."),
+    field("statements", COUNT, "Labeled by at least two."),
     field("alpha", optional(NUMBER), "Krippendorff's; null if it is not defined."),
     field("pairs", list_of(_PAIR)),
 )
@@ -95,8 +95,8 @@ _CALIBRATION = record(
     field("labels", named("source", SOURCE)),
     field("labels_of", one_of(_OF), "Which run labels are of: by digests, or as the caller says."),
     field("confidence", SHARE, "Of each bound, one-sided."),
-    field("trials", COUNT, "Labelled trials with an answer to every statement."),
-    field("incomplete", COUNT, "Labelled trials that lack one."),
+    field("trials", COUNT, "Labeled trials with an answer to every statement."),
+    field("incomplete", COUNT, "Labeled trials that lack one."),
     field("people", TEXTS),
     field("passes", named("word", _WORD), "Whole trials: yes is a pass."),
     field("statements", named("word", _WORD), "All statements: yes is observed."),

@@ -122,7 +122,7 @@ _TRIAL = _checked(WHOLE, "a whole number of at most 64 bits", lambda trial: abs(
 _NAME = _checked(TEXT, "a name", lambda name: bool(name.strip()))
 _PERSON = _checked(
     TEXT,
-    f"who labelled it: a name of at most {_LONGEST_NAME} characters, on one line",
+    f"who labeled it: a name of at most {_LONGEST_NAME} characters, on one line",
     lambda name: bool(name.strip()) and len(name) <= _LONGEST_NAME and not _CONTROL.search(name),
 )
 _JUDGED = _strict(

@@ -1,4 +1,4 @@
-"""`labels.jsonl`: what people said about the statements that a judge judged. Lines in, labelled trials out.
+"""`labels.jsonl`: what people said about the statements that a judge judged. Lines in, labeled trials out.
 
 Each line is complete by itself: it says which trial it is about, and what the judge made of that trial. So a file can
 be put together from the files of several people by appending them.
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from highbar.documents.files import decode, read_bytes
 from highbar.errors import InputError, Problem, ReportError
-from highbar.model.judgments import JudgedTrial, Label, LabelledTrial, Sampling
+from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
 from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, path_text, refuse_constant, unique
@@ -37,22 +37,22 @@ _Key = tuple[str, int, str | None]
 class Labels(Struct, frozen=True, dict=True):
     """All labels of a file: each once, in the order of the file.
 
-    `trials` has every trial that somebody labelled with `highbar judge label`, complete or not; `unbound` are the
+    `trials` has every trial that somebody labeled with `highbar judge label`, complete or not; `unbound` are the
     labels that do not say which conversation they are about.
     """
 
     file: str
     lines: tuple[Label, ...]
-    trials: tuple[LabelledTrial, ...]
+    trials: tuple[LabeledTrial, ...]
     unbound: tuple[Label, ...]
 
     @cached_property
     def people(self) -> tuple[str, ...]:
-        """Who labelled, in the order of the file."""
+        """Who labeled, in the order of the file."""
         return tuple(dict.fromkeys(label.by for label in self.lines))
 
     @property
-    def complete(self) -> tuple[LabelledTrial, ...]:
+    def complete(self) -> tuple[LabeledTrial, ...]:
         """The trials of which people have an answer to every statement."""
         return tuple(trial for trial in self.trials if trial.is_complete)
 
@@ -198,27 +198,27 @@ def _other_judgment(label: Label, name: str, number: int, first: int) -> Problem
 # --- from labels to trials -------------------------------------------------------------------
 
 
-def _trials(labels: Sequence[Label]) -> tuple[LabelledTrial, ...]:
+def _trials(labels: Sequence[Label]) -> tuple[LabeledTrial, ...]:
     by_trial: dict[_Key, list[Label]] = {}
     for label in labels:
         by_trial.setdefault(_key(label), []).append(label)
     return tuple(_trial(group) for group in by_trial.values())
 
 
-def _trial(labels: Sequence[Label]) -> LabelledTrial:
+def _trial(labels: Sequence[Label]) -> LabeledTrial:
     sample = labels[0].sample
     if sample is None:
         raise ValueError("only labels with a sample say which trial they are of")
     answers = {name: majority(label.observed for label in labels if label.behavior == name)
                for name in sample.judged.statements}  # fmt: skip
     known = {name: answer for name, answer in answers.items() if answer is not None}
-    return LabelledTrial(
+    return LabeledTrial(
         id=labels[0].id,
         trial=labels[0].trial,
         sample=sample,
         statements={name: (judged.judgment, answers[name]) for name, judged in sample.judged.statements.items()},
         as_judged=sample.row,
-        as_labelled=relabelled(sample.row, sample.judged, known),
+        as_labeled=relabeled(sample.row, sample.judged, known),
     )
 
 
@@ -235,7 +235,7 @@ def majority(answers: Iterable[bool | None]) -> bool | None:
 # --- a row as people have it -----------------------------------------------------------------
 
 
-def relabelled(row: Mapping[str, Any], judged: JudgedTrial, observed: Mapping[str, bool]) -> dict[str, Any]:
+def relabeled(row: Mapping[str, Any], judged: JudgedTrial, observed: Mapping[str, bool]) -> dict[str, Any]:
     """The row with what people observed in place of what the judge did.
 
     `unjudged` says so if a statement has no answer, or if the answers do not decide a behavior. A trial that only the

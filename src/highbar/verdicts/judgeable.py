@@ -21,6 +21,7 @@ from highbar.model import (
     Percentile,
     Policy,
     ProgressiveRule,
+    QuarantineRule,
     Rule,
     StepRule,
     Term,
@@ -39,7 +40,7 @@ _MOST_COLUMNS = 20
 
 def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
     """What to say if no row holds a column from which any rule of the policy can be computed; else None."""
-    about_agents = [rule for rule in policy.rules if not isinstance(rule, JudgeRule)]
+    about_agents = [rule for rule in policy.rules if not isinstance(rule, JudgeRule | QuarantineRule)]
     return _unusable([tuple(_wanted(policy, rule)) for rule in about_agents], whole, reduction)
 
 

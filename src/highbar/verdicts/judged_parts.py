@@ -22,7 +22,7 @@ from highbar.load.judged_rows import PARTS, RowPart, line, named_part, part_name
 from highbar.load.results import results
 from highbar.model import Policy, Where
 from highbar.model.job import SILENT, Job, Wants
-from highbar.model.judgments import LabelledTrial
+from highbar.model.judgments import LabeledTrial
 from highbar.model.records import ScenarioRecord
 
 COLUMNS = ("passed", "violated", "correct")
@@ -46,7 +46,7 @@ class ScoredLabel(Struct, frozen=True):
     A column that either leaves open is not there.
     """
 
-    trial: LabelledTrial
+    trial: LabeledTrial
     values: Mapping[str, tuple[int, int]]
     columns: Mapping[str, str]
     is_error: bool
@@ -67,14 +67,14 @@ def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
     return tuple(found)
 
 
-def score_labels(policy: Policy, trials: Sequence[LabelledTrial], folder: Path, file: str) -> tuple[ScoredLabel, ...]:
+def score_labels(policy: Policy, trials: Sequence[LabeledTrial], folder: Path, file: str) -> tuple[ScoredLabel, ...]:
     """Labeled trials as the judge and as people have them. `file` is what messages call their file."""
     if not trials:
         return ()
     rows: dict[str, Mapping[str, Any]] = {}
     described = {}
     for number, trial in enumerate(trials):
-        for side, row in (("judge", trial.as_judged), ("people", trial.as_labelled)):
+        for side, row in (("judge", trial.as_judged), ("people", trial.as_labeled)):
             rows[f"{side} {number}"] = row
             if policy.suite and trial.id in policy.suite.scenarios:
                 described[f"{side} {number}"] = policy.suite.scenarios[trial.id]
@@ -112,7 +112,7 @@ def _ends(run: ScoredRun) -> Iterator[tuple[ScenarioRecord, ScenarioRecord]]:
 
 
 def _label(
-    trial: LabelledTrial,
+    trial: LabeledTrial,
     judged: tuple[ScenarioRecord, ScenarioRecord],
     labeled: tuple[ScenarioRecord, ScenarioRecord],
 ) -> ScoredLabel:

@@ -26,7 +26,7 @@ from highbar.model.judge_quality import (
     LabelSource,
     LabelsUsed,
 )
-from highbar.model.judgments import LabelledTrial
+from highbar.model.judgments import LabeledTrial
 from highbar.model.reduction import Reduction
 from highbar.statistics.judges import Corrected
 from highbar.store.labels import Labels, read_labels
@@ -73,7 +73,7 @@ def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.
     return OfJudges(JudgeKnown(report), corrections)
 
 
-def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabelledTrial, ...], str | None]:
+def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial, ...], str | None]:
     """The labeled trials that are of the judge of these rows; and if there are none, why not."""
     if labels is None:
         return (), "the policy names no labels; highbar judge label RESULTS makes some"
@@ -144,7 +144,7 @@ def _judge_of_run(file: ResultsFile) -> JudgeOfRun | None:
     return read_document(folder).judge if file.recorded is not None and (folder / DOCUMENT).is_file() else None
 
 
-def _source(rows: JudgedRows, trials: Sequence[LabelledTrial]) -> LabelSource:
+def _source(rows: JudgedRows, trials: Sequence[LabeledTrial]) -> LabelSource:
     """Of which run the labels are: found by digests, never assumed."""
     sizes = rows.sizes
     here = [_is_here(rows, sizes, trial) for trial in trials]
@@ -153,7 +153,7 @@ def _source(rows: JudgedRows, trials: Sequence[LabelledTrial]) -> LabelSource:
     return "same run" if all(here) else "mixed"
 
 
-def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabelledTrial) -> bool:
+def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabeledTrial) -> bool:
     """Whether a labeled trial was drawn at random from these rows."""
     place = rows.places.get((trial.id, trial.trial))
     judged, sample = trial.sample.judged, trial.sample

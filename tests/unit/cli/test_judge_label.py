@@ -213,7 +213,7 @@ def _read_until(terminal: int, wanted: bytes) -> bool:
         (["results.jsonl", "--terminal", "--labels", "other.jsonl", "-o", "taken.jsonl"], "exists already"),
     ],
 )
-def test_what_cannot_be_labelled_is_refused(folder: Path, arguments: list[str], message: str) -> None:
+def test_what_cannot_be_labeled_is_refused(folder: Path, arguments: list[str], message: str) -> None:
     write(folder / "plain.jsonl", [{"id": "S1", "passed": True}])
     for name, text in (("broken.jsonl", "{"), ("other.jsonl", ""), ("taken.jsonl", "")):
         (folder / name).write_text(text)

@@ -39,7 +39,7 @@ def alone(passed: bool, count: int, label: bool | None = None) -> JudgedCluster:
 
 
 def run_of(n11: int, n01: int, n10: int, n00: int, *, passed: int = 0, failed: int = 0) -> list[JudgedCluster]:
-    """Labelled scenarios of one trial by cell, and others that the judge passed and failed without a label."""
+    """Labeled scenarios of one trial by cell, and others that the judge passed and failed without a label."""
     cells = ((True, n11, True), (True, n01, False), (False, n10, True), (False, n00, False))
     return [alone(*cell) for cell in cells] + [alone(True, passed), alone(False, failed)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from highbar.errors import InputError
 from highbar.model.judgments import BehaviorTable, JudgedStatement, JudgedTrial
-from highbar.store.labels import Labels, LabelsFile, line_of, majority, parse_labels, read_labels, relabelled
+from highbar.store.labels import Labels, LabelsFile, line_of, majority, parse_labels, read_labels, relabeled
 
 DIGEST = "a" * 64
 
@@ -64,7 +64,7 @@ def test_a_label_with_a_sample_makes_a_trial() -> None:
     labels = _read(_line(observed=False, sample=_sample()))
     (trial,) = labels.trials
     assert trial.statements == {"refuses": ("observed", False)}
-    assert (trial.as_judged["behaviors"], trial.as_labelled["behaviors"]) == ({"refuses": True}, {"refuses": False})
+    assert (trial.as_judged["behaviors"], trial.as_labeled["behaviors"]) == ({"refuses": True}, {"refuses": False})
     assert trial.is_complete
     assert (labels.unbound, labels.incomplete, labels.complete) == ((), 0, (trial,))
 
@@ -80,7 +80,7 @@ def test_a_label_with_a_sample_makes_a_trial() -> None:
         ({"id": ""}, "id: found '', wanted the id of a scenario"),
         ({"id": "a\x1b"}, r"id: found 'a\x1b', wanted the id of a scenario"),
         ({"behavior": " "}, "behavior: found ' ', wanted a name"),
-        ({"by": "a\nb"}, r"by: found 'a\nb', wanted who labelled it: a name of at most 200 characters, on one line"),
+        ({"by": "a\nb"}, r"by: found 'a\nb', wanted who labeled it: a name of at most 200 characters, on one line"),
         ({"Observed": True}, "found the key 'Observed', wanted 'observed'"),
         ({"samples": None}, "found the key 'samples', wanted 'sample'"),
         ({"sample": _sample(seed=-1)}, "sample.seed: found -1, wanted a whole number from 0 on"),
@@ -237,7 +237,7 @@ def test_labels_change_behaviors_violations_and_correct() -> None:
         "correct": True,
     }
     seen = {"refuses": False, "leaks": False, "insults": True, "answer": False}
-    new = relabelled(row, _judged(*seen), seen)
+    new = relabeled(row, _judged(*seen), seen)
     assert new == {
         **row,
         "behaviors": {"refuses": False, "checked": True},
@@ -251,48 +251,48 @@ def test_labels_change_behaviors_violations_and_correct() -> None:
 def test_a_table_says_what_several_statements_come_to(first: int, second: int, wanted: bool) -> None:
     judged = _judged("kind.1", "kind.2", kind=BehaviorTable(("kind.1", "kind.2"), "0101"))
     row = {"id": "s1", "expected_behaviors": ["kind"], "behaviors": {"kind": True}}
-    new = relabelled(row, judged, {"kind.1": bool(first), "kind.2": bool(second)})
+    new = relabeled(row, judged, {"kind.1": bool(first), "kind.2": bool(second)})
     assert new["behaviors"] == {"kind": wanted}
 
 
 def test_a_statement_can_be_a_behavior_and_a_part_of_another() -> None:
     judged = _judged("kind", polite=BehaviorTable(("kind",), "01"))
     row = {"id": "s1", "expected_behaviors": ["kind", "polite"], "behaviors": {"kind": True, "polite": True}}
-    assert relabelled(row, judged, {"kind": False})["behaviors"] == {"kind": False, "polite": False}
+    assert relabeled(row, judged, {"kind": False})["behaviors"] == {"kind": False, "polite": False}
 
 
 def test_answers_that_decide_nothing_leave_the_trial_undecided() -> None:
     judged = _judged("kind.1", kind=BehaviorTable(("kind.1",), "0?"))
     row = {"id": "s1", "expected_behaviors": ["kind"], "behaviors": {"kind": True}}
-    assert relabelled(row, judged, {"kind.1": True})["unjudged"] == "labels: the answers do not decide kind"
-    assert relabelled(row, judged, {"kind.1": False})["behaviors"] == {"kind": False}
+    assert relabeled(row, judged, {"kind.1": True})["unjudged"] == "labels: the answers do not decide kind"
+    assert relabeled(row, judged, {"kind.1": False})["behaviors"] == {"kind": False}
 
 
 def test_a_statement_without_an_answer_leaves_the_trial_undecided() -> None:
     row = {"id": "s1", "expected_behaviors": ["a"], "behaviors": {"a": True}}
-    assert relabelled(row, _judged("a", "b"), {"a": True})["unjudged"] == "labels: b has no answer"
+    assert relabeled(row, _judged("a", "b"), {"a": True})["unjudged"] == "labels: b has no answer"
 
 
 def test_people_decide_what_only_the_judge_left_undecided() -> None:
     row = {"id": "s1", "must_not": ["leaks"], "unjudged": "judge: leaks: the judge cannot tell"}
-    assert relabelled(row, _judged("leaks"), {"leaks": False}) == {
+    assert relabeled(row, _judged("leaks"), {"leaks": False}) == {
         "id": "s1",
         "must_not": ["leaks"],
         "violations": [],
     }
     checked = {**row, "unjudged": "check: other: it raised"}
-    assert relabelled(checked, _judged("leaks"), {"leaks": False})["unjudged"] == "check: other: it raised"
+    assert relabeled(checked, _judged("leaks"), {"leaks": False})["unjudged"] == "check: other: it raised"
 
 
 def test_behaviors_written_as_a_list_stay_one() -> None:
     row = {"id": "s1", "expected_behaviors": ["A", "a", "b"], "behaviors": ["A", "b"]}
     seen = {"A": False, "a": True}
-    assert relabelled(row, _judged(*seen), seen)["behaviors"] == ["b", "a"]
+    assert relabeled(row, _judged(*seen), seen)["behaviors"] == ["b", "a"]
 
 
-def test_a_count_of_violations_cannot_be_relabelled() -> None:
+def test_a_count_of_violations_cannot_be_relabeled() -> None:
     row = {"id": "s1", "must_not": ["leaks"], "violations": 2}
-    assert "unjudged" in relabelled(row, _judged("leaks"), {"leaks": False})
+    assert "unjudged" in relabeled(row, _judged("leaks"), {"leaks": False})
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "c", "d", "answer"]), st.booleans(), min_size=1))
@@ -305,4 +305,4 @@ def test_the_judges_own_answers_give_the_judges_own_row(seen: dict[str, bool]) -
         row["violations"] = [name for name in forbidden if seen[name]]
     if "answer" in seen:
         row["correct"] = seen["answer"]
-    assert relabelled(row, _judged(*seen), seen) == row
+    assert relabeled(row, _judged(*seen), seen) == row

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import highbar
-from highbar.labelling.rows import stratum_of as drawn_by
+from highbar.labeling.rows import stratum_of as drawn_by
 from highbar.load.judged_rows import stratum_of
 from highbar.model import Verdict
 from highbar.report import REPORTERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from highbar.model.judgments import JudgeAnswer, LabelledTrial
+from highbar.model.judgments import JudgeAnswer, LabeledTrial
 from highbar.statistics.judges import canary_test
 from highbar.store.run_document import CanariesOfRun
 from highbar.suite import Canary
@@ -44,7 +44,7 @@ def distrust(result: CanariesOfRun | None) -> str | None:
     return f"it failed its canaries: {result.wrong} of {result.statements} statements wrong"
 
 
-def statement_rates(trials: Iterable[LabelledTrial]) -> Rates | None:
+def statement_rates(trials: Iterable[LabeledTrial]) -> Rates | None:
     """Sensitivity and specificity for single statements, as people labeled them; None if one of them is not known."""
     right, all_ = {True: 0, False: 0}, {True: 0, False: 0}
     for trial in trials:

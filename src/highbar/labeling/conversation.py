@@ -1,0 +1,86 @@
+"""The row of a trial → what was said in it, as people see it: every text legible, and none of it trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.report.html.markup import legible
+
+
+class ShownMessage(Struct, frozen=True):
+    """One message. `calls` are the names and arguments of tool calls."""
+
+    role: str
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+
+
+def conversation(row: Mapping[str, Any]) -> tuple[ShownMessage, ...]:
+    """The messages of a trial; of a trial with one question, the question, the tool calls and the answer."""
+    return tuple(_messages(row))
+
+
+def _messages(row: Mapping[str, Any]) -> Iterator[ShownMessage]:
+    if row.get("messages"):
+        yield from (_message(message) for message in _list(row["messages"]))
+    else:
+        if row.get("input") is not None:
+            yield ShownMessage("user", _text(row["input"]))
+        calls = _calls(row.get("tool_calls"))
+        if calls:  # they were made before the answer
+            yield ShownMessage("assistant", "", calls)
+        yield ShownMessage("assistant", _text(row.get("output", "")))
+    left_out = row.get("left_out")
+    if left_out:
+        # Nobody should label a conversation without knowing that it was longer.
+        yield ShownMessage("highbar", f"The results have only the beginning of this conversation: {_text(left_out)}")
+
+
+def _message(message: Any) -> ShownMessage:
+    if not isinstance(message, Mapping):
+        return ShownMessage("message", _text(message))
+    content = message.get("content")
+    name = message.get("name") or message.get("tool_call_id")
+    role = _line(message.get("role", "message"))
+    text = "" if content is None else _content(content)
+    return ShownMessage(f"{role} {_line(name)}" if name else role, text, _calls(message.get("tool_calls")))
+
+
+def _content(content: Any) -> str:
+    """The text of a message; some tools write it in parts."""
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        if all(isinstance(part, str) for part in parts):
+            return _text("\n".join(map(str, parts)))
+    return _text(content)
+
+
+def _calls(found: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(map(_call, _list(found)))
+
+
+def _call(found: Any) -> tuple[str, str]:
+    if not isinstance(found, Mapping):
+        return "", _text(found)
+    function = found.get("function")
+    call = function if isinstance(function, Mapping) else found  # as OpenAI's messages have it
+    arguments = call.get("arguments", {})
+    rest = {name: found[name] for name in ("result", "error") if name in found}
+    shown = _text(arguments) + (f"\n{_text(rest)}" if rest else "")
+    return _line(call.get("name", "")), shown
+
+
+def _list(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _line(value: Any) -> str:
+    return " ".join(_text(value).split())
+
+
+def _text(value: Any) -> str:
+    return legible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=str))

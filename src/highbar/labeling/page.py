@@ -1,0 +1,142 @@
+"""Trials to label → one self-contained page that asks about them, one trial at a time, and saves `labels.jsonl`.
+
+The page is blind: it shows no judgment. What the judge said is in it all the same, since every label says what it is
+about; it is packed, so that nobody sees it by accident, but it is no secret from somebody who looks for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+
+from highbar.labeling.book import LabelBook
+from highbar.labeling.drawing import DrawnTrial
+from highbar.language.phrases import count
+from highbar.report.html.markup import Markup, element, join, legible
+from highbar.report.html.page import document, text_of
+from highbar.report.html.scenarios import pack
+from highbar.store.labels import line_of
+
+_KEYS = (
+    ("y", "yes"),
+    ("n", "no"),
+    ("?", "cannot tell"),
+    ("j", "next"),
+    ("k", "back"),
+    ("u", "undo"),
+    ("s", "save"),
+)
+
+
+def render(book: LabelBook, by: str | None = None) -> str:
+    """The page. The labels of the book are in it; `by` is who labels, if that is known already."""
+    drawing = book.drawing
+    asked = {
+        "run": drawing.run,
+        "by": by or "",
+        "trials": [_asked(trial) for trial in drawing.trials],
+        "labels": [line_of(label).rstrip() for label in book.lines],
+    }
+    samples = [_ends(trial) for trial in drawing.trials]
+    parts = {"asked": pack(asked), "samples": pack(samples), "key": _key(samples)}
+    data = Markup(f'<script type="application/json" id="data">{json.dumps(parts)}</script>')
+    main = element("main", _who(), _trial(), _done(), id="main")
+    style = text_of("page.css") + text_of("label.css", __package__)
+    return document(
+        "Label · Highbar", "", [_head(book), main, data], style=style, script=text_of("label.js", __package__)
+    )
+
+
+def _ends(trial: DrawnTrial) -> tuple[str, str]:
+    """How each label of a trial begins and ends, as JSON: a number of 64 bits would not survive JavaScript."""
+    sample = json.dumps(msgspec.to_builtins(trial.sample), separators=(",", ":"))
+    return f'{{"id":{json.dumps(trial.id)},"trial":{trial.trial}', f'"sample":{sample}}}'
+
+
+def _key(samples: list[tuple[str, str]]) -> str:
+    """By which a browser finds the answers of this page again."""
+    return hashlib.sha256(json.dumps(samples).encode()).hexdigest()
+
+
+def _asked(trial: DrawnTrial) -> list[Any]:
+    statements = [[name, legible(name), legible(text)] for name, text in trial.statements.items()]
+    messages = [[message.role, message.text, [*map(list, message.calls)]] for message in trial.messages]
+    return [trial.id, trial.trial, legible(trial.id), statements, messages]
+
+
+def _head(book: LabelBook) -> Markup:
+    drawing = book.drawing
+    drawn = f"{count(len(drawing.trials), 'trial')}, drawn at random from {drawing.of} that the judge judged"
+    return element(
+        "header",
+        element("h1", "Label what you see"),
+        element("p", f"{drawn}; {count(drawing.statements, 'statement')}.", class_="about"),
+        element("p", "Scripts are switched off, and this page needs one.", id="quiet"),
+        element(
+            "div",
+            element("progress", id="progress", max="1", value="0", aria_label="Answered statements"),
+            element("span", id="place", role="status"),
+            element("span", id="saved", class_="dim"),
+            element("button", "Save labels.jsonl", id="save", type="button"),
+            element("button", "Undo", id="undo", type="button"),
+            element("label", "Load labels.jsonl", element("input", id="file", type="file", accept=".jsonl")),
+            id="tools",
+            class_="bar",
+            hidden=True,
+        ),
+        element("p", id="note", role="alert"),
+        class_="banner",
+    )
+
+
+def _who() -> Markup:
+    """Asked once. Several people may label the same trials; their labels stay apart."""
+    return element(
+        "section",
+        element("h2", "Who labels?"),
+        element("p", "Your name goes into every label. Decide by the conversation alone; nothing is sent anywhere."),
+        element(
+            "p",
+            element("label", "Name ", element("input", id="by", maxlength="200", autocomplete="name")),
+            " ",
+            element("button", "Start", id="start", type="button"),
+        ),
+        id="who",
+        hidden=True,
+    )
+
+
+def _trial() -> Markup:
+    keys = [join(element("kbd", key), f" {meaning}  ") for key, meaning in _KEYS]
+    return element(
+        "div",
+        element(
+            "section",
+            element("h2", "Trial", id="title", tabindex="-1"),
+            element("div", id="conversation", role="log", aria_label="Conversation", aria_live="off", tabindex="0"),
+        ),
+        element(
+            "section",
+            element("h2", "Is this true of the conversation?"),
+            element("ol", id="statements"),
+            element("p", *keys, class_="keys dim"),
+            class_="asked",
+        ),
+        id="trial",
+        class_="trial-to-label",
+        hidden=True,
+    )
+
+
+def _done() -> Markup:
+    return element(
+        "section",
+        element("h2", "Everything is answered"),
+        element("p", "Press ", element("kbd", "s"), " to save labels.jsonl, then run:"),
+        element("pre", "highbar judge calibrate RESULTS --labels labels.jsonl"),
+        id="done",
+        hidden=True,
+    )

@@ -1,0 +1,101 @@
+"""Results files → the trials that a judge judged, each with its row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.columns import BY_NAME
+from highbar.errors import InputError, Problem
+from highbar.load.row_reading import read_rows
+from highbar.model import ResultsFile
+from highbar.model.judgments import JudgedTrial
+from highbar.store.forms import DamagedError
+from highbar.store.label_form import read_judged
+from highbar.store.labels import JUDGE_UNDECIDED
+from highbar.store.reading import path_text
+
+PASSED, FAILED = "passed", "failed"
+_LONGEST_TEXT = 100
+_MOST_PROBLEMS = 20
+_NOT_SCORED = frozenset({"judged", "found", "missed", "messages", "tool_calls", "left_out"})
+"""Columns of a run's rows that nothing is computed from. Those of the kind `shows` are not scored either."""
+
+
+class JudgedRow(Struct, frozen=True):
+    """A trial that a judge judged, and its whole row."""
+
+    id: str
+    trial: int
+    judged: JudgedTrial
+    row: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What no two rows of a run have in common."""
+        return self.id, self.trial
+
+
+def judged_rows(files: Sequence[ResultsFile]) -> Iterator[JudgedRow]:
+    """The trials of all files that a judge judged without a failure. Raises InputError.
+
+    A trial that stays undecided for another reason is left out: no label can decide it.
+    """
+    seen: set[tuple[str, int]] = set()
+    for file in files:
+        for row in read_rows(file):
+            if row.get("judged") is None or not _is_decidable(row):
+                continue
+            id_, trial = str(row["id"]), row.get("trial", 1)
+            if (id_, trial) in seen:
+                hint = "label the trials of one run at a time"
+                raise InputError(Problem(f"two rows are of the same trial: {id_}, trial {trial}", file.name, hint=hint))
+            seen.add((id_, trial))
+            yield JudgedRow(id_, trial, _judged(row["judged"], file.name, f"{id_}, trial {trial}"), row)
+
+
+def _is_decidable(row: Mapping[str, Any]) -> bool:
+    return str(row.get("unjudged", JUDGE_UNDECIDED)).startswith(JUDGE_UNDECIDED.strip())
+
+
+def _judged(found: object, file: str, trial: str) -> JudgedTrial:
+    try:
+        # A table has a column of text where JSON lines have an object.
+        return read_judged(json.loads(found) if isinstance(found, str) else found)
+    except DamagedError as error:
+        faults = error.faults[:_MOST_PROBLEMS]
+        problems = [Problem(f"{trial}: judged: {path_text(path)}{message}", file) for path, message in faults]
+    except (ValueError, RecursionError):
+        problems = [Problem(f"{trial}: judged: found text that is not JSON, wanted an object", file)]
+    raise InputError(*problems)
+
+
+def stratum_of(row: Mapping[str, Any]) -> str:
+    """How a judge had a trial: failed if anything demanded is missing, or anything forbidden happened."""
+    if row.get("error") or row.get("violations") or row.get("correct") is False:
+        return FAILED
+    behaviors = row.get("behaviors") or {}
+    if isinstance(behaviors, Mapping):
+        seen, marks = {name for name, mark in behaviors.items() if mark}, list(behaviors.values())
+    else:
+        seen, marks = {str(name) for name in behaviors}, []
+    if not all(marks) or not seen.issuperset(row.get("expected_behaviors") or ()):
+        return FAILED
+    has_wrong_label = "correct" not in row and "predicted" in row and row["predicted"] != row.get("expected")
+    return FAILED if has_wrong_label or row.get("passed") is False else PASSED
+
+
+def scored_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns by which a trial is scored and chosen, without texts: a file of labels says no more than it must."""
+    return {name: value for name, value in row.items() if name not in _NOT_SCORED and _is_scored(name, value)}
+
+
+def _is_scored(name: str, value: Any) -> bool:
+    if name in BY_NAME:
+        return BY_NAME[name].kind != "shows"
+    if name == "agent_tags":  # what a tag of the agent's own is, nothing may be chosen by
+        return True
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= _LONGEST_TEXT)

@@ -1,0 +1,57 @@
+"""What people see of a trial: all that was said, in order, and nothing that could act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from highbar.labeling.conversation import ShownMessage, conversation
+
+
+def test_a_question_and_its_answer_are_two_messages() -> None:
+    row = {"input": "hi", "output": "hello", "tool_calls": [{"name": "look", "arguments": {"a": 1}}]}
+    assert conversation(row) == (
+        ShownMessage("user", "hi"),
+        ShownMessage("assistant", "", (("look", '{\n "a": 1\n}'),)),
+        ShownMessage("assistant", "hello"),
+    )
+
+
+def test_messages_are_shown_as_they_were() -> None:
+    messages: list[Any] = [
+        {"role": "system", "content": "be kind"},
+        {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "content": "42", "tool_call_id": "c1"},
+        {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
+        {"role": "user", "content": [{"type": "image"}]},
+        "cut short",
+    ]
+    assert conversation({"messages": messages, "input": "not shown twice"}) == (
+        ShownMessage("system", "be kind"),
+        ShownMessage("assistant", "", (("f", "{}"),)),
+        ShownMessage("tool c1", "42"),
+        ShownMessage("user", "one\ntwo"),
+        ShownMessage("user", '[\n {\n  "type": "image"\n }\n]'),
+        ShownMessage("message", "cut short"),
+    )
+
+
+def test_what_was_left_out_is_said() -> None:
+    *_, last = conversation({"output": "a", "left_out": {"output": 12}})
+    assert "only the beginning of this conversation" in last.text
+    assert '"output": 12' in last.text
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "\u202eabc", "\u200b", "\x07", "\u2028"])
+def test_what_could_act_or_hide_is_written_out(text: str) -> None:
+    call = {"name": text, "arguments": text}
+    row = {"messages": [{"role": text, "name": text, "content": text, "tool_calls": [call]}]}
+    (message,) = conversation(row)
+    shown = [message.role, message.text, *message.calls[0]]
+    assert not any(text in part for part in shown)
+    assert all(text.encode("unicode_escape").decode() in part for part in shown)
+
+
+def test_lines_and_tabs_stay() -> None:
+    assert conversation({"output": "a\r\n\tb"})[0].text == "a\n\tb"
