@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from highbar.labelling.drawing import draw, judged_run
+from highbar.labeling.drawing import draw, judged_run
 from highbar.model import ResultsFile
 from highbar.model.judgments import Label
 from highbar.store.labels import line_of
