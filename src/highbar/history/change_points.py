@@ -19,7 +19,7 @@ from highbar.model.history import RunRecord
 from highbar.statistics.splits import Split, best_split, can_be_split
 
 LEVEL = 0.05
-MOST_RUNS = 500
+MOST_RUNS = 300
 """Of one line, the last ones: what happened before is old news, and looking for it takes time."""
 
 

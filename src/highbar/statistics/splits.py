@@ -1,8 +1,10 @@
 """A sequence of numbers → where it is best cut in two, and how often chance alone makes a cut as clear.
 
-The statistic is the largest standardized difference of mean ranks over all places of the cut. It is compared with that
-of the same numbers in random order. So the p-value takes into account that the place was searched for, and it is valid
-for numbers of any distribution, if without a change every order of them is equally likely.
+The statistic is the largest standardized difference of mean ranks on both sides of a cut: of the whole sequence, and of
+parts of it, each length 0.7 times the one before, which overlap by half (seeded binary segmentation; else a change that
+is taken back later would hide itself). It is compared with that of the same numbers in random order. So the p-value
+takes into account that the place was searched for, and it is valid for numbers of any distribution, if without a change
+every order of them is equally likely.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from msgspec import Struct
@@ -18,7 +21,7 @@ SIDE = 3
 """So many numbers are on either side at least: a single one is an outlier, not a change."""
 FEWEST = 8
 """Of fewer numbers no order is rare enough."""
-_ORDERS, _ENOUGH = 1999, 20
+_ORDERS, _ENOUGH = 999, 20
 """How many random orders are tried at most, and after how many as clear as the real one it is no use to go on."""
 _RESAMPLES, _TAIL = 199, 0.05
 
@@ -38,11 +41,14 @@ def best_split(numbers: Sequence[float]) -> Split | None:
         return None
     chance = random.Random(0)  # noqa: S311 - chosen once, so that a page is the same each time
     ranks = _ranks(numbers)
-    place, clear = _best(ranks)
+    clear, place, window = max((*_best(ranks, one), one) for one in _windows(len(ranks)))
     p_value = _p_value(ranks, clear, chance)
-    places = sorted(_best(_ranks(_resampled(numbers, place, chance)))[0] for _ in range(_RESAMPLES))
+    start = window.start
+    inside = numbers[start : window.end]
+    whole = _window(0, len(inside))
+    places = sorted(_best(_ranks(_resampled(inside, place - start, chance)), whole)[1] for _ in range(_RESAMPLES))
     cut = round(_TAIL * _RESAMPLES)
-    return Split(place, p_value, min(place, places[cut]), max(place, places[-1 - cut]))
+    return Split(place, p_value, min(place, start + places[cut]), max(place, start + places[-1 - cut]))
 
 
 def can_be_split(numbers: Sequence[float]) -> bool:
@@ -65,14 +71,50 @@ def _ranks(numbers: Sequence[float]) -> list[float]:
     return ranks
 
 
-def _best(ranks: Sequence[float]) -> tuple[int, float]:
-    count = len(ranks)
-    sums = list(accumulate(ranks))
-    found = [
-        (abs(sums[place - 1]) / math.sqrt(place * (count - place)), place) for place in range(SIDE, count - SIDE + 1)
-    ]
-    clear, place = max(found, key=lambda one: one[0])
-    return place, clear
+class _Window(Struct, frozen=True, order=True):
+    """A part of the sequence, with the places at which it may be cut, and what standardizes the difference there."""
+
+    start: int
+    end: int
+    cuts: tuple[tuple[int, float], ...]
+
+
+@lru_cache(maxsize=64)
+def _windows(count: int) -> tuple[_Window, ...]:
+    found = []
+    length = count
+    while length >= FEWEST:
+        starts = [*range(0, count - length, max(length // 2, 1)), count - length]
+        found += [_window(start, start + length) for start in dict.fromkeys(starts)]
+        length = length * 7 // 10
+    return tuple(found)
+
+
+def _window(start: int, end: int) -> _Window:
+    length = end - start
+    sizes = range(SIDE, length - SIDE + 1)
+    return _Window(start, end, tuple((start + one, math.sqrt(length / (one * (length - one)))) for one in sizes))
+
+
+def _best(ranks: Sequence[float], window: _Window) -> tuple[float, int]:
+    """How clearly a part can be cut, and where."""
+    sums = (0.0, *accumulate(ranks))
+    start, base = window.start, sums[window.start]
+    slope = (sums[window.end] - base) / (window.end - start)
+    return max((abs(sums[place] - base - slope * (place - start)) * weight, place) for place, weight in window.cuts)
+
+
+def _clearest(ranks: Sequence[float]) -> float:
+    """The same over all parts; without the place, since it is done a thousand times."""
+    sums = (0.0, *accumulate(ranks))
+    clear = 0.0
+    for window in _windows(len(ranks)):
+        start, base = window.start, sums[window.start]
+        slope = (sums[window.end] - base) / (window.end - start)
+        base -= slope * start
+        here = max([abs(sums[place] - base - slope * place) * weight for place, weight in window.cuts])
+        clear = max(clear, here)
+    return clear
 
 
 def _p_value(ranks: Sequence[float], clear: float, chance: random.Random) -> float:
@@ -80,7 +122,7 @@ def _p_value(ranks: Sequence[float], clear: float, chance: random.Random) -> flo
     mixed, reached = list(ranks), 0
     for tried in range(1, _ORDERS + 1):
         chance.shuffle(mixed)
-        reached += _best(mixed)[1] >= clear - 1e-9
+        reached += _clearest(mixed) >= clear - 1e-9
         if reached == _ENOUGH:
             return reached / tried
     return (reached + 1) / (_ORDERS + 1)

@@ -13,9 +13,9 @@ from highbar.statistics.splits import FEWEST
 
 _MOST = 50
 _ABOUT = (
-    "A line is cut where the mean ranks before and after differ most. The change is listed if the same values in "
-    "random order are cut as clearly in less than {level:.0%} of cases, corrected for the place that was searched for "
-    "and for the number of lines. It says that runs differ, not why."
+    "A line is cut where the mean ranks before and after differ most, in all of it or in a part. The change is listed "
+    "if the same values in random order are cut as clearly in less than {level:.0%} of cases, corrected for the place "
+    "that was searched for and for the number of lines. It says that runs differ, not why."
 )
 
 

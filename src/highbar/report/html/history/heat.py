@@ -122,13 +122,13 @@ def _row(one: ScenarioRow, is_first: bool) -> Markup:  # noqa: FBT001 - one call
         preserveAspectRatio="none",
         role="img",
         tabindex="0" if is_first else "-1",
-        aria_label=f"{short(one.id)}: failed in {failed} runs",
+        aria_label=f"{short(one.id)}: failed in {failed}",
     )
-    return element("tr", name, element("td", unstable), element("td", f"{failed} runs"), element("td", drawing))
+    return element("tr", name, element("td", unstable), element("td", failed), element("td", drawing))
 
 
 def _numbers(one: ScenarioRow) -> tuple[str, str]:
-    return number(round(one.instability, 4), "ratio"), f"{one.failed_runs} of {one.runs}"
+    return number(round(one.instability, 4), "ratio"), f"{one.failed_runs} of {count(one.runs, 'run')}"
 
 
 def state(cell: CellCounts | None) -> str:

@@ -12,6 +12,7 @@ const draw = (name, attributes) => {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 };
+const counted = (some, all, noun) => `${some === all ? "" : `${some} of `}${all} ${noun}${all === 1 ? "" : "s"}`;
 const unpack = async (packed) => {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -107,12 +108,12 @@ const unpack = async (packed) => {
     const drawing = draw("svg", {
       viewBox: `0 0 ${cell * Math.max(columns.length, 1)} ${height}`, preserveAspectRatio: "none", role: "img", tabindex: -1,
     });
-    drawing.setAttribute("aria-label", `${scenario[ID]}: failed in ${scenario[FAILED]} runs`);
+    drawing.setAttribute("aria-label", `${scenario[ID]}: failed in ${scenario[FAILED]}`);
     drawing.append(...bars(scenario[STATES]));
     const last = make("td");
     last.append(drawing);
     const made = make("tr");
-    made.append(head, make("td", scenario[UNSTABLE]), make("td", `${scenario[FAILED]} runs`), last);
+    made.append(head, make("td", scenario[UNSTABLE]), make("td", scenario[FAILED]), last);
     return made;
   };
   const show = () => {
@@ -120,7 +121,7 @@ const unpack = async (packed) => {
     body.replaceChildren(...found.slice(first, first + pageLength).map(row));
     body.querySelector("svg")?.setAttribute("tabindex", 0);
     const last = Math.min(first + pageLength, found.length);
-    find("status").textContent = found.length === rows.length ? `${rows.length} scenarios` : `${found.length} of ${rows.length} scenarios`;
+    find("status").textContent = counted(found.length, rows.length, "scenario");
     find("place").textContent = found.length ? `${first + 1} to ${last} of ${found.length}` : "none";
     find("previous").disabled = first === 0;
     find("next").disabled = last >= found.length;
@@ -221,7 +222,7 @@ const unpack = async (packed) => {
     visible = runs.map((run, place) => rest[place] && (!branch.value || run[BRANCH] === Number(branch.value)));
     buttons.forEach((button, place) => { button.parentElement.hidden = !visible[place]; });
     const places = shownRuns();
-    find("shown").textContent = places.length === runs.length ? `${runs.length} runs` : `${places.length} of ${runs.length} runs`;
+    find("shown").textContent = counted(places.length, runs.length, "run");
     // Columns of runs that are left out are cut out of the charts; a line never bridges them.
     const clip = find("shown-columns");
     const cut = rest.includes(false);

@@ -56,7 +56,7 @@ def chart(
 ) -> Markup:
     """The figure of a metric; `numbered` are the branches by number, the most frequent ones first."""
     columns = columns_of(runs)
-    axis = around(_numbers(metric), metric.unit, BOTTOM, TOP)
+    axis = _axis(metric)
     dotted = len(runs) <= MOST_DOTS
     own = [one for one in metric.tracks if numbered[one.branch] < MOST_BRANCHES]
     rest = [one for one in metric.tracks if numbered[one.branch] >= MOST_BRANCHES]
@@ -85,6 +85,15 @@ def chart(
         _reasons(metric),
         class_="metric",
     )
+
+
+def _axis(metric: MetricTracks) -> Axis:
+    """From bottom to top. If all numbers are the same, with some room around them in their own size."""
+    numbers = set(_numbers(metric))
+    if metric.unit != "ratio" and len(numbers) == 1:
+        (only,) = numbers
+        numbers |= {only * 0.8, only * 1.2}
+    return around(numbers, metric.unit, BOTTOM, TOP)
 
 
 def _numbers(metric: MetricTracks) -> Iterator[float]:

@@ -70,7 +70,7 @@ def facts(run: RunRecord, metrics: Iterable[str]) -> list[tuple[str, str]]:
         ("Commit", commit(run) + (" (with changes in the working tree)" if run.changed else "")),
         ("Agent version", short(run.agent_version)),
         ("Failed scenarios", f"{counts.failed} of {counts.scenarios}"),
-        ("Missed", ", ".join(missed[:_MOST_RULES]) + more if missed else "no blocking rule about a metric"),
+        ("Missed", ", ".join(missed[:_MOST_RULES]) + more if missed else "none of the blocking rules about metrics"),
     ]
     for name in metrics:
         if name in run.metrics:
