@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import UTC, date, datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -61,6 +62,7 @@ def check(  # noqa: PLR0913 - what the command line can say
     against_ref: str | None = None,
     details: bool = False,
     list_scenarios: bool = False,
+    today: date | None = None,
 ) -> Verdict:
     """Judge results by a policy; raises InputError if they or the policy cannot be read.
 
@@ -79,6 +81,7 @@ def check(  # noqa: PLR0913 - what the command line can say
         against_ref: judge by the policy as it was at this git ref, too; the worse verdict wins.
         details: read at once what the HTML report shows; otherwise the results are read again for it.
         list_scenarios: fill `verdict.scenarios` at once.
+        today: the day by which a quarantine ends; by default today, in UTC.
     """
     wants = Wants(tuple(slices), subset=subset, scenarios=list_scenarios, details=details)
     job = Job(
@@ -89,6 +92,7 @@ def check(  # noqa: PLR0913 - what the command line can say
         mapping=_mapping(map),
         where=_where(where),
         wants=wants,
+        today=today or datetime.now(UTC).date(),
     )
     opened = _opened(results, mapped=map is not None)
 

@@ -34,6 +34,7 @@ from highbar.model import (
     ConditionRule,
     NewFailuresRule,
     Policy,
+    QuarantineRule,
     Rule,
     RuleResult,
     ScenarioRule,
@@ -45,6 +46,7 @@ from highbar.model import (
     Weakening,
 )
 from highbar.model.job import SILENT, Job, JobWatch
+from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
 from highbar.verdicts import CheckResult
 
@@ -74,15 +76,19 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
             raise InputError(_deleted(there, path))
         before = _read_policy(there, path)
+        flaky = _flaky_before(there, path, before, here, job)
+        texts = flaky is not None and job.engine.name == "duckdb"  # no other engine gives the digests of texts
+        job = replace(job, flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
             mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
             # Reports and the history show the rows by the policy now.
-            wants=replace(job.wants, scenarios=False, details=False, run=False, texts=False),
+            wants=replace(job.wants, scenarios=False, details=False, run=False, texts=texts),
         )
         runs = regrading.runs_in(job.results)
-        with _judged_now(replace(again(), policy=here), earlier, watch, alike=not runs) as (now, judge_earlier):
+        asked = replace(again(), policy=_quarantine_bounded(here, before), flaky=flaky, wants=job.wants)
+        with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
             earlier_baseline = _baseline(there, before, job.baseline)
             named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
             graded = regrading.regraded(runs, there, before, Path(rows))
@@ -90,13 +96,41 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
                 then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
                 raise _renamed(error, there) from None
-        listed = (*weakened(before, here), *weakened_labels(before, here), *graded.weakened)
+        listed = (
+            *weakened(before, here),
+            *weakened_labels(before, here),
+            *_quarantined(before, here),
+            *graded.weakened,
+        )
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
     # Two reads of one file: if it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     merged = _merged(now, then, there, (*listed, *lost))
     return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *graded.notes)))
+
+
+def _flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: Job) -> AutoQuarantine | None:
+    if before.quarantine is None or before.quarantine.auto is None:
+        return None
+    from highbar.bar.quarantining import flaky_before  # few policies have one, and it reads the history
+
+    return flaky_before(there, path, before, here, job)
+
+
+def _quarantine_bounded(here: Policy, before: Policy) -> Policy:
+    if here.quarantine is None:
+        return here
+    from highbar.bar.quarantining import bounded  # as above
+
+    return bounded(here, before)
+
+
+def _quarantined(before: Policy, here: Policy) -> Iterator[Weakening]:
+    if here.quarantine is not None:
+        from highbar.bar.quarantining import weakened_quarantine  # as above
+
+        yield from weakened_quarantine(before, here)
 
 
 @contextmanager
@@ -271,7 +305,9 @@ def _evidence(rule: Rule, result: RuleResult, checked: CheckResult) -> object:
             return (*judged_by, checked.policy.latency_limit)
         case BaselineRule() | StepRule() | NewFailuresRule():
             base = checked.changes and tuple(source.sha256 for source in checked.changes.base.about.sources)
-            return result.value, base
+            return result.value, base, checked.verdict.quarantined
+        case QuarantineRule():
+            return checked.verdict.quarantined
     return result.value
 
 

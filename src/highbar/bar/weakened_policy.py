@@ -20,6 +20,7 @@ from highbar.model import (
     NewFailuresRule,
     Policy,
     ProgressiveRule,
+    QuarantineRule,
     Rule,
     ScenarioRule,
     Step,
@@ -53,6 +54,8 @@ def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
     if isinstance(rule, ProgressiveRule):
         yield from _of_steps(rule, now)
         return
+    if isinstance(rule, QuarantineRule):
+        return  # it goes only with the block, and a bar without exceptions is no weaker one
     if any(_covers(other, rule) for other in now.rules):
         return
     other = next((each for each in now.rules if each.name == rule.name and _alike(each, rule)), None)
@@ -86,7 +89,7 @@ def _covers(other: Rule, rule: Rule) -> bool:
         case JudgeRule():
             bound = other.bound if isinstance(other, JudgeRule) else None
             return rule.bound is None or (bound is not None and bound >= rule.bound)
-        case ScenarioRule() | SuiteRule() | ProgressiveRule():
+        case ScenarioRule() | SuiteRule() | ProgressiveRule() | QuarantineRule():
             return True  # two that are alike demand the same; the steps of a progressive rule are compared one by one
         case _:
             assert_never(rule)

@@ -251,15 +251,21 @@ def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence)
     matched = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
     if not matched:
         return _undefined("no scenario that it is about passed all its trials in the baseline")
-    broken = [id_ for id_ in matched if id_ in compared.broken]
+    freed = {one.id for one in evidence.quarantined}
+    spared = [id_ for id_ in matched if id_ in compared.broken and id_ in freed]
+    # A quarantined scenario has to run all the same: one that is absent is not spared.
+    broken = [id_ for id_ in matched if id_ in compared.broken and id_ not in freed]
     absent = [id_ for id_ in matched if id_ in compared.absent]
-    outlooks = of_scenarios(len(matched) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
+    steady = [id_ for id_ in matched if id_ not in freed]
+    outlooks = of_scenarios(len(steady) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
+    beside = f"; {count(len(spared), 'scenario')} failed in quarantine: {some(spared)}" if spared else ""
     reasons = []
     if broken:
         reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")
     if absent:
         reasons.append(f"{count(len(absent), 'scenario')} passed in the baseline, with no result now: {some(absent)}")
     if reasons:
-        return Judged("fail", "; ".join(reasons), outlooks=certain("fail") if absent else outlooks)
-    each = f"each of the {count(len(matched), 'scenario')}"
-    return Judged("pass", f"{each} that passed in the baseline passes", outlooks=outlooks)
+        return Judged("fail", "; ".join(reasons) + beside, outlooks=certain("fail") if absent else outlooks)
+    others = "other scenario" if spared else "scenario"
+    each = f"each of the {count(len(matched) - len(spared), others)}"
+    return Judged("pass", f"{each} that passed in the baseline passes{beside}", outlooks=outlooks)

@@ -18,6 +18,7 @@ from highbar.statistics.second_run import NOT_REPEATED, Noise
 if TYPE_CHECKING:  # few checks compare, or rest on a judge, and these classes take time to make
     from highbar.model.comparison import Difference
     from highbar.model.judge_quality import CorrectedShare, JudgeReport
+    from highbar.model.quarantine import QuarantinedScenario
 
 PASSING = "pass_rate"
 
@@ -93,6 +94,8 @@ class Evidence(Struct, frozen=True):
     noise: Noise = NOT_REPEATED
     judge: JudgeKnown | None = None
     corrections: Correcting | None = None  # None: every share is judged as it was recorded
+    quarantined: tuple[QuarantinedScenario, ...] = ()
+    suite_size: int = 0  # how many scenarios a quarantine is a part of
 
     def rests(self, metric: str, where: Where = ()) -> Rests:
         """What a metric's value rests on."""

@@ -26,6 +26,7 @@ from highbar.model import (
     Outcome,
     Progressive,
     ProgressiveRule,
+    QuarantineRule,
     Rule,
     RuleResult,
     ScenarioRule,
@@ -92,6 +93,10 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             from highbar.gate.judges import judge_the_judge  # few policies have one
 
             return judge_the_judge(rule, evidence.judge)
+        case QuarantineRule():
+            from highbar.gate.quarantine import judge_quarantine  # few policies have one
+
+            return judge_quarantine(rule, evidence)
         # Without a version the step that applies is unknown: to take the lowest one would lower the bar silently.
         case ProgressiveRule():
             reason = "the agent's version is not known"

@@ -25,6 +25,7 @@ from highbar.model import (
     Percentile,
     Policy,
     ProgressiveRule,
+    QuarantineRule,
     Rule,
     ScenarioRule,
     StepRule,
@@ -78,8 +79,8 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
             return Undecided(PASSED)
         case SuiteRule():
             return Undecided((("unjudged", ()),))
-        case JudgeRule():
-            return Undecided(())  # it is about the judge, not about trials
+        case JudgeRule() | QuarantineRule():
+            return Undecided(())  # they are about the judge, and about the policy: not about trials
 
 
 def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:

@@ -12,8 +12,11 @@ from msgspec import Struct, field
 
 from highbar.model.rules import Policy
 
-if TYPE_CHECKING:  # few checks have a mapping
+if TYPE_CHECKING:  # few checks have a mapping, or a quarantine
+    from datetime import date
+
     from highbar.model.mapping import RowMap
+    from highbar.model.quarantine import AutoQuarantine
 
 
 class EngineChoice(Struct, frozen=True):
@@ -69,6 +72,8 @@ class Job(Struct, frozen=True, eq=False):
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
+    today: date | None = None  # by which a quarantine ends; None: today's date
+    flaky: AutoQuarantine | None = None  # what the history says, if it was read
     regraded: Mapping[str, str] = field(default_factory=dict)  # by the results of a run, the rows to read instead
 
 

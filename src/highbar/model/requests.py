@@ -83,6 +83,7 @@ def covering(one: Request, other: Request) -> Request | None:
         thirds=_either(one.thirds, other.thirds),
         undecided=_either(one.undecided, other.undecided),
         record_by=_either(*recorded) if recorded else None,
+        record_texts=one.record_texts or other.record_texts,
     )
 
 

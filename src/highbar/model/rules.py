@@ -14,6 +14,7 @@ from highbar.model.words import Better, EvidenceKind, Level, Operator, Unit, Whe
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
+    from highbar.model.quarantine import QuarantinePolicy
 
 
 JudgeKey = Literal["min_labels", "min_sensitivity", "min_specificity", "uncalibrated"]
@@ -215,9 +216,27 @@ class JudgeRule(Struct, frozen=True):
     description: str | None = None
 
 
+class QuarantineRule(Struct, frozen=True):
+    """No more than a small share of the suite may be quarantined."""
+
+    name: str
+    level: Level
+    place: Place = Place()
+    description: str | None = None
+
+
 ComparingRule = BaselineRule | StepRule | NewFailuresRule
 """A rule that compares with a baseline."""
-Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | ComparingRule | ProgressiveRule | JudgeRule
+Rule = (
+    ThresholdRule
+    | ConditionRule
+    | ScenarioRule
+    | SuiteRule
+    | ComparingRule
+    | ProgressiveRule
+    | JudgeRule
+    | QuarantineRule
+)
 
 
 class JudgePolicy(Struct, frozen=True):
@@ -280,6 +299,7 @@ class Policy(Struct, frozen=True):
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
     judge: JudgePolicy | None = None
+    quarantine: QuarantinePolicy | None = None
     advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property

@@ -19,8 +19,9 @@ from highbar.statistics.outlook import Outlook
 if TYPE_CHECKING:
     from highbar.model.details import Details
     from highbar.model.judge_quality import CorrectedShare, JudgeReport
+    from highbar.model.quarantine import QuarantinedScenario
 else:  # few checks need those modules; without the names, `help(Verdict)` fails
-    Details = CorrectedShare = JudgeReport = object
+    Details = CorrectedShare = JudgeReport = QuarantinedScenario = object
 
 NOWHERE = Place()
 ReadAgain = Callable[[bool, bool], "Verdict"]
@@ -313,6 +314,7 @@ class Verdict(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()  # why there is no verdict
     judged_by: tuple[Judging, ...] = ()  # who judged, if the rows come from files of other tools
     selection: Selection | None = None  # which rows were judged, if not all
+    quarantined: tuple[QuarantinedScenario, ...] = ()  # whose failures are no new failures; they count in rates
     judge: JudgeReport | None = None  # what rests on a judge, and how good it is; None if nothing does
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same

@@ -21,6 +21,7 @@ from highbar.model import (
     JudgeRule,
     Policy,
     ProgressiveRule,
+    QuarantineRule,
     Rule,
     StepRule,
     SuiteRule,
@@ -43,6 +44,7 @@ from highbar.policy.versions import HINT, order
 if TYPE_CHECKING:  # see _read_mapping
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
+    from highbar.model.quarantine import QuarantinePolicy
 
 COMMON_KEYS = (
     "thresholds",
@@ -76,6 +78,7 @@ KEYS = (
     "select",
     "judged_by",
     "judge",
+    "quarantine",
 )
 BASELINE = "baseline.json"
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
@@ -230,6 +233,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     reader = RuleReader(settings, table)
     judge, of_judge = _read_judge(top.get("judge"), folder)
     rules = _read_rules(top, folder, reader, definitions, composite)
+    quarantine, of_quarantine = _read_quarantine(top.get("quarantine"), folder, rules)
     if "latency_limit" in top:
         reader.notes.extend(time_notes(top["latency_limit"], settings.latency_limit))
     if not rules and not cursor.problems:
@@ -238,7 +242,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         )
     _check_version(top, settings, rules)
     policy = Policy(
-        rules=(*rules, *of_judge),
+        rules=(*rules, *of_judge, *of_quarantine),
         metrics=table.metrics,
         agent_version=settings.agent_version,
         weights=weights,
@@ -258,6 +262,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         select=read_select(top.get("select"), settings.allow_columns),
         judged_by=_read_judged_by(top.get("judged_by")),
         judge=judge,
+        quarantine=quarantine,
         notes=tuple(reader.notes),
     )
     if not cursor.problems:  # every name is known then
@@ -288,6 +293,17 @@ def _read_judge(cursor: Cursor | None, folder: Path) -> tuple[JudgePolicy | None
     from highbar.policy.judge import read_judge  # few policies have one
 
     return read_judge(cursor, folder)
+
+
+def _read_quarantine(
+    cursor: Cursor | None, folder: Path, rules: Sequence[Rule]
+) -> tuple[QuarantinePolicy | None, tuple[QuarantineRule, ...]]:
+    """The block `quarantine`. Its rule is none of the agent either."""
+    if cursor is None:
+        return None, ()
+    from highbar.policy.quarantine import read_quarantine  # few policies have one
+
+    return read_quarantine(cursor, folder, rules)
 
 
 def _read_metrics(

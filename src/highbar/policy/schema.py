@@ -9,6 +9,7 @@ from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
+from highbar.model.quarantine import MOST_RUNS
 from highbar.policy.judging import TOOLS
 from highbar.policy.shapes import RULE_PATTERN
 
@@ -56,7 +57,16 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar policy",
         "description": "What a version of an agent must reach.",
-        **_closed({**_rule_blocks(), **_settings(), "judged_by": _judged_by(), "judge": _judge(), "map": _mapping()}),
+        **_closed(
+            {
+                **_rule_blocks(),
+                **_settings(),
+                "judged_by": _judged_by(),
+                "judge": _judge(),
+                "quarantine": _quarantine(),
+                "map": _mapping(),
+            }
+        ),
         "$defs": {**_definitions(), **_mapping_definitions()},
     }
 
@@ -245,6 +255,30 @@ def _judge() -> dict[str, Any]:
                 "description": _DESCRIPTION,
             }
         ),
+    }
+
+
+def _quarantine() -> dict[str, Any]:
+    """Scenarios that are known to be flaky."""
+    id_ = {"anyOf": [_TEXT, {"type": "integer"}]}
+    until = {"type": "string", "format": "date", "description": "The last day: 2026-12-01."}
+    entry = _closed({"id": id_, "until": until, "description": _DESCRIPTION}, "id")
+    ids = {"type": "array", "items": {"anyOf": [*id_["anyOf"], entry]}, "minItems": 1, "uniqueItems": True}
+    runs = {"type": "integer", "minimum": 2, "maximum": MOST_RUNS, "description": "How many runs are looked at."}
+    block = _closed(
+        {
+            "ids": {**ids, "description": "Scenarios by id, each with its last day if it has one."},
+            "auto": {
+                "description": "Scenarios that passed and failed in the last runs before the change.",
+                **_closed({"runs": runs, "description": _DESCRIPTION}, "runs"),
+            },
+            "history": {**_TEXT, "description": "The folder of the runs; history unless given."},
+            "description": _DESCRIPTION,
+        }
+    )
+    return {
+        "description": "Flaky scenarios, which are never new failures. They run, and count in all rates.",
+        "anyOf": [ids, {**block, "anyOf": [{"required": ["ids"]}, {"required": ["auto"]}]}],
     }
 
 

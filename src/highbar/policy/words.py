@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from highbar.language.exact import write_decimal
 from highbar.model import (
@@ -14,6 +14,7 @@ from highbar.model import (
     NewFailuresRule,
     Policy,
     ProgressiveRule,
+    QuarantineRule,
     Rule,
     ScenarioRule,
     StepRule,
@@ -26,6 +27,9 @@ from highbar.model import (
 from highbar.policy.judging import say_judged_by
 from highbar.policy.patterns import is_pattern
 from highbar.policy.selecting import say_select
+
+if TYPE_CHECKING:  # few policies have one
+    from highbar.model.quarantine import QuarantinePolicy
 
 _OPERATORS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "=": "exactly", "!=": "not"}
 _UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": "", "per token": " per token", "number": ""}
@@ -42,9 +46,8 @@ def say(rule: Rule, policy: Policy) -> str:
             return f"{what}{_accepted(rule.demand)}."
         case ScenarioRule():
             return _say_scenario(rule)
-        case SuiteRule():
-            count = f"each of the {len(policy.suite.scenarios)} scenarios" if policy.suite else "each scenario"
-            return f"The results must contain {count} of the suite, and no others."
+        case SuiteRule() | QuarantineRule():
+            return _say_suite(rule, policy)
         case BaselineRule():
             what = f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}"
             return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
@@ -67,7 +70,7 @@ def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
 
 
 def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
-    """Which rows are judged, who judges in the files of other tools, and how a judge is corrected: each with its key."""
+    """Which rows are judged, by whom, how a judge is corrected, and what is quarantined: each with its key."""
     sentences = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
     for tool, demands in policy.judged_by.items():
         all_hold = " must hold" if len(demands) == 1 else " must all hold"
@@ -78,7 +81,19 @@ def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
         )
     if policy.judge is not None and policy.judge.correct:
         sentences.append(("judge.correct", "Shares of trials are corrected for the errors of the judge."))
+    if policy.quarantine is not None:
+        sentences += _say_quarantine(policy.quarantine)
     return tuple(sentences)
+
+
+def _say_quarantine(block: QuarantinePolicy) -> list[tuple[str, str]]:
+    """Which scenarios are quarantined: those by name, and those that the history shows to be flaky."""
+    ids = [one.id if one.until is None else f"{one.id} until {one.until}" for one in block.ids]
+    found = [("quarantine.ids", f"These are quarantined, and never new failures: {', '.join(ids)}.")] if ids else []
+    if block.auto is not None:
+        which = f"passed and failed in the last {block.auto} runs before the change"
+        found.append(("quarantine.auto", f"So is each scenario that {which}, by the history in {block.folder}."))
+    return found
 
 
 def say_threshold(threshold: Threshold) -> str:
@@ -135,6 +150,13 @@ def _say_judge(rule: JudgeRule, policy: Policy) -> str:
     passes = "passes" if rule.key == "min_sensitivity" else "fails"
     sure = f"with {_amount(policy.confidence, 'ratio')} confidence"
     return f"The judge must find at least {_amount(rule.bound, 'ratio')} of what people say {passes}, {sure}."
+
+
+def _say_suite(rule: SuiteRule | QuarantineRule, policy: Policy) -> str:
+    if isinstance(rule, QuarantineRule):
+        return "At most 5% of the scenarios may be quarantined, or one if that is less."
+    count = f"each of the {len(policy.suite.scenarios)} scenarios" if policy.suite else "each scenario"
+    return f"The results must contain {count} of the suite, and no others."
 
 
 def _say_scenario(rule: ScenarioRule) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from highbar.errors import Problem
 from highbar.model import Source, Where
 from highbar.model.judging import Judging, Selection
+from highbar.model.quarantine import QuarantinedScenario
 from highbar.store.forms import (
     COUNT,
     DIGEST,
@@ -68,6 +69,17 @@ JUDGED_BY = list_of(
             of=lambda judging: "policy" if judging.by_policy else "file",
         ),
         description="Who judged the records of one tool.",
+    )
+)
+
+
+QUARANTINED = list_of(
+    record(
+        QuarantinedScenario,
+        field("id", TEXT),
+        field("why", TEXT),
+        field("since", optional(TEXT), "The day on which it began; null if that is not known."),
+        field("until", optional(TEXT), "The last day; null if it has no end."),
     )
 )
 

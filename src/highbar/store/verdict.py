@@ -35,7 +35,7 @@ from highbar.model import (
     Weakening,
     Where,
 )
-from highbar.store import reading, writing
+from highbar.store import pieces, reading, writing
 from highbar.store.encoding import encode
 from highbar.store.forms import (
     COUNT,
@@ -268,6 +268,7 @@ _FIELDS = (
     field("repetition", optional(_REPETITION)),
     field("judged_by", JUDGED_BY),
     field("judge", JUDGE, "What rests on a judge, and how good it is known to be; null if nothing does."),
+    field("quarantined", pieces.QUARANTINED, "Flaky scenarios: they count in rates, and are no new failures."),
     field("select", SELECTION, of="selection"),
     field("warnings", TEXTS),
     field("policy", optional(named("source", SOURCE))),

@@ -57,12 +57,18 @@ def verdict(
     evidence = _evidence(job, policy, whole, sums, changes)
     if of_judges is not None:
         evidence = _judged(evidence, of_judges)
+    quarantine_notes: tuple[str, ...] = ()
+    if policy.quarantine is not None:
+        from highbar.verdicts.quarantine import with_quarantine  # few policies have one
+
+        evidence, quarantine_notes = with_quarantine(job, policy, sums, evidence)
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     unjudgeable = nothing_to_judge(policy, whole, sums)
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
     found = _described(policy, results, whole, sums)
-    found = replace(found, warnings=(*notes.all_notes(policy, results, whole, sums, rules), *warnings))
+    noted = (*notes.all_notes(policy, results, whole, sums, rules), *warnings, *quarantine_notes)
+    found = replace(found, warnings=noted, quarantined=evidence.quarantined)
     if of_judges is not None:
         found = _with_judge(found, of_judges)
     if job.wants.details:

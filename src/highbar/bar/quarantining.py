@@ -1,0 +1,92 @@
+"""A quarantine, judged by two bars: what of it holds for a change, what the history says, and what was weakened.
+
+Only what the policy at the ref says counts, and only runs of commits before the change: so no change can quarantine a
+failure of its own. What the policy now adds is listed, and holds once it is merged.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from highbar import history as histories
+from highbar.bar.remembering import texts_of
+from highbar.errors import InputError
+from highbar.history import quarantine
+from highbar.language.phrases import some_and_more
+from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
+from highbar.load.revision import Revision
+from highbar.model import Policy, Weakening
+from highbar.model.job import Job
+from highbar.model.quarantine import AutoQuarantine, QuarantineEntry, QuarantinePolicy
+
+_NOTHING = QuarantinePolicy()
+
+
+def bounded(here: Policy, before: Policy) -> Policy:
+    """The policy now, with as much of its quarantine as the policy at the ref has, too."""
+    if here.quarantine is None:
+        return here
+    now, then = here.quarantine, before.quarantine or _NOTHING
+    known = {entry.id: entry for entry in then.ids}
+    ids = tuple(
+        QuarantineEntry(entry.id, _earlier(entry.until, known[entry.id].until))
+        for entry in now.ids
+        if entry.id in known
+    )
+    auto = None if now.auto is None else then.auto
+    return replace(here, quarantine=QuarantinePolicy(ids, auto, then.history, then.folder))
+
+
+def _earlier(one: date | None, other: date | None) -> date | None:
+    return min((day for day in (one, other) if day is not None), default=None)
+
+
+def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: Job) -> AutoQuarantine | None:
+    """What the history says about runs before the change; None if the policy at the ref, at `path`, does not ask.
+
+    Whatever keeps it from being read is in `problem`: then nothing is quarantined by itself.
+    """
+    block = before.quarantine
+    if block is None or block.auto is None:
+        return None
+    window = min(block.auto, (here.quarantine and here.quarantine.auto) or block.auto)
+    folder = Path(os.path.normpath(there.root / posixpath.dirname(path) / block.history))
+    try:
+        found = histories.read(folder_as_there(there, folder))
+    except InputError as error:
+        return AutoQuarantine(problem=f"{block.history}: {there.renamed(error.problems[0].message)}")
+    ancestry = ancestors_of_merge_base(there)
+    if ancestry.problem is not None:
+        return AutoQuarantine(problem=ancestry.problem)
+    last = quarantine.of_ancestors(found, ancestry.commits, quarantine.runs_needed(window))
+    notes = tuple(there.renamed(note) for note in quarantine.notes_of(found, last))
+    if not last.runs:
+        return AutoQuarantine(notes=notes, problem=f"{block.history} has no run of a commit before the change")
+    return AutoQuarantine(quarantine.unsteady(last, window), texts_of(job, here), notes)
+
+
+# --- what was weakened ------------------------------------------------------------------------
+
+
+def weakened_quarantine(before: Policy, now: Policy) -> Iterator[Weakening]:
+    """What the quarantine of the policy now takes, and that of the policy `before` did not."""
+    old, new = before.quarantine or _NOTHING, now.quarantine or _NOTHING
+    known = {entry.id: entry for entry in old.ids}
+    added = [entry.id for entry in new.ids if entry.id not in known]
+    if added:
+        yield Weakening("quarantine.ids", "changed", "not quarantined", some_and_more(added))
+    for entry in new.ids:
+        if entry.id in known and _earlier(entry.until, known[entry.id].until) != entry.until:
+            days = ("without an end" if day is None else f"until {day}" for day in (known[entry.id].until, entry.until))
+            yield Weakening(f"quarantine.ids.{entry.id}", "changed", *days)
+    if new.auto is not None and (old.auto is None or new.auto > old.auto):
+        words = ("not given" if runs is None else f"runs: {runs}" for runs in (old.auto, new.auto))
+        yield Weakening("quarantine.auto", "changed", *words)
+    if old.auto is not None and new.auto is not None and Path(old.history) != Path(new.history):
+        yield Weakening("quarantine.history", "changed", old.history, new.history)

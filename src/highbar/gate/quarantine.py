@@ -1,0 +1,36 @@
+"""The rule `quarantine`: a quarantine is for exceptions, so it holds no more than a small share of the suite."""
+
+from __future__ import annotations
+
+from highbar.gate.evidence import Evidence
+from highbar.gate.outlook import certain
+from highbar.language.digits import amount
+from highbar.language.phrases import count, some
+from highbar.model import Outcome, QuarantineRule, RuleResult
+from highbar.model.quarantine import LARGEST_SHARE
+
+
+def most_of(scenarios: int) -> int:
+    """How many scenarios of a suite may be quarantined: rounded down, but one of any suite.
+
+    With none of fewer than 20 scenarios, small suites could have no quarantine. One is no loophole: it only escapes
+    `new_failures`, and every rate still counts it.
+    """
+    return max(1, int(scenarios * LARGEST_SHARE))
+
+
+def judge_quarantine(rule: QuarantineRule, evidence: Evidence) -> RuleResult:
+    """Whether the quarantine is small enough."""
+    ids, most = [one.id for one in evidence.quarantined], most_of(evidence.suite_size)
+    bound = f"at most {most} may be, {amount(LARGEST_SHARE, 'ratio')} of {evidence.suite_size}"
+    outcome: Outcome = "pass" if len(ids) <= most else "fail"
+    found = f"{count(len(ids), 'scenario')} quarantined: {some(ids)}" if ids else "no scenario is quarantined"
+    return RuleResult(
+        rule.name,
+        rule.level,
+        outcome,
+        f"{found}; {bound}",
+        description=rule.description,
+        place=rule.place,
+        outlooks=certain(outcome),
+    )

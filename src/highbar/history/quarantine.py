@@ -1,0 +1,123 @@
+"""Runs of ancestors → the scenarios that pass in one run and fail in another: those that `auto` may quarantine.
+
+Nothing is stored about a quarantine. It begins with the first run from which on each run, together with the ones before
+it, shows a pass and a failure; so it has an end even if the scenario stays flaky.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from itertools import groupby
+
+from msgspec import Struct
+
+from highbar.history import History
+from highbar.history.pooling import each_result_once
+from highbar.model.history import RunRecord, ScenarioCounts
+from highbar.model.quarantine import MOST_RUNS, NEVER, UnsteadyScenario
+
+_Key = tuple[str, str]
+_MOST_NAMED = 3
+
+
+class LastRuns(Struct, frozen=True, eq=False):
+    """The last runs of ancestors that say something about scenarios, the oldest first, and their scenarios.
+
+    `left_out` has the records that could not be read.
+    """
+
+    runs: tuple[RunRecord, ...]
+    scenarios: tuple[tuple[ScenarioCounts, ...], ...]
+    left_out: tuple[str, ...] = ()
+
+
+def of_ancestors(history: History, ancestors: Mapping[str, int], most: int) -> LastRuns:
+    """The last runs, at most so many; `ancestors` says how far back a commit is, 0 for the merge base.
+
+    A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor.
+    """
+    known = [run for run in history.runs if run.commit in ancestors and not run.changed and run.listed]
+    known.sort(key=lambda run: (-ancestors[run.commit or ""], run.time, run.record))
+    last = each_result_once(known)[-most:]
+    found = {
+        run.record: tuple(one for _, one in rows) for run, rows in groupby(history.counts(last), lambda one: one[0])
+    }
+    readable = tuple(run for run in last if _are_counts(found.get(run.record, ())))
+    left_out = tuple(run.record for run in last if run not in readable)
+    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out)
+
+
+def _are_counts(rows: Sequence[ScenarioCounts]) -> bool:
+    """Whether a record has scenarios, each once, with counts that fit."""
+    fit = all(
+        one.trials >= 1 and min(one.passed, one.failed, one.undecided) >= 0
+        and one.passed + one.failed + one.undecided == one.trials
+        for one in rows
+    )  # fmt: skip
+    return bool(rows) and fit and len({one.id for one in rows}) == len(rows)
+
+
+def unsteady(last: LastRuns, window: int) -> tuple[UnsteadyScenario, ...]:
+    """The texts of scenarios that passed and failed within the last `window` runs, sorted by id.
+
+    A pass and a failure count as such only if both were scored by the same settings and the same judge. A text whose
+    digest is not known cannot be known again. In a pass all trials passed, in a failure one of them failed.
+    """
+    outcomes: dict[_Key, dict[int, bool]] = {}
+    adversarial: set[str] = set()
+    for place, rows in enumerate(last.scenarios):
+        for one in rows:
+            if one.category == NEVER:
+                adversarial.add(one.id)
+            if one.digest is not None and (one.failed or one.passed == one.trials):
+                outcomes.setdefault((one.id, one.digest), {})[place] = not one.failed
+    found = [_unsteady(key, by_place, last.runs, window) for key, by_place in sorted(outcomes.items())]
+    return tuple(
+        UnsteadyScenario(one.id, one.digest, one.since, one.runs, one.passed, one.failed, one.id in adversarial)
+        for one in found
+        if one is not None
+    )
+
+
+def _unsteady(
+    key: _Key, by_place: Mapping[int, bool], runs: Sequence[RunRecord], window: int
+) -> UnsteadyScenario | None:
+    def varies(end: int) -> bool:
+        """Whether the runs up to this one have both, judged alike."""
+        alike: dict[tuple[str | None, str | None], set[bool]] = {}
+        for place in range(max(0, end - window + 1), end + 1):
+            if place in by_place:
+                alike.setdefault((runs[place].scoring, runs[place].judge), set()).add(by_place[place])
+        return any(len(outcomes) > 1 for outcomes in alike.values())
+
+    start = _start(varies, len(runs))
+    if start is None:
+        return None
+    recent = [by_place[place] for place in range(max(0, len(runs) - window), len(runs)) if place in by_place]
+    since = date.fromisoformat(runs[start].time[:10])
+    return UnsteadyScenario(*key, since, len(runs) - start, recent.count(True), recent.count(False))
+
+
+def _start(holds: Callable[[int], bool], length: int) -> int | None:
+    """The first place from which on it holds to the end; None if it does not hold at the end."""
+    start = None
+    for place in reversed(range(length)):
+        if not holds(place):
+            break
+        start = place
+    return start
+
+
+def runs_needed(window: int) -> int:
+    """How many runs tell whether a quarantine has lasted too long."""
+    return MOST_RUNS + window
+
+
+def notes_of(history: History, last: LastRuns) -> tuple[str, ...]:
+    """What was left out of the history, in words."""
+    names = [*(one.file for one in history.damaged), *last.left_out]
+    if not names:
+        return ()
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (f"quarantine: damaged records of {history.folder} are left out: {', '.join(names[:_MOST_NAMED])}{more}",)
