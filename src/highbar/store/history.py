@@ -51,6 +51,8 @@ _LARGEST_DOCUMENT = 256 * 1024 * 1024
 _NOT_IDENTITY = frozenset({"file", "line", "reason", "warnings", "description", "slices", "what", "before", "now"})
 """Keys of a verdict document whose texts may contain paths, or depend on what a report was to show."""
 
+_SAYS_NOTHING: tuple[Any, ...] = (None, [], {})
+
 
 class Written(Struct, frozen=True):
     """What became of a run: the path of its record, and whether it was there before."""
@@ -83,7 +85,9 @@ def identity(document: Mapping[str, Any]) -> str:
 
 def _identifying(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _identifying(part) for key, part in value.items() if key not in _NOT_IDENTITY}
+        # A field that a later version adds, and that says nothing here, does not make it another run.
+        said = {key: part for key, part in value.items() if key not in _NOT_IDENTITY and part not in _SAYS_NOTHING}
+        return {key: _identifying(part) for key, part in said.items()}
     if isinstance(value, list | tuple):
         return [_identifying(part) for part in value]
     return value
