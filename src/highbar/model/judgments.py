@@ -61,7 +61,8 @@ class BehaviorTable(Struct, frozen=True):
     """How a behavior follows from several statements, or from statements and other checks.
 
     `table` has one character for each combination, `1` observed, `0` not, `?` not known. Bit i of its place says
-    whether statement i of `of` is true. A behavior that is one statement and nothing else needs no table.
+    whether statement i of `of` is true. It is empty if there are too many statements. A behavior that is one statement
+    and nothing else needs no table.
     """
 
     of: tuple[str, ...]

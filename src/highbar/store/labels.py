@@ -278,7 +278,7 @@ def _decided(name: str, judged: JudgedTrial, observed: Mapping[str, bool]) -> bo
     if behavior is None:
         return observed[name]
     place = sum(1 << bit for bit, statement in enumerate(behavior.of) if observed[statement])
-    return {"1": True, "0": False}.get(behavior.table[place])
+    return {"1": True, "0": False}.get(behavior.table[place : place + 1])
 
 
 def _put(row: dict[str, Any], decided: Mapping[str, bool]) -> None:

@@ -10,6 +10,7 @@ import pytest
 import highbar
 from tests.architecture.repository import ROOT
 from tests.commandline import run
+from tests.faulty_server import closed_port
 
 pytestmark = pytest.mark.process  # agents run in a process of their own
 
@@ -287,16 +288,26 @@ def test_reports_are_written_and_an_old_one_does_not_survive_a_wrong_call(folder
     assert run(folder, "run", "suite.json", "--nonsense", "--report", "verdict.json").exit == 2
 
 
-def test_a_statement_in_plain_words_is_refused_until_there_is_a_judge(folder):
+def test_a_statement_in_plain_words_needs_a_judge(folder):
     write_suite(
         folder, scenarios=[{"id": "A", "input": "Al", "expected_behaviors": {"polite": "The reply is polite."}}]
     )
-    for judge in ({}, {"judge": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}):
-        write_suite(folder, scenarios=json.loads((folder / "suite.json").read_text("utf-8"))["scenarios"], **judge)
-        done = run(folder, "run", "suite.json", "--output", "out")
-        assert done.exit == 2
-        assert "judge" in done.err
+    done = run(folder, "run", "suite.json", "--output", "out")
+    assert done.exit == 2
+    assert "no judge is configured" in done.err
     assert not (folder / "out").exists()
+
+
+def test_a_judge_that_cannot_be_reached_ends_the_run_and_the_answers_stay(folder):
+    write_suite(
+        folder,
+        scenarios=[{"id": "A", "input": "Al", "expected_behaviors": {"polite": "The reply is polite."}}],
+        judge={"model": "m", "base_url": f"http://127.0.0.1:{closed_port()}/v1", "retries": 0},
+    )
+    done = run(folder, "run", "suite.json", "--output", "out")
+    assert done.exit == 2
+    assert "the judge refused: connection refused" in done.err
+    assert "--resume out" in done.err
 
 
 @pytest.mark.hazard("H107")

@@ -135,7 +135,7 @@ def test_a_run_is_finished_if_it_ended_by_itself_by_budget_or_by_time(state):
         ({"chosen.limit": 3}, "whole: found true, but scenarios were chosen"),
         ({"chosen.only": ["A"]}, "whole: found true, but scenarios were chosen"),
         ({"ended": None}, "ended: found null, but the state is complete"),
-        ({"judge": {"model": "m"}}, "judge: found an object, wanted null"),
+        ({"judge": {"model": "m"}}, "judge.by: is missing"),
         ({"schema": "highbar/run/2"}, "which a newer version of Highbar wrote"),
         ({"schema": "highbar/verdict/1"}, "wanted a document of schema highbar/run/1"),
     ],
