@@ -28,6 +28,7 @@ TESTED = {
         "scripts/docs": "test_pages.py runs what it runs",
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
+        ".venv/bin/python -m bench.history": "a command of its own: it writes 230 MB",
         ".venv/bin/python -m bench.runners": "a command of its own: it installs the other tools",
         "scripts/samples": "tests/importers reads the same files",
         "scripts/fuzz": "tests/laws/test_file_laws.py and tests/importers/test_fuzzing.py do a little of it",
