@@ -1,7 +1,8 @@
 """Lines of metrics → between which runs the level changed, as far as chance does not explain it.
 
 A line is cut at its best place if its runs in random order are as clearly cut in less than 5 % of cases, times the
-number of all lines that are looked at; each half again. Results that were judged twice count once.
+number of all lines that are looked at; each half again. Results that were judged twice count once. A very long line is
+looked at twice: its last runs one by one, and all of it by the means of several consecutive runs.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from highbar.model.history import RunRecord
 from highbar.statistics.splits import Split, best_split, can_be_split
 
 LEVEL = 0.05
-MOST_RUNS = 300
-"""Of one line, the last ones: what happened before is old news, and looking for it takes time."""
+MOST_VALUES = 300
+"""Of one line: with more of them, looking takes too long."""
 
 
 class ChangePoint(Struct, frozen=True):
@@ -57,21 +58,28 @@ class ChangePoints(Struct, frozen=True):
 
 
 class _Line(Struct, frozen=True):
-    """Points of one metric, on one branch, that were measured alike."""
+    """Points of one metric, on one branch, that were measured alike; each value is the mean over a block of runs."""
 
     of: MetricTracks
     branch: str | None
-    runs: tuple[RunRecord, ...]
+    blocks: tuple[tuple[RunRecord, ...], ...]
     values: tuple[float, ...]
 
 
 def change_points(metrics: Iterable[MetricTracks]) -> ChangePoints:
     """The changes of all metrics."""
     lines = [line for metric in metrics for line in _lines(metric) if can_be_split(line.values)]
-    found = [change for line in lines for change in _changes(line, len(lines))]
-    return ChangePoints(
-        tuple(sorted(found, key=lambda one: (one.after.time, one.after.record), reverse=True)), len(lines)
-    )
+    found: list[ChangePoint] = []
+    for line in sorted(lines, key=lambda one: len(one.blocks[0])):
+        found += [change for change in _changes(line, len(lines)) if not any(_is_same(change, one) for one in found)]
+    found.sort(key=lambda one: (one.after.time, one.after.record), reverse=True)
+    return ChangePoints(tuple(found), len(lines))
+
+
+def _is_same(coarse: ChangePoint, fine: ChangePoint) -> bool:
+    """Whether a change that was seen in means is one that was seen in single runs."""
+    alike = (coarse.metric, coarse.branch) == (fine.metric, fine.branch)
+    return alike and coarse.earliest.time <= fine.after.time <= coarse.latest.time
 
 
 def _lines(metric: MetricTracks) -> Iterator[_Line]:
@@ -82,28 +90,40 @@ def _lines(metric: MetricTracks) -> Iterator[_Line]:
                 (point.run, point.value)
                 for point in segment.points
                 if point.value is not None and point.run.record in once
-            ][-MOST_RUNS:]
-            yield _Line(metric, track.branch, tuple(run for run, _ in points), tuple(value for _, value in points))
+            ]
+            yield _line(metric, track.branch, points[-MOST_VALUES:], 1)
+            if len(points) > MOST_VALUES:
+                yield _line(metric, track.branch, points, -(-len(points) // MOST_VALUES))
+
+
+def _line(metric: MetricTracks, branch: str | None, points: Sequence[tuple[RunRecord, float]], size: int) -> _Line:
+    """Blocks of so many runs. The first runs are left out if they are fewer than that."""
+    blocks = [points[start : start + size] for start in range(len(points) % size, len(points), size)]
+    runs = tuple(tuple(run for run, _ in block) for block in blocks)
+    return _Line(metric, branch, runs, tuple(math.fsum(value for _, value in block) / size for block in blocks))
 
 
 def _changes(line: _Line, lines: int) -> Iterator[ChangePoint]:
     splits = sorted(_splits(line.values, 0, lines), key=lambda one: one.place)
     ends = [0, *(one.place for one in splits), len(line.values)]
+    size = len(line.blocks[0])
     for place, split in enumerate(splits):
         before, after = line.values[ends[place] : split.place], line.values[split.place : ends[place + 2]]
+        # It may be inside the block before the cut, or the one after it.
+        inside = size > 1
         yield ChangePoint(
             metric=line.of.metric,
             unit=line.of.unit,
             better=line.of.better,
             branch=line.branch,
-            before=line.runs[split.place - 1],
-            after=line.runs[split.place],
-            earliest=line.runs[split.earliest],
-            latest=line.runs[split.latest],
+            before=line.blocks[split.place - 1][-1],
+            after=line.blocks[split.place][0],
+            earliest=line.blocks[split.earliest - inside][0],
+            latest=line.blocks[split.latest][-1],
             level_before=math.fsum(before) / len(before),
             level_after=math.fsum(after) / len(after),
-            runs_before=len(before),
-            runs_after=len(after),
+            runs_before=len(before) * size,
+            runs_after=len(after) * size,
             p_value=split.p_value,
         )
 

@@ -14,6 +14,7 @@ import random
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
+from statistics import median
 
 from msgspec import Struct
 
@@ -43,12 +44,12 @@ def best_split(numbers: Sequence[float]) -> Split | None:
     ranks = _ranks(numbers)
     clear, place, window = max((*_best(ranks, one), one) for one in _windows(len(ranks)))
     p_value = _p_value(ranks, clear, chance)
-    start = window.start
-    inside = numbers[start : window.end]
-    whole = _window(0, len(inside))
-    places = sorted(_best(_ranks(_resampled(inside, place - start, chance)), whole)[1] for _ in range(_RESAMPLES))
+    start, inside = window.start, numbers[window.start : window.end]
+    settled = _settled(inside, place - start)
+    places = sorted(_settled(_resampled(inside, settled, chance), settled) for _ in range(_RESAMPLES))
     cut = round(_TAIL * _RESAMPLES)
-    return Split(place, p_value, min(place, start + places[cut]), max(place, start + places[-1 - cut]))
+    earliest, latest = min(settled, places[cut]), max(settled, places[-1 - cut])
+    return Split(start + settled, p_value, start + earliest, start + latest)
 
 
 def can_be_split(numbers: Sequence[float]) -> bool:
@@ -102,6 +103,17 @@ def _best(ranks: Sequence[float], window: _Window) -> tuple[float, int]:
     start, base = window.start, sums[window.start]
     slope = (sums[window.end] - base) / (window.end - start)
     return max((abs(sums[place] - base - slope * (place - start)) * weight, place) for place, weight in window.cuts)
+
+
+def _settled(numbers: Sequence[float], place: int) -> int:
+    """The place from which on numbers are nearer to the median after the cut than to that before it, on the whole.
+
+    By ranks alone a cut can be a little off: a number that is high among the low ones looks as if it were one of the
+    others.
+    """
+    low, high = median(numbers[:place]), median(numbers[place:])
+    costs = list(accumulate(abs(number - low) - abs(number - high) for number in numbers))
+    return min(range(SIDE, len(numbers) - SIDE + 1), key=lambda one: (costs[one - 1], abs(one - place)))
 
 
 def _clearest(ranks: Sequence[float]) -> float:

@@ -81,3 +81,13 @@ def test_metrics_that_only_an_earlier_run_had_a_rule_about_are_gated_too():
     records = runs(GOOD)
     assert gated([records[0], replace(records[1], rules=())]) == ("pass_rate",)
     assert gated([replace(run, rules=()) for run in records]) == ()
+
+
+def test_a_long_line_is_looked_at_as_a_whole_and_each_change_is_listed_once(monkeypatch):
+    monkeypatch.setattr("highbar.history.change_points.MOST_VALUES", 40)
+    records = runs([*GOOD * 4, *BAD * 8, *GOOD * 3])
+    early, late = reversed(found_in(records).found)
+    assert early.earliest.time <= records[32].time <= early.latest.time
+    assert records.index(late.after) in range(94, 99)
+    assert (early.is_better, late.is_better) == (False, True)
+    assert found_in(records).lines == 2

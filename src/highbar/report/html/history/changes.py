@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highbar.history.change_points import LEVEL, MOST_RUNS, ChangePoint, ChangePoints
+from highbar.history.change_points import LEVEL, MOST_VALUES, ChangePoint, ChangePoints
 from highbar.language.phrases import count
 from highbar.model.history import RunRecord
 from highbar.report.html.history.words import commit, moment, number, short
@@ -15,7 +15,8 @@ _MOST = 50
 _ABOUT = (
     "A line is cut where the mean ranks before and after differ most, in all of it or in a part. The change is listed "
     "if the same values in random order are cut as clearly in less than {level:.0%} of cases, corrected for the place "
-    "that was searched for and for the number of lines. It says that runs differ, not why."
+    "that was searched for and for the number of lines. A line of more than {most} runs is looked at twice: its last "
+    "{most} runs one by one, and all of it by means of several runs. A change says that runs differ, not why."
 )
 
 
@@ -30,7 +31,11 @@ def changes(found: ChangePoints) -> Markup:
         element("p", _said(found)),
         table(names, rows, "level-changes") if rows else EMPTY,
         element("p", f"and {more} earlier ones", class_="dim") if more else EMPTY,
-        element("details", element("summary", "How they are found"), element("p", _ABOUT.format(level=LEVEL))),
+        element(
+            "details",
+            element("summary", "How they are found"),
+            element("p", _ABOUT.format(level=LEVEL, most=MOST_VALUES)),
+        ),
         aria_labelledby="level-changes",
     )
 
@@ -38,7 +43,7 @@ def changes(found: ChangePoints) -> Markup:
 def _said(found: ChangePoints) -> str:
     if not found.lines:
         return f"Not looked for: no line has {FEWEST} comparable runs of one branch with different values."
-    where = f"in {count(found.lines, 'line')} of at least {FEWEST} comparable runs (of each the last {MOST_RUNS})"
+    where = f"in {count(found.lines, 'line')} of at least {FEWEST} comparable runs"
     if not found.found:
         return f"Nothing {where} that chance does not explain. A small or recent change may be there all the same."
     return f"{count(len(found.found), 'change')} {where} that chance does not explain."
@@ -55,7 +60,7 @@ def _row(one: ChangePoint) -> tuple[str, ...]:
         join(code(one.metric), element("span", look, class_=f"chip {look}")),
         join(_between(one), element("span", "branch ", code(short(one.branch)), class_="dim")),
         join(level, element("span", runs, class_="dim")),
-        join(f"p = {one.p_value:.2g}", element("span", place, class_="dim") if place else None),
+        join(f"p ≤ {one.p_value:.2g}", element("span", place, class_="dim") if place else None),
     )
 
 
