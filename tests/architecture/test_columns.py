@@ -43,9 +43,25 @@ OF_A_WIRE_FORMAT: Mapping[str, str] = {
     "running/agents/anthropic.py": "likewise",
 }
 
+OF_A_JUDGE: Mapping[str, str] = {
+    "model/judgments.py": "what one question to a judge used",
+    "running/judging/asking.py": "where the wire formats have it",
+    "running/judging/panel.py": "of several judges together",
+    "running/judging/recorded.py": "of a whole run",
+    "store/run_document.py": "likewise, in run.json",
+}
+"""Files about the judge, whose tokens and cost are apart from the agent's."""
+OF_A_HISTORY: Mapping[str, str] = {
+    "model/history.py": "what a scenario cost in a run",
+    "store/history.py": "likewise, as a column of the record",
+    "bar/remembering.py": "from the sums to the record",
+}
+
 MORE: Mapping[str, Mapping[str, str]] = {
     "cost_usd": {
         **OF_A_REPLY,
+        **OF_A_JUDGE,
+        **OF_A_HISTORY,
         "running/records.py": "the answer of several turns, summed",
         "suite/tools/promptfoo_assertions.py": "what promptfoo calls `cost`",
         "running/progress.py": "what a run has cost so far",
@@ -55,6 +71,8 @@ MORE: Mapping[str, Mapping[str, str]] = {
     },
     "tokens_used": {
         **OF_A_REPLY,
+        **OF_A_JUDGE,
+        "cli/running.py": "what the judge of a run used",
         **OF_A_WIRE_FORMAT,
         "running/records.py": "the answer of several turns, summed",
         "engine/quantities.py": "the scoring expression of token_efficiency: quality and tokens of the same trials",
@@ -105,6 +123,7 @@ def test_no_other_file_lists_measured_columns() -> None:
         "running/agents/replies.py",
         "running/records.py",
         "cli/agent.py",
+        "store/history.py",  # the columns of a record of a run
     }
 
 
