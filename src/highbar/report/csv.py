@@ -15,14 +15,14 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import evidence, headline, judge_line, judged, selected
+from highbar.report.headline import evidence, headline, judge_line, judged, quarantine_line, quarantined_ids, selected
 from highbar.report.numbers import end, number
 from highbar.report.visible import visible
 
 COLUMNS = (
     "kind", "name", "outcome", "level", "metric", "column", "slice", "threshold", "value", "low", "high", "unit",
     "better", "scenarios", "missing", "category", "trials", "passed_trials", "required", "fragile", "reason",
-    "undecided", "best", "raw", "corrected",
+    "undecided", "best", "raw", "corrected", "quarantined",
 )  # fmt: skip
 """A new column comes last: who reads by place must not be surprised."""
 _NUMBERS = {
@@ -59,7 +59,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 def _about(verdict: Verdict) -> tuple[str, ...]:
     """The verdict in words, the evidence, who judged, and which rows."""
     origin = judged(verdict.judged_by, str), selected(verdict.selection, str), judge_line(verdict.judge, str)
-    return (headline(verdict), evidence(verdict.counts), *origin)
+    return (headline(verdict), evidence(verdict.counts), *origin, quarantine_line(verdict, str))
 
 
 def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
@@ -129,6 +129,12 @@ def _where(where: Where) -> _Row:
 
 
 def _scenarios(verdict: Verdict) -> Iterator[_Row]:
+    freed = quarantined_ids(verdict)
+    for row in _listed(verdict):
+        yield {**row, "quarantined": _yes(row.get("name") in freed)} if freed else row
+
+
+def _listed(verdict: Verdict) -> Iterator[_Row]:
     """All scenarios if the verdict lists them, else the failed ones; the rest is counted."""
     for one in verdict.scenarios:
         yield _scenario(one)

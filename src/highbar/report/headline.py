@@ -24,6 +24,8 @@ WORDS: Mapping[Decision | None, str] = MappingProxyType(
 )
 MOST_UNDECIDED = 10
 """Undecided scenarios that a report names."""
+MOST_QUARANTINED = 10
+"""Quarantined scenarios that a report names in one line."""
 MOST_TO_SETTLE = 5000
 """Scenarios from which on a rule is too close to call."""
 WORTH_SAYING = 0.05
@@ -80,6 +82,24 @@ def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
     from highbar.report.judge_words import one_line  # few results rest on a judge
 
     return one_line(report, encode)
+
+
+def quarantine_line(verdict: Verdict, encode: Callable[[str], str]) -> str:
+    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; nothing if none is."""
+    found = verdict.quarantined
+    if not found:
+        return ""
+    named = []
+    for one in found[:MOST_QUARANTINED]:
+        until = f", until {one.until}" if one.until else ""
+        named.append(f"{encode(one.id)} ({encode(one.why)}{until})")
+    rest = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return f"{count(len(found), 'scenario')} quarantined: {'; '.join(named)}{rest}"
+
+
+def quarantined_ids(verdict: Verdict) -> frozenset[str]:
+    """The scenarios that a report marks as quarantined."""
+    return frozenset(one.id for one in verdict.quarantined)
 
 
 def as_judged(rule: RuleResult) -> str:

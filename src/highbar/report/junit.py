@@ -26,7 +26,7 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, could_change, judge_line, unsettled
+from highbar.report.headline import NO_VERDICT, could_change, judge_line, quarantine_line, quarantined_ids, unsettled
 from highbar.report.numbers import end, number
 from highbar.report.titles import title
 from highbar.report.visible import cut, visible
@@ -118,10 +118,11 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
         rules.add(_advice(rule, verdict, bounds))
     room = LARGEST - rules.size
     listed = 0
+    freed = quarantined_ids(verdict)
     for scenario in verdict.scenarios or _failed(verdict):
         if scenarios.size > room:
             break
-        scenarios.add(_scenario(scenario))
+        scenarios.add(_scenario(scenario, quarantined=scenario.id in freed))
         listed += 1
     if listed < verdict.counts.scenarios:
         scenarios.add(_unlisted(verdict, listed))
@@ -274,6 +275,7 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
     yield from (("unjudged", counts.unjudged), ("failed", counts.failed), ("undecided", counts.undecided))
     yield from ([("left_out", counts.left_out)] if verdict.selection else [])
     yield "judge", judge_line(verdict.judge, str) or None
+    yield "quarantined", quarantine_line(verdict, str) or None
     for name, value in verdict.metrics.items():
         yield from _value(f"metric.{name}", value, bounds.get(name, ()))
 
@@ -281,12 +283,12 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
 # --- scenarios -------------------------------------------------------------------------------
 
 
-def _scenario(scenario: ScenarioResult) -> _TestCase:
+def _scenario(scenario: ScenarioResult, *, quarantined: bool = False) -> _TestCase:
     trials, passed = scenario.trials, scenario.passed_trials
     only_errors = scenario.errors == trials - passed and not scenario.violated
     why = visible(scenario.reason or "")
     message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
-    lines = [message, "required by the policy" if scenario.required else ""]
+    lines = [message, "required by the policy" if scenario.required else "quarantined" if quarantined else ""]
     missed = "" if scenario.passed else "error" if only_errors or scenario.undecided else "failure"
     kind = (
         "undecided" if scenario.undecided else "error" if only_errors else "violated" if scenario.violated else "failed"
@@ -302,6 +304,7 @@ def _scenario(scenario: ScenarioResult) -> _TestCase:
         body="\n".join(line for line in lines if line),
         properties=(
             ("category", scenario.category),
+            *((("quarantined", "yes"),) if quarantined else ()),
             *((("trials", trials), ("passed_trials", passed)) if trials > 1 else ()),
         ),
         seconds=float(scenario.duration_ms or 0) / 1000,

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.language.digits import amount, bounds_by_metric, show
-from highbar.model import NO_POLICY, Slice, Verdict
+from highbar.model import NO_POLICY, FailedScenario, Slice, Verdict
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (
     NO_VERDICT,
@@ -29,6 +29,8 @@ from highbar.report.headline import (
     judged,
     more,
     notes,
+    quarantine_line,
+    quarantined_ids,
     repeated,
     second_run,
     selected,
@@ -242,7 +244,7 @@ def _about(verdict: Verdict, short: Callable[[str], str] = code) -> str:
     if verdict.against:
         parts.append(f"and the policy at {short(verdict.against.ref)} ({verdict.against.commit[:12]})")
     about = [", ".join(parts), judged(verdict.judged_by, short), selected(verdict.selection, short)]
-    about.append(judge_line(verdict.judge, short))
+    about += [judge_line(verdict.judge, short), quarantine_line(verdict, short)]
     again = " ".join(filter(None, (second_run(verdict), compared(verdict))))
     return "  \n".join(filter(None, about)) + (f"\n\n{again}" if again else "")
 
@@ -318,10 +320,15 @@ def _failed_scenarios(verdict: Verdict) -> _Section:
     return _table("### Failed scenarios", _SCENARIO, _failed(verdict, code), verdict.counts.failed)
 
 
+def _mark(scenario: FailedScenario, freed: frozenset[str]) -> str:
+    return " **required**" if scenario.required else " **quarantined**" if scenario.id in freed else ""
+
+
 def _failed(verdict: Verdict, short: Callable[[str], str]) -> list[Sequence[str]]:
+    freed = quarantined_ids(verdict)
     return [
         (
-            short(scenario.id) + (" **required**" if scenario.required else ""),
+            short(scenario.id) + _mark(scenario, freed),
             short(scenario.category) if scenario.category else "",
             f"{scenario.passed_trials} of {scenario.trials}",
             short(scenario.reason),

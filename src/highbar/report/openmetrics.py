@@ -115,6 +115,7 @@ def _counts(verdict: Verdict) -> Iterator[_Family]:
         ("highbar_confidence", number(verdict.confidence), "With which each end of an interval holds by itself."),
         ("highbar_scenarios", str(counts.scenarios), "Scenarios that have a result."),
         ("highbar_scenarios_failed", str(counts.failed), "Scenarios that failed a trial."),
+        ("highbar_scenarios_quarantined", str(len(verdict.quarantined)), "Scenarios that are no new failures."),
         ("highbar_trials", str(counts.trials), "Trials."),
         ("highbar_trials_errors", str(counts.errors), "Trials that ended in an error."),
         ("highbar_trials_unjudged", str(counts.unjudged), "Trials that say that they are unjudged."),

@@ -23,6 +23,8 @@ from highbar.report.headline import (
     judge_line,
     judged,
     more,
+    quarantine_line,
+    quarantined_ids,
     second_run,
     selected,
     undecided,
@@ -76,7 +78,7 @@ def about(verdict: Verdict, display: Display) -> list[str]:
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    lines = (", ".join(origin), who, which, judge_line(verdict.judge, visible))
+    lines = (", ".join(origin), who, which, judge_line(verdict.judge, visible), quarantine_line(verdict, visible))
     return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, lines)]
 
 
@@ -100,11 +102,12 @@ def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
     if not verdict.counts.failed and not verdict.scenarios_failed:
         return []
     scenarios = sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)[:most]
+    freed = quarantined_ids(verdict)
     rows = [
         (
             visible(scenario.id),
             visible(scenario.category or "-"),
-            "required" if scenario.required else "",
+            "required" if scenario.required else "quarantined" if scenario.id in freed else "",
             cut(visible(scenario.reason), _LONGEST_REASON),
         )
         for scenario in scenarios

@@ -37,10 +37,12 @@ _SUITE = "Every scenario of the suite has a result, and no other has one"
 _PATHS = MappingProxyType(
     {
         "suite": _SUITE,
+        "quarantine": "Only a few scenarios are quarantined",
         "judge.min_labels": "Enough trials of the judge are labeled",
         "judge.min_sensitivity": "The sensitivity of the judge is high enough",
         "judge.min_specificity": "The specificity of the judge is high enough",
         "judge.uncalibrated": "The judge is calibrated",
+        "history.drift": "Scenarios do not pass less and less often",
     }
 )
 _NEW_FAILURES = "that passed in the baseline fails or is missing"

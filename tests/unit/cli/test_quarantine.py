@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import count
 
 import pytest
@@ -16,6 +17,7 @@ TODAY = "2026-11-17"
 NEW_FAILURES = {"file": "baseline.json", "new_failures": "all"}
 BAR = {"thresholds": {"pass_rate": "50%"}, "baseline": NEW_FAILURES}
 FLAKY = "A-3"
+AUTO = {"auto": {"runs": 5}}
 _TIMES = count(500)
 """No two trials take the same time: runs with the same bytes are the same run."""
 NAMES = tuple(f"A-{n}" for n in range(30))
@@ -40,12 +42,11 @@ class Project:
 
     def begin(self, quarantine=None, **bar):
         """The first commit of main."""
-        policy = {**BAR, **({} if quarantine is None else {"quarantine": quarantine}), **bar}
-        put(self.folder, {"highbar.json": policy, "results.jsonl": rows(), ".gitignore": "results.jsonl\nhistory/\n"})
-        git_ignored = {"highbar.json": policy}
-        commit(self.folder, git_ignored)
+        put(self.folder, {"highbar.json": BAR, "results.jsonl": rows(), ".gitignore": "results.jsonl\nhistory/\n"})
         assert run(self.folder, "baseline", "record", "results.jsonl").exit == 0
-        commit(self.folder, {})
+        block = {} if quarantine is None else {"quarantine": quarantine}
+        (self.folder / ".git").rmdir()  # the command line was run in an empty one
+        commit(self.folder, {"highbar.json": {**BAR, **block, **bar}})
 
     def ran(self, *failed, time=None, sha=None, **more):
         """A new commit, and a run of it in the history, of 2026-11-01 or the day after the last run."""
@@ -69,33 +70,60 @@ class Project:
         return run(self.folder, "check", "results.jsonl", "--format", "json", *against, *options)
 
 
-@pytest.fixture
-def project(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _plain_git(monkeypatch):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    return Project(tmp_path)
 
 
-AUTO = {"auto": {"runs": 5}}
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """By its quarantine, a repository of which main has three runs: in the second one, A-3 failed."""
+    made = {}
+
+    def make(block, **bar):
+        key = json.dumps([block, bar])
+        if key not in made:
+            project = Project(tmp_path_factory.mktemp("begun"))
+            project.begin(block, **bar)
+            for failed in ((), (FLAKY,), ()):
+                project.ran(*failed)
+            made[key] = project.folder
+        return made[key]
+
+    return make
 
 
-def flaky_project(project, **begin):
-    project.begin(begin.pop("quarantine", AUTO), **begin)
-    for failed in ((), (FLAKY,), ()):
-        project.ran(*failed)
-    project.change()
-    return project
+@pytest.fixture
+def flaky(begun, tmp_path):
+    """A copy of such a repository, on a branch with a change."""
+
+    def make(block=AUTO, now=None, **bar):
+        shutil.copytree(begun(block, **bar), tmp_path / "copy")
+        project = Project(tmp_path / "copy")
+        project.change(**(now or {}))
+        return project
+
+    return make
 
 
 def outcomes(done):
     return {rule["rule"]: rule["outcome"] for rule in done.json["rules"]}
 
 
+def weakened(done):
+    return {one["what"]: (one["before"], one["now"]) for one in done.json["against"]["weakened"]}
+
+
+def notes(done):
+    return "\n".join(one for one in done.json["warnings"] if "quarantine" in one and "weakened" not in one)
+
+
 # --- what it does ----------------------------------------------------------------------------
 
 
-def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_failure(project):
-    done = flaky_project(project).check(FLAKY)
+def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_failure(flaky):
+    done = flaky().check(FLAKY)
     assert done.exit == 0, done.out
     (found,) = done.json["quarantined"]
     assert (found["id"], found["since"], found["until"]) == (FLAKY, "2026-11-02", "2026-12-02")
@@ -103,21 +131,187 @@ def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_fail
     assert done.rule("baseline.new_failures")["reason"].endswith(f"1 scenario failed in quarantine: {FLAKY}")
 
 
-def test_it_counts_in_every_rate_and_is_listed_as_failed(project):
-    done = flaky_project(project).check(FLAKY)
+def test_it_counts_in_every_rate_and_is_listed_as_failed(flaky):
+    done = flaky().check(FLAKY)
     assert done.json["metrics"]["pass_rate"]["value"] == pytest.approx(29 / 30)
     assert [one["id"] for one in done.json["scenarios_failed"]] == [FLAKY]
 
 
-def test_another_failure_is_a_new_failure_all_the_same(project):
-    done = flaky_project(project).check(FLAKY, "A-4")
+def test_another_failure_is_a_new_failure_all_the_same(flaky):
+    done = flaky().check(FLAKY, "A-4")
     assert done.exit == 1
     assert done.rule("baseline.new_failures")["reason"].startswith("1 scenario passed in the baseline and not now: A-4")
 
 
-def test_a_quarantined_scenario_has_to_run(project):
-    flaky_project(project)
+def test_a_quarantined_scenario_has_to_run(flaky):
+    project = flaky()
     put(project.folder, {"results.jsonl": "".join(line for line in rows().splitlines(True) if FLAKY not in line)})
     done = run(project.folder, "check", "results.jsonl", "--format", "json", "--against-ref", "main", "--today", TODAY)
     assert done.rule("baseline.new_failures")["outcome"] == "fail"
     assert FLAKY in done.rule("baseline.new_failures")["reason"]
+
+
+def test_every_report_marks_it(flaky):
+    project = flaky()
+    files = ("report.html", "report.md", "report.xml", "report.csv", "openmetrics=metrics.txt")
+    outputs = [word for file in files for word in ("--output", file)]
+    assert project.check(FLAKY, options=outputs).exit == 0
+    for file in files:
+        text = (project.folder / file.rpartition("=")[2]).read_text()
+        assert "quarantined" in text, file
+    for more in ((), ("-v",), ("--quiet",)):
+        done = run(project.folder, "check", "results.jsonl", "--against-ref", "main", "--today", TODAY, *more)
+        assert "quarantined" in done.out, more
+
+
+def test_scenarios_by_name_are_quarantined_without_a_history(flaky):
+    project = flaky({"ids": ["A-5", {"id": "A-6", "until": "2026-11-16"}]})
+    done = project.check("A-5")
+    assert done.exit == 0, done.out
+    listed = {"id": "A-5", "why": "listed in the policy", "since": None, "until": None}
+    assert done.json["quarantined"] == [listed]
+    assert "that of A-6 ended on 2026-11-16" in notes(done)
+    assert project.check("A-6").exit == 1
+
+
+def test_a_quarantine_by_name_lasts_to_the_end_of_its_day(flaky):
+    done = flaky([{"id": "A-6", "until": TODAY}]).check("A-6")
+    assert (done.exit, done.json["quarantined"][0]["until"]) == (0, TODAY)
+
+
+# --- what a change cannot do ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [["A-7"], {"ids": ["A-7"], "auto": {"runs": 5}}], ids=["ids", "both"])
+def test_a_change_cannot_quarantine_its_own_failure_by_name(flaky, block):
+    done = flaky(now={"quarantine": block}).check("A-7")
+    assert done.exit == 1
+    assert outcomes(done)["baseline.new_failures"] == "fail"
+    assert weakened(done) == {"quarantine.ids": ("not quarantined", "A-7")}
+    assert "A-7" not in {one["id"] for one in done.json["quarantined"]}
+
+
+def test_a_change_cannot_bring_the_first_quarantine(flaky):
+    done = flaky(None, now={"quarantine": AUTO}).check(FLAKY)
+    assert done.exit == 1
+    assert (done.json["quarantined"], outcomes(done)["quarantine"]) == ([], "pass")
+    assert weakened(done) == {"quarantine.auto": ("not given", "runs: 5")}
+
+
+def test_a_change_cannot_prolong_a_quarantine(flaky):
+    block = [{"id": "A-6", "until": "2026-11-16"}]
+    done = flaky(block, now={"quarantine": ["A-6"]}).check("A-6")
+    assert done.exit == 1
+    assert weakened(done) == {"quarantine.ids.A-6": ("until 2026-11-16", "without an end")}
+
+
+def test_runs_of_the_change_itself_say_nothing(flaky):
+    project = flaky()
+    for failed in ((), ("A-8",), ()):
+        project.ran(*failed)
+    done = project.check("A-8")
+    assert done.exit == 1
+    assert [one["id"] for one in done.json["quarantined"]] == [FLAKY]
+
+
+def test_runs_of_the_commit_that_is_judged_say_nothing_on_main_either(flaky):
+    project = flaky()
+    git(project.folder, "checkout", "--quiet", "main")
+    sha = project.ran()
+    project.ran("A-8", sha=sha)
+    assert project.check("A-8").exit == 1
+
+
+def test_a_change_cannot_forge_runs_of_its_ancestors(flaky):
+    project = flaky()
+    base = git(project.folder, "rev-parse", "main").strip()
+    git(project.folder, "checkout", "--quiet", "main")
+    commit(project.folder, {".gitignore": "results.jsonl\n"})  # from now on, the history is in the repository
+    git(project.folder, "checkout", "--quiet", "-B", "change", "main")
+    for failed in ((), ("A-8",)):
+        project.ran(*failed, sha=base)
+    assert outcomes(project.check("A-8"))["baseline.new_failures"] == "pass"  # git does not have the records yet
+    commit(project.folder, {})
+    done = project.check("A-8")
+    assert done.exit == 1
+    assert [one["id"] for one in done.json["quarantined"]] == [FLAKY]
+
+
+def test_records_without_a_commit_do_not_count(flaky):
+    project = flaky()
+    for file in (project.folder / "history").iterdir():
+        file.unlink()
+    for failed in ((), (FLAKY,), ()):
+        project.ran(*failed, sha="0" * 40)
+    done = project.check(FLAKY)
+    assert done.exit == 1
+    assert "takes no scenario: history has no run of a commit before the change" in notes(done)
+
+
+# --- what is never taken ----------------------------------------------------------------------
+
+
+def test_an_adversarial_scenario_is_never_quarantined(flaky):
+    attack = {"category": {FLAKY: "adversarial", "A-5": "adversarial"}}
+    done = flaky({"ids": ["A-5"], **AUTO}).check(FLAKY, **attack)
+    assert done.exit == 1
+    assert done.json["quarantined"] == []
+    assert "A-5 is adversarial, and so is not quarantined" in notes(done)
+
+
+def test_a_required_scenario_is_never_quarantined(flaky):
+    done = flaky(required_scenarios=["A-3*"]).check(FLAKY)
+    assert (done.exit, done.json["quarantined"]) == (1, [])
+
+
+def test_a_scenario_with_another_text_has_lost_its_history(flaky):
+    done = flaky().check(FLAKY, ask="another question")
+    assert (done.exit, done.json["quarantined"]) == (1, [])
+
+
+def test_without_a_git_ref_nothing_is_taken_and_the_report_says_so(flaky):
+    project = flaky()
+    put(project.folder, {"results.jsonl": rows(FLAKY)})
+    done = run(project.folder, "check", "results.jsonl", "--format", "json")
+    assert done.exit == 1
+    assert "quarantine.auto takes no scenario: without --against-ref" in notes(done)
+
+
+def test_without_a_history_nothing_is_taken_and_the_report_says_so(flaky):
+    project = flaky()
+    shutil.rmtree(project.folder / "history")
+    done = project.check(FLAKY)
+    assert done.exit == 1
+    assert "quarantine.auto takes no scenario: history: no history to read" in notes(done)
+
+
+def test_a_damaged_record_is_named(flaky):
+    project = flaky()
+    (project.folder / "history" / f"{'0' * 32}.parquet").write_bytes(b"no record")
+    done = project.check(FLAKY)
+    assert done.exit == 0
+    assert f"left out: {'0' * 32}.parquet" in notes(done)
+
+
+# --- how much, and how long -------------------------------------------------------------------
+
+
+def test_more_than_a_twentieth_of_the_suite_fails_whatever_else_passes(flaky):
+    done = flaky(["A-5", "A-6"]).check()
+    assert done.exit == 1
+    assert done.rule("quarantine")["reason"] == ("2 scenarios quarantined: A-5, A-6; at most 1 may be, 5.0% of 30")
+
+
+@pytest.mark.parametrize(("today", "expected"), [("2026-12-02", 0), ("2026-12-03", 1)])
+def test_a_quarantine_ends_after_thirty_days_by_the_date_of_the_caller(flaky, today, expected):
+    done = flaky().check(FLAKY, options=("--today", today))
+    assert done.exit == expected
+    assert ("still flaky, but free again after 30 days or 50 runs: A-3" in notes(done)) == bool(expected)
+
+
+@pytest.mark.parametrize("day", ["tomorrow", "2026-13-01", "20261117", ""])
+def test_a_day_that_is_none_is_refused(tmp_path, day):
+    put(tmp_path, {"highbar.json": BAR, "results.jsonl": rows()})
+    done = run(tmp_path, "check", "results.jsonl", "--today", day)
+    assert done.exit == 2
+    assert "is not a date" in done.err

@@ -12,7 +12,16 @@ from collections.abc import Iterable, Mapping
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judge_line, judged, selected
+from highbar.report.headline import (
+    NO_VERDICT,
+    UNDECIDED,
+    WORDS,
+    headline,
+    judge_line,
+    judged,
+    quarantine_line,
+    selected,
+)
 from highbar.report.html.differences import changes, moved
 from highbar.report.html.lead import lead
 from highbar.report.html.markup import EMPTY, Markup, element, join
@@ -84,6 +93,7 @@ def _about(verdict: Verdict, display: Display) -> Markup:
     about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
     lines = [judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)]
+    lines.append(quarantine_line(verdict, code))
     more = [element("p", Markup(line), class_="about") for line in lines if line]
     return join(element("p", *about, *said(display), class_="about"), *more)
 

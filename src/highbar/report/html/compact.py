@@ -9,7 +9,16 @@ from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judge_line, judged, more, selected
+from highbar.report.headline import (
+    MOST_UNDECIDED,
+    evidence,
+    headline,
+    judge_line,
+    judged,
+    more,
+    quarantine_line,
+    selected,
+)
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
@@ -48,7 +57,8 @@ def _place(demand: DemandResult) -> tuple[bool, bool]:
 
 def _judging(verdict: Verdict) -> tuple[str, ...]:
     """Who judged, and which rows; empty if all rows of our own format were judged."""
-    return judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
+    rows = judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
+    return (*rows, quarantine_line(verdict, code))
 
 
 def _unjudged(verdict: Verdict) -> Markup:

@@ -70,6 +70,7 @@ const dataOf = (id) => {
     const summary = make("summary");
     summary.append(make("code", scenario[ID]));
     if (scenario[KINDS].includes("r")) summary.append(make("span", "required", "chip strong"));
+    if (scenario[KINDS].includes("q")) summary.append(make("span", "quarantined", "chip strong"));
     if (scenario[CATEGORY]) summary.append(make("span", scenario[CATEGORY], "chip"));
     if (scenario[TRIALS] > 1) {
       summary.append(make("span", `${scenario[SUCCEEDED]} of ${scenario[TRIALS]} trials passed`, "chip"));

@@ -16,7 +16,7 @@ from highbar.language.digits import amount
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.model.verdict import ScenarioResult
-from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repeated
+from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, quarantined_ids, repeated
 from highbar.report.html.markup import EMPTY, Markup, element, legible
 from highbar.report.html.parts import LONGEST_TEXT, code, folded, heading, table, unseen
 from highbar.report.html.why import KINDS, kinds_of
@@ -36,7 +36,8 @@ def failed(verdict: Verdict) -> Markup:
     details = verdict.details.rows.scenarios if verdict.details else ()
     opened = sorted(details, key=lambda detail: _group(detail.scenario))
     listed = [detail.scenario for detail in opened] or sorted(verdict.scenarios_failed, key=_group)
-    rows = element("ul", *_rows(listed[:PAGE_LENGTH]), class_="scenarios")
+    freed = quarantined_ids(verdict)
+    rows = element("ul", *_rows(listed[:PAGE_LENGTH], freed), class_="scenarios")
     shown = min(len(listed), PAGE_LENGTH)
     left_out = element("p", more(total, len(listed)), class_="dim") if more(total, len(listed)) else EMPTY
     quiet = element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim", id="quiet")
@@ -48,7 +49,7 @@ def failed(verdict: Verdict) -> Markup:
         _pager() if opened else EMPTY,
         quiet if opened else EMPTY,
         left_out,
-        _packed(opened) if opened else EMPTY,
+        _packed(opened, freed) if opened else EMPTY,
         aria_labelledby="failed",
     )
 
@@ -74,7 +75,7 @@ def _group(scenario: FailedScenario) -> int:
     return list(KINDS).index(kinds_of(scenario.reason)[0])
 
 
-def _rows(listed: Sequence[FailedScenario]) -> Iterator[Markup]:
+def _rows(listed: Sequence[FailedScenario], freed: frozenset[str]) -> Iterator[Markup]:
     """The closed rows, with a heading above each kind of reason; the script builds the same markup."""
     before = None
     for scenario in listed:
@@ -82,15 +83,16 @@ def _rows(listed: Sequence[FailedScenario]) -> Iterator[Markup]:
         if kind != before:
             yield element("li", kind, class_="group")
         before = kind
-        yield element("li", element("div", *_summary(scenario), class_="summary"))
+        yield element("li", element("div", *_summary(scenario, freed), class_="summary"))
 
 
-def _summary(scenario: FailedScenario) -> tuple[Markup, ...]:
+def _summary(scenario: FailedScenario, freed: frozenset[str]) -> tuple[Markup, ...]:
     """The closed row of a scenario."""
     trials = f"{scenario.passed_trials} of {scenario.trials} trials passed" if scenario.trials > 1 else ""
     return (
         code(scenario.id),
         element("span", "required", class_="chip strong") if scenario.required else EMPTY,
+        element("span", "quarantined", class_="chip strong") if scenario.id in freed else EMPTY,
         element("span", cut(revealed(scenario.category), 60), class_="chip") if scenario.category else EMPTY,
         element("span", trials, class_="chip") if trials else EMPTY,
         element("span", cut(revealed(scenario.reason), LONGEST_TEXT), class_="reason"),
@@ -122,8 +124,8 @@ def _pager(name: str = "") -> Markup:
 # --- what the script unpacks -----------------------------------------------------------------
 
 
-def _packed(opened: Sequence[ScenarioDetail]) -> Markup:
-    index = [_indexed(detail) for detail in opened]
+def _packed(opened: Sequence[ScenarioDetail], freed: frozenset[str]) -> Markup:
+    index = [_indexed(detail, freed) for detail in opened]
     blocks = [
         pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
         for start in range(0, len(opened), BLOCK_LENGTH)
@@ -143,7 +145,7 @@ def pack(value: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
 
 
-def _indexed(detail: ScenarioDetail) -> list[Any]:
+def _indexed(detail: ScenarioDetail, freed: frozenset[str]) -> list[Any]:
     scenario = detail.scenario
     return [
         revealed(scenario.id),
@@ -151,11 +153,11 @@ def _indexed(detail: ScenarioDetail) -> list[Any]:
         cut(revealed(scenario.reason), LONGEST_TEXT),
         scenario.trials,
         scenario.passed_trials,
-        _kinds(detail),
+        _kinds(detail, freed),
     ]
 
 
-def _kinds(detail: ScenarioDetail) -> str:
+def _kinds(detail: ScenarioDetail, freed: frozenset[str]) -> str:
     """The filters that show a scenario, one letter each."""
     scenario = detail.scenario
     reasons = kinds_of(scenario.reason)  # the first letter is the group
@@ -163,6 +165,7 @@ def _kinds(detail: ScenarioDetail) -> str:
         "v": any(trial.violations or trial.violation_count for trial in detail.trials),
         "e": any(trial.error for trial in detail.trials),
         "r": scenario.required,
+        "q": scenario.id in freed,
         "s": 0 < scenario.passed_trials < scenario.trials,
     }
     return reasons + "".join(letter for letter, holds in more.items() if holds and letter not in reasons)
