@@ -20,7 +20,7 @@ from highbar.model.history import RunRecord
 from highbar.statistics.splits import Split, best_split, can_be_split
 
 LEVEL = 0.05
-MOST_VALUES = 300
+MOST_VALUES = 150
 """Of one line: with more of them, looking takes too long."""
 
 
