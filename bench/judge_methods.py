@@ -55,7 +55,7 @@ class Tally:
     def add(self, method: str, ends: Ends, truth: float, defined: Truths | None = None) -> None:
         """Bounds of many runs; one without a value is neither a pass nor a fail, and has no width."""
         low, high = ends
-        known = np.ones(len(low), bool) if defined is None else defined
+        known = ~np.isnan(low) if defined is None else defined & ~np.isnan(low)
         width = np.where(known, np.clip(high, 0, 1) - np.clip(low, 0, 1), 0.0)
         rows = np.stack([known & (low > truth), known & (high < truth), width, ~known], axis=1)
         self._found.setdefault(method, []).append(rows.astype(float))

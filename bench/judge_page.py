@@ -69,7 +69,7 @@ def page(rows: Rows) -> str:
             "upper bound below it; each should happen at most 5 % of the time. The grid and the seed were fixed before the first run:",
             "pass rates of 80, 90 and 97 %, three judges of single statements (sensitivity/specificity 97/75, 95/90 and 85/95 %), 50 to 200 labeled trials",
             "of 200 to 2,000, with 1, 3 or 5 statements, 1 or 5 trials per scenario, and correlations of 0.5 and 0.8 within a scenario.",
-            f"{len(same)} points each; {kept} above {_percent(LIMIT)}. All of them are in [judge-errors.csv](judge-errors.csv).",
+            f"{len(same)} points each. {kept} above {_percent(LIMIT)}. All of them are in [judge-errors.csv](judge-errors.csv).",
             "",
             "With labels of the same run:",
             "",
