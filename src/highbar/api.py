@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from highbar import pipeline
 from highbar import policy as policies
+from highbar.bar.on_demand import with_history
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Verdict
 from highbar.model.job import Job, Wants
@@ -98,7 +99,7 @@ def check(  # noqa: PLR0913 - what the command line can say
 
     def judge(details: bool, scenarios: bool) -> Verdict:  # noqa: FBT001 - see ReadAgain
         with opened(replace(job, wants=replace(wants, details=details, scenarios=scenarios))) as whole:
-            return pipeline.check(whole) if against_ref is None else _check_both(whole, against_ref)
+            return pipeline.check(with_history(whole)) if against_ref is None else _check_both(whole, against_ref)
 
     return replace(judge(details, list_scenarios), read_again=judge)
 

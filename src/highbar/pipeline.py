@@ -35,6 +35,8 @@ def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
 def checked(job: Job, watch: JobWatch = SILENT) -> CheckResult:
     """The same, with the run scenario by scenario if the job wants it."""
     policy = policies.choose(job.policy, job.where)
+    if policy.recalls is not None and job.engine.name == "duckdb":  # no other engine gives the digests of texts
+        job = replace(job, wants=replace(job.wants, texts=True))
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, job.wants))
         return judge(job, policy, found, sums)
@@ -51,7 +53,10 @@ def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckRes
 
     run = run_of(policy, sums, found) if sums.records else None
     changes, warnings = since_baseline(job, policy, run)
-    return CheckResult(verdict(job, policy, found, sums, changes, warnings), policy, sums, run, changes)
+    recalled = None
+    if policy.recalls is not None and job.recall is not None and run is not None and sums.records is not None:
+        recalled = job.recall(policy, run, sums.records.texts), run
+    return CheckResult(verdict(job, policy, found, sums, changes, warnings, recalled), policy, sums, run, changes)
 
 
 def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from highbar import gate, measure, pipeline
 from highbar import policy as policies
 from highbar.bar import regrading
+from highbar.bar.on_demand import with_history
 from highbar.bar.weakened_baseline import weakened_baseline
 from highbar.bar.weakened_labels import weakened_labels
 from highbar.bar.weakened_policy import weakened
@@ -50,7 +51,7 @@ from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
 from highbar.verdicts import CheckResult
 
-_NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
+_NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage", "folder")
 """Fields of a rule that do not change what it demands at the version at hand."""
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
@@ -77,8 +78,9 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
             raise InputError(_deleted(there, path))
         before = _read_policy(there, path)
         flaky = _flaky_before(there, path, before, here, job)
-        texts = flaky is not None and job.engine.name == "duckdb"  # no other engine gives the digests of texts
-        job = replace(job, flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
+        recalls = flaky is not None or before.recalls is not None or here.recalls is not None
+        texts = recalls and job.engine.name == "duckdb"  # no other engine gives the digests of texts
+        job = replace(with_history(job, there), flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
@@ -87,7 +89,8 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
             wants=replace(job.wants, scenarios=False, details=False, run=False, texts=texts),
         )
         runs = regrading.runs_in(job.results)
-        asked = replace(again(), policy=_quarantine_bounded(here, before), flaky=flaky, wants=job.wants)
+        bounded = _quarantine_bounded(here, before)
+        asked = replace(again(), policy=bounded, flaky=flaky, recall=job.recall, wants=job.wants)
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
             earlier_baseline = _baseline(there, before, job.baseline)
             named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from highbar import gate, pipeline
 from highbar import policy as policies
+from highbar.bar.on_demand import with_history
 from highbar.changes.run import ScoredRun
 from highbar.changes.since import excused
 from highbar.errors import InputError, Problem
@@ -42,7 +43,8 @@ def record(
     seen = replacing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(
-        replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
+        with_history(replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True))),
+        watch,
     )
     verdict, run = done.verdict, done.run
     if run is None:

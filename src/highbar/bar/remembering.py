@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from highbar import __version__
 from highbar.bar.regrading import runs_in
+from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.language import formula
 from highbar.load.checkout import Checkout
@@ -66,7 +67,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         state=_only(document.state for document in documents),
         suite=_digest([done.run.suites, [(one.id, one.digest, one.category, str(one.weight)) for one in scenarios]]),
         scoring=scoring_digest(done.policy, done.run.scoring),
-        judge=_digest([done.run.judges, done.run.scoring.judged_by]),
+        judge=judge_digest(done.run),
         agent=_only(document.agent.settings for document in documents),
         judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
         listed=len(scenarios),
@@ -198,6 +199,11 @@ def _mean(record: ScenarioRecord, name: str) -> float | None:
     """The mean over the trials; None if one of them has no value, or only what an error counts as."""
     unknown = name not in record.values or name in record.lone or name in record.valueless or record.undecided
     return None if unknown else float(record.values[name])
+
+
+def judge_digest(run: ScoredRun) -> str:
+    """The digest of who judged."""
+    return _digest([run.judges, run.scoring.judged_by])
 
 
 def scoring_digest(policy: Policy, scoring: Scoring) -> str:

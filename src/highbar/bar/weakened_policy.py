@@ -16,6 +16,7 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Demand,
+    DriftRule,
     JudgeRule,
     NewFailuresRule,
     Policy,
@@ -84,16 +85,21 @@ def _covers(other: Rule, rule: Rule) -> bool:
         case StepRule():
             same = isinstance(other, StepRule) and other.relative == rule.relative and other.step >= rule.step
         case NewFailuresRule():
-            patterns = other.patterns if isinstance(other, NewFailuresRule) else ()
-            return "*" in patterns or set(patterns) >= set(rule.patterns)
+            return isinstance(other, NewFailuresRule) and _spares_no_more(other, rule)
         case JudgeRule():
             bound = other.bound if isinstance(other, JudgeRule) else None
             return rule.bound is None or (bound is not None and bound >= rule.bound)
-        case ScenarioRule() | SuiteRule() | ProgressiveRule() | QuarantineRule():
+        case ScenarioRule() | SuiteRule() | ProgressiveRule() | QuarantineRule() | DriftRule():
             return True  # two that are alike demand the same; the steps of a progressive rule are compared one by one
         case _:
             assert_never(rule)
     return same and isinstance(other, _WEIGHED) and _weighs(other.demand, rule.demand)
+
+
+def _spares_no_more(other: NewFailuresRule, rule: NewFailuresRule) -> bool:
+    """Whether all scenarios of `rule` are in `other`, and no other runs may explain a failure."""
+    explained = other.history is not None and other.history != rule.history
+    return not explained and ("*" in other.patterns or set(other.patterns) >= set(rule.patterns))
 
 
 def _alike(other: Rule, rule: Rule) -> bool:
@@ -111,6 +117,8 @@ def _alike(other: Rule, rule: Rule) -> bool:
             return other.pattern == rule.pattern
         case JudgeRule(), JudgeRule():
             return other.key == rule.key
+        case DriftRule(), DriftRule():
+            return other.history == rule.history
     return type(other) is type(rule)
 
 
@@ -166,7 +174,9 @@ def _short(rule: Rule, policy: Policy) -> str:
         unit = policy.metrics[rule.metric].unit
         return f"{write_decimal(size * 100)}% of baseline" if rule.relative else gap(size, unit)
     if isinstance(rule, NewFailuresRule):
-        return ", ".join(rule.patterns)
+        return ", ".join(rule.patterns) + (f" by {rule.history}" if rule.history else "")
+    if isinstance(rule, DriftRule):
+        return rule.history
     if isinstance(rule, JudgeRule) and rule.bound is not None:
         return write_decimal(rule.bound) if rule.key == "min_labels" else f"≥ {amount(rule.bound, 'ratio')}"
     return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""

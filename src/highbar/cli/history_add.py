@@ -97,10 +97,11 @@ def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
             raise InputError(_nothing_judged(name))
         return remembering.of_verdict(verdict, origin)
     from highbar import pipeline  # only for results
+    from highbar.bar.on_demand import with_history  # likewise
 
     whole = replace(job, results=(name,))
     with watching(quiet=quiet) as watch:
-        done = pipeline.checked(whole, watch)
+        done = pipeline.checked(with_history(whole), watch)
     if done.verdict.verdict is None:
         raise InputError(_nothing_judged(name), *done.verdict.problems)
     return remembering.of_check(whole, done, origin)

@@ -199,12 +199,16 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
 def judge(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
     """Judge the results of a job, report the verdict, and return its exit code. Raises InputError."""
     from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
+    from highbar.bar.on_demand import with_history  # likewise
 
     if reports.history is not None and job.engine.name == "duckdb":  # no other engine gives the digests of texts
         job = replace(job, wants=replace(job.wants, texts=True))
     try:
         with watching(quiet=reports.quiet) as watch:
-            done = pipeline.checked(job, watch) if against_ref is None else _check_both(job, against_ref, watch)
+            if against_ref is None:
+                done = pipeline.checked(with_history(job), watch)
+            else:
+                done = _check_both(job, against_ref, watch)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise

@@ -259,6 +259,15 @@ def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence)
     steady = [id_ for id_ in matched if id_ not in freed]
     outlooks = of_scenarios(len(steady) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
     beside = f"; {count(len(spared), 'scenario')} failed in quarantine: {some(spared)}" if spared else ""
+    if rule.history is not None and broken:
+        from highbar.gate.history import NOT_READ, explain  # few policies have one
+
+        found = explain(steady, broken, evidence.recalled or NOT_READ)
+        if not found.failing and not absent:
+            outcome: Outcome = "inconclusive" if found.unsure else "pass"
+            return Judged(outcome, f"{found.said}{beside}", outlooks=certain(outcome))
+        broken, outlooks = list(found.failing), certain("fail")
+        beside += f"; {found.said}" if found.chance else ""
     reasons = []
     if broken:
         reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")

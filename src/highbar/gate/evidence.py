@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # few checks compare, or rest on a judge, and these classes t
     from highbar.model.comparison import Difference
     from highbar.model.judge_quality import CorrectedShare, JudgeReport
     from highbar.model.quarantine import QuarantinedScenario
+    from highbar.model.recall import Recalled
 
 PASSING = "pass_rate"
 
@@ -95,6 +96,7 @@ class Evidence(Struct, frozen=True):
     judge: JudgeKnown | None = None
     corrections: Correcting | None = None  # None: every share is judged as it was recorded
     quarantined: tuple[QuarantinedScenario, ...] = ()
+    recalled: Recalled | None = None  # what the history says; None if no rule needs it
     suite_size: int = 0  # how many scenarios a quarantine is a part of
 
     def rests(self, metric: str, where: Where = ()) -> Rests:

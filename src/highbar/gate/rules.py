@@ -20,6 +20,7 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Decision,
+    DriftRule,
     Goal,
     JudgeRule,
     NewFailuresRule,
@@ -93,6 +94,10 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             from highbar.gate.judges import judge_the_judge  # few policies have one
 
             return judge_the_judge(rule, evidence.judge)
+        case DriftRule():
+            from highbar.gate.history import NOT_READ, judge_drift  # few policies have one
+
+            return judge_drift(rule, evidence.recalled or NOT_READ)
         case QuarantineRule():
             from highbar.gate.quarantine import judge_quarantine  # few policies have one
 

@@ -83,10 +83,15 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         subset=wants.subset,
         scenario_limit=MOST_SCENARIOS if wants.scenarios else 0,
         trials_of=wants.trials_of,
-        record_by=policies.chosen_by(policy) if wants.run or policy.compares or policy.quarantine else None,
+        record_by=policies.chosen_by(policy) if wants.run or _by_scenario(policy) else None,
         record_texts=wants.texts,
     )
     return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
+
+
+def _by_scenario(policy: Policy) -> bool:
+    """Whether some rule needs the record of every scenario."""
+    return policy.compares or policy.quarantine is not None or policy.recalls is not None
 
 
 def _demands(rule: Rule) -> tuple[Demand, ...]:

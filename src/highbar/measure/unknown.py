@@ -16,6 +16,7 @@ from highbar.model import (
     Call,
     Condition,
     ConditionRule,
+    DriftRule,
     Ends,
     JudgeRule,
     Metric,
@@ -79,8 +80,8 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
             return Undecided(PASSED)
         case SuiteRule():
             return Undecided((("unjudged", ()),))
-        case JudgeRule() | QuarantineRule():
-            return Undecided(())  # they are about the judge, and about the policy: not about trials
+        case JudgeRule() | QuarantineRule() | DriftRule():
+            return Undecided(())  # about the judge, the policy, and trials that are decided: not about undecided ones
 
 
 def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:

@@ -6,7 +6,7 @@ Nothing compares or prints these classes, and without the methods for it every s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from msgspec import Struct, field
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:  # few checks have a mapping, or a quarantine
 
     from highbar.model.mapping import RowMap
     from highbar.model.quarantine import AutoQuarantine
+    from highbar.model.recall import Recalled
+
+
+class Recall(Protocol):
+    """How the history is read: it is above those who judge by it."""
+
+    def __call__(self, policy: Policy, run: Any, texts: Mapping[str, str], /) -> Recalled:
+        """What it says about a scored run; `texts` are digests of what the scenarios ask, as far as rows say that."""
 
 
 class EngineChoice(Struct, frozen=True):
@@ -72,6 +80,7 @@ class Job(Struct, frozen=True, eq=False):
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
+    recall: Recall | None = None  # reads the history, if a rule needs it; None: nothing is known about earlier runs
     today: date | None = None  # by which a quarantine ends; None: today's date
     flaky: AutoQuarantine | None = None  # what the history says, if it was read
     regraded: Mapping[str, str] = field(default_factory=dict)  # by the results of a run, the rows to read instead

@@ -185,6 +185,8 @@ class NewFailuresRule(Struct, frozen=True):
     file: str
     place: Place = Place()
     description: str | None = None
+    history: str | None = None  # the folder of earlier runs as the policy has it; failures that they explain are none
+    folder: str | None = None  # the same, seen from the working folder
 
 
 class ProgressiveRule(Struct, frozen=True):
@@ -225,6 +227,20 @@ class QuarantineRule(Struct, frozen=True):
     description: str | None = None
 
 
+class DriftRule(Struct, frozen=True):
+    """Scenarios must not pass less and less often, by the runs in the folder `history`, as the policy has it.
+
+    `folder` is the same, seen from the working folder.
+    """
+
+    name: str
+    level: Level
+    history: str
+    folder: str
+    place: Place = Place()
+    description: str | None = None
+
+
 ComparingRule = BaselineRule | StepRule | NewFailuresRule
 """A rule that compares with a baseline."""
 Rule = (
@@ -236,6 +252,7 @@ Rule = (
     | ProgressiveRule
     | JudgeRule
     | QuarantineRule
+    | DriftRule
 )
 
 
@@ -306,6 +323,12 @@ class Policy(Struct, frozen=True):
     def comparing(self) -> tuple[ComparingRule, ...]:
         """The rules that compare with a baseline."""
         return tuple(rule for rule in self.rules if isinstance(rule, ComparingRule))
+
+    @property
+    def recalls(self) -> str | None:
+        """The folder of earlier runs that some rule needs; None if none does. Rules that need it name the same."""
+        folders = (rule.folder for rule in self.rules if isinstance(rule, NewFailuresRule | DriftRule))
+        return next((folder for folder in folders if folder is not None), None)
 
     @property
     def compares(self) -> bool:

@@ -13,7 +13,7 @@ from highbar.policy.metrics import MetricTable
 from highbar.policy.settings import Settings, read_where
 from highbar.policy.suite import read_ids
 
-BASELINE_KEYS = ("file", "margin", "step", "new_failures", "description")
+BASELINE_KEYS = ("file", "margin", "step", "new_failures", "history", "description")
 ENTRY_KEYS = ("where", "level", "evidence", "min_scenarios", "description")
 NEW_FAILURES_KEYS = ("ids", "level", "description")
 EXAMPLES = {"margin": "baseline: { file: baseline.json, margin: { accuracy: 1% } }", "step": "step: { accuracy: 1% }"}
@@ -48,10 +48,11 @@ class BaselineReader:
                 cursor.refuse(f"a baseline without a {key}", EXAMPLES["margin"])
         name = fields["file"].text() if "file" in fields else None
         file = str(folder / (name or ""))
+        past = self._history(fields, folder)
         return [
             *self._entries(fields.get("margin"), "margin", file),
             *self._entries(fields.get("step"), "step", file),
-            *(self._new_failures(fields["new_failures"], file) if "new_failures" in fields else []),
+            *(self._new_failures(fields["new_failures"], file, past) if "new_failures" in fields else []),
         ]
 
     def _entries(self, cursor: Cursor | None, key: Key, file: str) -> list[Rule]:
@@ -95,7 +96,14 @@ class BaselineReader:
         level = fields["level"].choice("blocking", "warning") if "level" in fields else "blocking"
         return "warning" if level == "warning" else "blocking"
 
-    def _new_failures(self, cursor: Cursor, file: str) -> list[Rule]:
+    def _history(self, fields: Mapping[str, Cursor], folder: Path) -> tuple[str, str] | None:
+        """The folder of earlier runs, as it is written and as it is found."""
+        name = fields["history"].text() if "history" in fields else None
+        if name is not None and "new_failures" not in fields:
+            fields["history"].refuse("history has no effect without new_failures", "add `new_failures: all`")
+        return None if name is None else (name, str(folder / name))
+
+    def _new_failures(self, cursor: Cursor, file: str, past: tuple[str, str] | None) -> list[Rule]:
         fields = cursor.fields(NEW_FAILURES_KEYS) if cursor.is_kind("mapping") else {"ids": cursor}
         if "ids" not in fields:
             cursor.refuse("no ids", "ids: required")
@@ -105,7 +113,8 @@ class BaselineReader:
         if not patterns:
             return []
         level = self._level(fields)
-        return [NewFailuresRule("baseline.new_failures", level, patterns, file, cursor.place, description)]
+        name = "baseline.new_failures"
+        return [NewFailuresRule(name, level, patterns, file, cursor.place, description, *(past or (None, None)))]
 
     def _patterns(self, cursor: Cursor) -> tuple[str, ...]:
         """The scenarios that must not newly fail: the required ones, all, or those that a list names."""

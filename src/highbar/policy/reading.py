@@ -17,8 +17,10 @@ from highbar.language.formula import names
 from highbar.language.threshold import read as read_threshold
 from highbar.model import (
     BaselineRule,
+    DriftRule,
     JudgePolicy,
     JudgeRule,
+    NewFailuresRule,
     Policy,
     ProgressiveRule,
     QuarantineRule,
@@ -79,6 +81,7 @@ KEYS = (
     "judged_by",
     "judge",
     "quarantine",
+    "history",
 )
 BASELINE = "baseline.json"
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
@@ -242,7 +245,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         )
     _check_version(top, settings, rules)
     policy = Policy(
-        rules=(*rules, *of_judge, *of_quarantine),
+        rules=(*rules, *of_judge, *of_quarantine, *_read_history(top.get("history"), folder, rules)),
         metrics=table.metrics,
         agent_version=settings.agent_version,
         weights=weights,
@@ -304,6 +307,19 @@ def _read_quarantine(
     from highbar.policy.quarantine import read_quarantine  # few policies have one
 
     return read_quarantine(cursor, folder, rules)
+
+
+def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) -> tuple[DriftRule, ...]:
+    """The block `history`, which must be about the same runs as the baseline block."""
+    if cursor is None:
+        return ()
+    from highbar.policy.history import read_history  # few policies have one
+
+    found = read_history(cursor, folder)
+    named = {rule.history for rule in rules if isinstance(rule, NewFailuresRule) and rule.history is not None}
+    if found and named - {found[0].history}:
+        cursor.refuse("the baseline block names another history", "name one folder in both")
+    return found
 
 
 def _read_metrics(

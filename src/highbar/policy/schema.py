@@ -64,6 +64,7 @@ def schema() -> dict[str, Any]:
                 "judged_by": _judged_by(),
                 "judge": _judge(),
                 "quarantine": _quarantine(),
+                "history": _history(),
                 "map": _mapping(),
             }
         ),
@@ -160,6 +161,10 @@ def _rule_blocks() -> dict[str, Any]:
                 "margin": _against("margin", "How much worse than the baseline each metric may be: 1%, 200ms."),
                 "step": _against("step", "How much better than the baseline each metric must be."),
                 "new_failures": _new_failures(),
+                "history": {
+                    **_TEXT,
+                    "description": "A folder of earlier runs: failures that they explain are not new.",
+                },
                 "description": _DESCRIPTION,
             },
             "file",
@@ -256,6 +261,12 @@ def _judge() -> dict[str, Any]:
             }
         ),
     }
+
+
+def _history() -> dict[str, Any]:
+    drift = {"enum": ["fail", "warn"], "description": "What to do if scenarios pass less and less often."}
+    folder = {**_TEXT, "default": "history", "description": "The folder of earlier runs."}
+    return _closed({"drift": drift, "folder": folder, "description": _DESCRIPTION}, "drift")
 
 
 def _quarantine() -> dict[str, Any]:

@@ -10,6 +10,7 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Demand,
+    DriftRule,
     JudgeRule,
     NewFailuresRule,
     Policy,
@@ -54,14 +55,21 @@ def say(rule: Rule, policy: Policy) -> str:
         case StepRule():
             what = f"{rule.metric} must be better than in {rule.file} by at least {_say_margin(rule, policy)}"
             return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
-        case NewFailuresRule():
-            which = "No scenario" if rule.patterns == ("*",) else f"None of {', '.join(rule.patterns)}"
-            return f"{which} may fail or be missing that passed all its trials in {rule.file}."
+        case NewFailuresRule() | DriftRule():
+            return _say_by_history(rule)
         case ProgressiveRule():
             return _say_progressive(rule)
         case JudgeRule():
             return _say_judge(rule, policy)
     assert_never(rule)
+
+
+def _say_by_history(rule: NewFailuresRule | DriftRule) -> str:
+    if isinstance(rule, DriftRule):
+        return f"Scenarios must not pass less and less often, by the runs in {rule.folder}."
+    which = "No scenario" if rule.patterns == ("*",) else f"None of {', '.join(rule.patterns)}"
+    unless = "" if rule.folder is None else f", unless its runs in {rule.folder} explain the failure"
+    return f"{which} may fail or be missing that passed all its trials in {rule.file}{unless}."
 
 
 def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:

@@ -52,7 +52,7 @@ def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
         totals = [(x + k, n + m) for (x, n), (k, m) in zip(totals, cells, strict=True)]
         if number:
             patterns = Counter(zip(totals, cells, strict=True))
-            wealth = [old + _gain(patterns, bet) for old, bet in zip(wealth, _bets(number), strict=True)]
+            wealth = [old + _gain(patterns, bet) for old, bet in zip(wealth, bets(number), strict=True)]
     top = max(wealth)
     return Decline(
         math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth),
@@ -61,7 +61,7 @@ def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
     )
 
 
-def _bets(before: int) -> tuple[float, ...]:
+def bets(before: int) -> tuple[float, ...]:
     """The bets on a run with so many before it: half of them back lies the middle of what it is compared with."""
     return (*(min(slope * (before + 1) / 2, _LARGEST) for slope in SLOPES), *STEPS)
 

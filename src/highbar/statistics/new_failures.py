@@ -22,7 +22,7 @@ from highbar.statistics.slices import benjamini_hochberg
 SHARE = 0.10
 """The share of false alarms among all alarms, at most; if nothing changed, the chance of any."""
 _POINTS = 40
-_STEPS = 200
+_STEPS = 100
 _LARGEST = 0.98
 
 Counts = tuple[int, int]

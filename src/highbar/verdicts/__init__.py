@@ -21,6 +21,7 @@ from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 if TYPE_CHECKING:  # few policies compare
     from highbar.changes.run import ScoredRun
     from highbar.changes.since import Changes
+    from highbar.model.recall import Recalled
     from highbar.verdicts.judges import OfJudges
 
 MOST_FAILED = 1000
@@ -47,6 +48,7 @@ def verdict(
     sums: Reduction,
     changes: Changes | None = None,
     warnings: Sequence[str] = (),
+    recalled: tuple[Recalled, ScoredRun] | None = None,
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
     whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
@@ -57,6 +59,10 @@ def verdict(
     evidence = _evidence(job, policy, whole, sums, changes)
     if of_judges is not None:
         evidence = _judged(evidence, of_judges)
+    if recalled is not None:
+        from highbar.verdicts.recalled import with_recalled  # few policies need the history
+
+        evidence = with_recalled(evidence, *recalled)
     quarantine_notes: tuple[str, ...] = ()
     if policy.quarantine is not None:
         from highbar.verdicts.quarantine import with_quarantine  # few policies have one

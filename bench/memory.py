@@ -1,0 +1,271 @@
+"""What a history is good for, for an agent that stays as it is, and for one that gets worse: `python bench/memory.py`.
+
+The ratchet from pooled runs, `new_failures` by a test, a pooled baseline, and the drift detector: each beside what is
+done without a history (`bench/rising_bars.py`). The product's own functions decide. It writes
+docs/concepts/drift-luck-and-flakiness.csv, from which the page beside it is read (`bench/memory_page.py`). The seed was
+fixed before the first run. Some ten minutes.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # its parts are found however it is started
+
+from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
+from bench.rising_bars import bound, outcome  # noqa: E402 - likewise
+
+from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
+from highbar.statistics.drift import ALARM, SLOPES, STEPS, bets  # noqa: E402 - likewise
+from highbar.statistics.new_failures import newly_failing  # noqa: E402 - likewise
+from highbar.statistics.paired import single_trial_bounds  # noqa: E402 - likewise
+from highbar.statistics.pooled import RUNS, pooled_end, pooled_share  # noqa: E402 - likewise
+
+SEED = 20261118
+ALPHA = 0.05
+VERSIONS = (2, 5, 10, 30)
+CORRELATIONS = (0.0, 0.6)
+TABLE = ROOT / "docs" / "concepts" / "drift-luck-and-flakiness.csv"
+COLUMNS = ("what", "case", "method", "measured", "share")
+
+Random = np.random.Generator
+Row = tuple[str, str, str, str, float]
+Rates = Callable[[Random], np.ndarray]
+
+
+def alike(rate: float, correlation: float, scenarios: int) -> Rates:
+    """True rates of scenarios whose trials have this intraclass correlation."""
+
+    def draw(random: Random) -> np.ndarray:
+        if not correlation:
+            return np.full(scenarios, rate)
+        size = 1 / correlation - 1
+        return random.beta(rate * size, (1 - rate) * size, scenarios)
+
+    return draw
+
+
+# --- the ratchet ------------------------------------------------------------------------------
+
+
+@cache
+def pooled_bar(passes: tuple[tuple[int, int], ...], runs: int) -> int:
+    """Where the pooled ratchet puts a threshold, in tenths of a percent; from how many scenarios passed how often."""
+    units = [(Fraction(passed, runs), 1) for passed, times in passes for _ in range(times)]
+    share = pooled_share(units, ALPHA)
+    return 0 if share is None else int(share.bar * 1000)
+
+
+def bar_from_ends(counts: list[int], scenarios: int) -> int:
+    """The same if only the values and bounds of the runs are known."""
+    bar = pooled_end((count / scenarios, count_bounds(count, scenarios, ALPHA)[0]) for count in counts)
+    return 0 if bar is None else int(bar * 1000)
+
+
+def climb(runs: np.ndarray, method: str) -> Iterator[tuple[int, bool]]:
+    """Whether each version fails, if the threshold rises after every run that passes, from 70 %."""
+    scenarios, bar = runs.shape[1], 700
+    for place, run in enumerate(runs):
+        passed = int(run.sum())
+        fails = outcome(passed, scenarios, bar, "estimate") != "pass"
+        yield place + 1, fails
+        last = runs[max(0, place + 1 - RUNS) : place + 1]
+        if not fails and method == "one run that passed":
+            bar = max(bar, bound(passed, scenarios))
+        elif not fails and method == "five runs, by scenario":
+            counted = Counter(last.sum(axis=0).tolist())
+            bar = max(bar, pooled_bar(tuple(sorted(counted.items())), len(last)))
+        elif not fails:
+            bar = max(bar, bar_from_ends(last.sum(axis=1).tolist(), scenarios))
+
+
+def ratchets(random: Random) -> Iterator[Row]:
+    """100 scenarios at 85 %: how often a version of an unchanged agent fails."""
+    methods = ("one run that passed", "five runs, by scenario", "five runs, by their bounds")
+    for correlation in CORRELATIONS:
+        draw, times = alike(0.85, correlation, 100), 2000
+        fails: Counter[tuple[str, int]] = Counter()
+        for _ in range(times):
+            runs = random.random((max(VERSIONS), 100)) < draw(random)
+            for method in methods:
+                fails.update((method, version) for version, failed in climb(runs, method) if failed)
+        for method in methods:
+            for version in VERSIONS:
+                share = fails[method, version] / times
+                yield "ratchet", f"correlation {correlation:g}", method, f"version {version}: fail", share
+
+
+# --- new failures -----------------------------------------------------------------------------
+
+
+def suites() -> Iterator[tuple[str, Rates]]:
+    """Agents whose scenarios fail in different ways."""
+    yield "5 of 100 scenarios at 0.9, the rest always pass", lambda _: np.r_[np.full(5, 0.9), np.ones(95)]
+    yield "100 scenarios at 0.85, correlation 0", alike(0.85, 0.0, 100)
+    yield "100 scenarios at 0.85, correlation 0.6", alike(0.85, 0.6, 100)
+    yield "100 scenarios at 0.98, correlation 0.6", alike(0.98, 0.6, 100)
+
+
+def alarms(history: np.ndarray, now: np.ndarray, trials: int) -> np.ndarray:
+    """Which scenarios newly fail by the test, among those that passed in the last run, which is the baseline."""
+    broken = (history[-1] == trials) & (now < trials)
+    if not broken.any():
+        return broken
+    pooled = [(int(passed), len(history) * trials) for passed in history.sum(axis=0)]
+    counts = [(int(passed), trials) if broke else None for passed, broke in zip(now, broken, strict=True)]
+    return np.array([fails for fails, _ in newly_failing(pooled, counts)])
+
+
+def new_failures(random: Random) -> Iterator[Row]:
+    """`new_failures: all`: how often it fails an unchanged agent, and how often it finds scenarios that broke."""
+    for name, draw in suites():
+        for trials in (1, 3):
+            case = f"{name}; {'1 trial' if trials == 1 else f'{trials} trials'}"
+            yield "new_failures", case, "as in the baseline", "fails", today(random, draw, trials)
+            for runs in (5, 20):
+                method = f"test, {runs} runs"
+                yield "new_failures", case, method, "fails", false_alarms(random, draw, trials, runs)
+                for broke in (1, 5):
+                    found = detection(random, draw, trials, runs, broke)
+                    yield "new_failures", case, method, f"finds {broke} broken", found
+
+
+def today(random: Random, draw: Rates, trials: int) -> float:
+    """How often some scenario passed all trials in the baseline and not now."""
+    failed = 0
+    for _ in range(4000):
+        base, now = random.binomial(trials, draw(random), (2, 100))
+        failed += bool(((base == trials) & (now < trials)).any())
+    return failed / 4000
+
+
+def false_alarms(random: Random, draw: Rates, trials: int, runs: int, times: int = 800) -> float:
+    """How often the test fails an unchanged agent."""
+    failed = 0
+    for _ in range(times):
+        *history, now = random.binomial(trials, draw(random), (runs + 1, 100))
+        failed += bool(alarms(np.array(history), now, trials).any())
+    return failed / times
+
+
+def detection(random: Random, draw: Rates, trials: int, runs: int, broke: int, times: int = 120) -> float:
+    """The share of scenarios that the test finds, of those that passed in the baseline and always fail now."""
+    found = all_ = 0
+    for _ in range(times):
+        rates = draw(random)
+        history = random.binomial(trials, rates, (runs, 100))
+        passed = np.flatnonzero(history[-1] == trials)
+        chosen = random.permutation(passed)[:broke]
+        rates[chosen] = 0
+        found += int(alarms(history, random.binomial(trials, rates), trials)[chosen].sum())
+        all_ += len(chosen)
+    return found / all_
+
+
+# --- a baseline -------------------------------------------------------------------------------
+
+
+def baselines(random: Random) -> Iterator[Row]:
+    """Margin 0, 50 scenarios: the rate that is recorded after 30 versions of an agent at 90 %."""
+    for correlation in CORRELATIONS:
+        draw = alike(0.9, correlation, 50)
+        single, pooled, truth = [], [], []
+        for _ in range(2000):
+            rates = draw(random)
+            runs = random.random((30, 50)) < rates
+            base = runs[0]
+            for head in runs[1:]:
+                better, worse = int((head & ~base).sum()), int((base & ~head).sum())
+                low, high = single_trial_bounds(better, worse, 50, ALPHA)
+                excess = Excess(Fraction(better - worse, 50), Fraction(low), Fraction(high))
+                base = head if weigh(excess, "estimate", "")[0] == "pass" else base
+            single.append(base.mean())
+            pooled.append(runs[-RUNS:].mean())
+            truth.append(rates.mean())
+        case = f"correlation {correlation:g}"
+        yield "baseline", case, "the run of each pass", "recorded less true", float(np.mean(single) - np.mean(truth))
+        yield "baseline", case, "five runs pooled", "recorded less true", float(np.mean(pooled) - np.mean(truth))
+
+
+# --- drift ------------------------------------------------------------------------------------
+
+
+def drifts(random: Random) -> Iterator[Row]:
+    """100 versions of an unchanged agent at 85 %; and of one that loses half a point per version, and its delay."""
+    for correlation in CORRELATIONS:
+        for scenarios in (100, 400):
+            draw, case = alike(0.85, correlation, scenarios), f"correlation {correlation:g}, {scenarios} scenarios"
+            yield "drift", case, "unchanged", "alarm within 100 versions", quick_alarms(random, draw, 0.0, 2000)[0]
+            share, delay, late = quick_alarms(random, draw, 0.005, 500)
+            yield "drift", case, "half a point per version", "alarm within 100 versions", share
+            yield "drift", case, "half a point per version", "mean versions to the alarm", delay
+            yield "drift", case, "half a point per version", "versions to 9 of 10 alarms", late
+            yield (
+                "drift",
+                case,
+                "one point of noise per run",
+                "alarm within 100 versions",
+                quick_alarms(random, draw, 0.0, 1000, noise=0.01)[0],
+            )
+
+
+def quick_alarms(
+    random: Random, draw: Rates, slope: float, times: int, noise: float = 0.0
+) -> tuple[float, float, float]:
+    """The share of histories with an alarm, and the mean and the 90th percentile of its version."""
+    found = []
+    for _ in range(times):
+        rates, versions = draw(random), np.arange(100)[:, None]
+        level = np.clip(1 - slope * versions / rates.mean() + random.normal(0, noise, (100, 1)), 0, None)
+        path = paths(random.random((100, len(rates))) < np.clip(rates * level, 0, 1))
+        hits = np.flatnonzero(path >= np.log(ALARM))
+        found.append(hits[0] + 1 if len(hits) else np.inf)
+    alarmed = np.array([one for one in found if np.isfinite(one)])
+    if not len(alarmed):
+        return 0.0, 0.0, 0.0
+    return len(alarmed) / times, float(alarmed.mean()), float(np.percentile(alarmed, 90))
+
+
+def paths(runs: np.ndarray) -> np.ndarray:
+    """The logarithm of the evidence after each run: `statistics.drift` for one trial each, over whole arrays.
+
+    A test holds the two together.
+    """
+    totals, wealth, found = np.cumsum(runs, axis=0), np.zeros(len(SLOPES) + len(STEPS)), [0.0]
+    for before in range(1, len(runs)):
+        bet = np.array(bets(before))
+        means = np.log1p(np.outer(totals[before] / (before + 1), np.expm1(-bet))).sum(axis=0)
+        wealth = wealth - bet * runs[before].sum() - means
+        top = wealth.max()
+        found.append(top + np.log(np.exp(wealth - top).mean()))
+    return np.array(found)
+
+
+def rows() -> Iterator[Row]:
+    """Every row of the table; each part has a random source of its own."""
+    for place, part in enumerate((ratchets, new_failures, baselines, drifts)):
+        yield from part(np.random.default_rng([SEED, place]))
+
+
+def main() -> int:
+    """Simulates and writes the table."""
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        for *words, share in rows():
+            table.writerow((*words, f"{share:.4f}"))
+            file.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""What the history says about the scenarios of a run that is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+Trials = tuple[int, int]
+"""(passed, trials)"""
+
+
+class Recalled(Struct, frozen=True):
+    """Earlier runs that are judged and scored like this one, the oldest first: by id, what became of the same text.
+
+    `runs` count decided trials. `now` has this run in the same form, with undecided trials at one of their ends. If
+    `problem` says why the history could not be read, there are no runs; `damaged` names records that were left out.
+    """
+
+    runs: tuple[Mapping[str, Trials], ...] = ()
+    now: Mapping[str, Trials] = field(default_factory=dict)
+    decided: Mapping[str, Trials] = field(default_factory=dict)
+    damaged: tuple[str, ...] = ()
+    problem: str | None = None
+
+    def pooled(self, id_: str) -> Trials:
+        """The trials of a scenario in all runs together."""
+        found = [run[id_] for run in self.runs if id_ in run]
+        return sum(passed for passed, _ in found), sum(trials for _, trials in found)
+
+    @property
+    def series(self) -> list[list[Trials]]:
+        """The scenarios of this run, run by run, and this run as the last one; no trials in a run without it."""
+        return [[run.get(id_, (0, 0)) for id_ in self.decided] for run in (*self.runs, self.decided)]
