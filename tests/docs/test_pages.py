@@ -110,6 +110,7 @@ LATER_SECTIONS = (
     "### Running agents",
     "## When an agent is run",
     "## judge",
+    "## quarantine",
 )
 """Sections about running in older pages, by their headings."""
 MOST_LATER = 10_000

@@ -9,8 +9,8 @@ from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
-from highbar.model.quarantine import MOST_RUNS
 from highbar.policy.judging import TOOLS
+from highbar.policy.quarantine_schema import quarantine_schema
 from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -63,7 +63,7 @@ def schema() -> dict[str, Any]:
                 **_settings(),
                 "judged_by": _judged_by(),
                 "judge": _judge(),
-                "quarantine": _quarantine(),
+                "quarantine": quarantine_schema(_DESCRIPTION),
                 "history": _history(),
                 "map": _mapping(),
             }
@@ -267,30 +267,6 @@ def _history() -> dict[str, Any]:
     drift = {"enum": ["fail", "warn"], "description": "What to do if scenarios pass less and less often."}
     folder = {**_TEXT, "default": "history", "description": "The folder of earlier runs."}
     return _closed({"drift": drift, "folder": folder, "description": _DESCRIPTION}, "drift")
-
-
-def _quarantine() -> dict[str, Any]:
-    """Scenarios that are known to be flaky."""
-    id_ = {"anyOf": [_TEXT, {"type": "integer"}]}
-    until = {"type": "string", "format": "date", "description": "The last day: 2026-12-01."}
-    entry = _closed({"id": id_, "until": until, "description": _DESCRIPTION}, "id")
-    ids = {"type": "array", "items": {"anyOf": [*id_["anyOf"], entry]}, "minItems": 1, "uniqueItems": True}
-    runs = {"type": "integer", "minimum": 2, "maximum": MOST_RUNS, "description": "How many runs are looked at."}
-    block = _closed(
-        {
-            "ids": {**ids, "description": "Scenarios by id, each with its last day if it has one."},
-            "auto": {
-                "description": "Scenarios that passed and failed in the last runs before the change.",
-                **_closed({"runs": runs, "description": _DESCRIPTION}, "runs"),
-            },
-            "history": {**_TEXT, "description": "The folder of the runs; history unless given."},
-            "description": _DESCRIPTION,
-        }
-    )
-    return {
-        "description": "Flaky scenarios, which are never new failures. They run, and count in all rates.",
-        "anyOf": [ids, {**block, "anyOf": [{"required": ["ids"]}, {"required": ["auto"]}]}],
-    }
 
 
 def _metric() -> dict[str, Any]:
