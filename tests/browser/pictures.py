@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import random
 import re
 import shutil
 import sys
@@ -15,11 +17,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
 from highbar import api
 from tests.chromium import DESKTOP, PHONE, launched
 from tests.commandline import run
+from tests.history_runs import add, counts, new_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -38,6 +42,27 @@ def prepare(folder: Path) -> None:
     run(folder, "check", "absent.jsonl", "--output", "refusal.html")
     cell = api.check(folder / "v1.jsonl", folder / "highbar.yaml")._repr_html_()
     (folder / "notebook.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>notebook</title>{cell}", "utf-8")
+    remember(folder)
+    run(folder, "history", "page", "remembered", "--output", "site")
+
+
+def remember(folder: Path) -> None:
+    """Forty runs that nobody ran: the suite changes once, the agent becomes worse once, some scenarios are flaky."""
+    chance = random.Random(4)
+    rates = {f"CORE-{number:03}": chance.choice((1, 1, 1, 0.97, 0.8)) for number in range(1, 61)}
+    for number in range(40):
+        if number == 28:
+            rates |= dict.fromkeys(chance.sample(sorted(rates), 9), 0.3)
+        passed = {name: int(chance.random() < rate) for name, rate in rates.items()}
+        share = sum(passed.values()) / len(passed)
+        commit = hashlib.sha256(str(number).encode()).hexdigest()[:40]
+        new = new_run(number, counts(passed), threshold=0.85, commit=commit, suite="old" if number < 9 else "new")
+        metric = replace(new.run.metrics["pass_rate"], low=share - 0.07, high=min(1.0, share + 0.05))
+        time = f"2026-{10 + number // 28}-{1 + number % 28:02}T09:00:00Z"
+        add(
+            folder / "remembered",
+            replace(new, run=replace(new.run, metrics={"pass_rate": metric}, agent_version=f"1.{number}", time=time)),
+        )
 
 
 def opened(page: Page) -> None:
@@ -103,6 +128,7 @@ STATES: dict[str, tuple[str, dict[str, Any], int, Act]] = {
     "both": ("compare.html", {}, 760, then(show("#moved"), both)),
     "refusal": ("refusal.html", {}, 260, nothing),
     "notebook": ("notebook.html", {}, 560, nothing),
+    "history": ("site/index.html", {}, 770, show("#level-changes")),
 }
 """For each picture: which page, what the browser says of itself, how high, and what is done before it is taken."""
 

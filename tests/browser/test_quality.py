@@ -17,6 +17,7 @@ from highbar import api
 from highbar.report import REPORTERS
 from tests.chromium import PHONE, Open
 from tests.commandline import check, run
+from tests.history_runs import add, new_run
 from tests.trials_to_label import judged_rows, write
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
@@ -74,7 +75,10 @@ def test_markup_and_drawings_are_valid(example: Path, compared: Path, tmp_path: 
     check(tmp_path, [{"id": "A", "pased": True}], None, "--output", "refusal.html")
     write(tmp_path / "judged.jsonl", judged_rows(1, 1))
     assert run(tmp_path, "judge", "label", "judged.jsonl").exit == 0
+    add(tmp_path / "history", *(new_run(number, suite=str(number // 5)) for number in range(10)))
+    assert run(tmp_path, "history", "page", "--output", "site").exit == 0
     pages = [
+        tmp_path / "site" / "index.html",
         example / "v1.html",
         example / "v2.html",
         compared / "compare.html",
