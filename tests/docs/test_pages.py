@@ -104,6 +104,7 @@ LATER_SECTIONS = (
     "## highbar agent",
     "## highbar grade",
     "## highbar judge",
+    "## A calibration",
     "## highbar history",
     "## run",
     "### Run",
@@ -118,7 +119,15 @@ MOST_LATER = 10_000
 
 def test_the_documentation_is_short_enough_to_be_read() -> None:
     """At most 25,000 words in the README and docs/, without code, decisions and the tables that programs wrote."""
-    names = ("second-run", "rising-bars", "false-alarms", "coverage-table", "off-the-grid", "run-speed", "can-you-trust-the-judge")
+    names = (
+        "second-run",
+        "rising-bars",
+        "false-alarms",
+        "coverage-table",
+        "off-the-grid",
+        "run-speed",
+        "can-you-trust-the-judge",
+    )
     written = {f"{name}.md" for name in names}
     words = {"older": 0, "later": 0}
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
