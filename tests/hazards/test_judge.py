@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import judge_server as judges
-from tests.commandline import judged, run
+from tests.commandline import judged, refused, run
 from tests.judge_server import by_words
 from tests.runs.judged_projects import REFUSES, TELLS, asks, judged_project
 
@@ -90,8 +90,7 @@ def test_h104_results_of_another_judge_are_not_compared(tmp_path: Path) -> None:
         assert recorded.exit == 0, recorded.err
         project.write([NO], behaviors={"refuses": f"{REFUSES} It may be friendly.", "tells": TELLS})
         judged(project.run(name="other"), "pass")
-        compared = run(tmp_path, "compare", "out", "other", "--format", "json")
-        assert compared.json["warnings"][0].startswith("base and head are not alike: another judge")
+        refused(run(tmp_path, "compare", "out", "other", "--format", "json"), "two judges judged them", "grade")
         policy = {"suite": "suite.json", "baseline": {"file": "baseline.json", "margin": {"pass_rate": "5%"}}}
         (tmp_path / "highbar.yaml").write_text(json.dumps(policy), "utf-8")
         done = run(tmp_path, "check", "other", "--format", "json")

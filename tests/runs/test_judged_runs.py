@@ -177,6 +177,9 @@ def test_grade_asks_about_statements_that_have_changed(tmp_path: Path) -> None:
         done = run(tmp_path, "grade", "out", "-o", "again.jsonl")
         assert done.exit == 0, done.err
         assert [asked.statements for asked in project.judge.asked[calls:]] == [{"tells": "The reply names a reader."}]
+    rows = [*map(json.loads, (tmp_path / "again.jsonl").read_text("utf-8").splitlines())]
+    assert [row["judged"].get("replayed", False) for row in rows] == [True, False]
+    assert len({row["judge"] for row in rows}) == 1, "a replay is by the judge that the suite has now"
 
 
 def test_canaries_that_the_judge_gets_right_change_nothing(tmp_path: Path) -> None:
@@ -200,3 +203,13 @@ def test_a_changed_statement_is_not_judged_by_what_the_judge_said_of_another(tmp
         done = project.resume("--rerun-changed")
         assert len(project.judge.calls) == calls + 1
         judged(done, "pass")
+
+
+def test_shards_of_two_judges_are_not_judged_together(tmp_path: Path) -> None:
+    scenarios = [asks(f"S{place}", "I cannot.") for place in range(12)]
+    with judged_project(tmp_path, scenarios, by=RULE) as project:
+        for shard in ("1/2", "2/2"):
+            done = project.run("--shard", shard, "--no-check", name=f"out{shard[0]}")
+            assert done.exit == 0, done.err
+            project.write(scenarios, judge={"model": "other", "base_url": project.judge.base_url})
+        refused(run(tmp_path, "check", "out1", "out2", "--format", "json"), "another judge")

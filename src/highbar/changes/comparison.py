@@ -30,12 +30,23 @@ _MOST_SLICES = 1000
 
 
 def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Sequence[str]) -> Comparison:
-    """Everything that changed between two runs that the user named. Raises InputError if they share no scenario."""
+    """Everything that changed between two runs that the user named.
+
+    Raises InputError if they share no scenario, or if two judges judged them: then nobody knows what changed.
+    """
+    if base.judges and head.judges and base.judges != head.judges:
+        raise InputError(_other_judge(base, head))
     if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
         raise InputError(_nothing_in_common(base, head))
     if policy.advisory:  # the default policy only advises: no rule decides
         return compare(policies.without_rules(policy), base, head, slices=slices)
     return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+
+
+def _other_judge(base: ScoredRun, head: ScoredRun) -> Problem:
+    judges = (" and ".join(run.judges) for run in (base, head))
+    message = "two judges judged them, so nothing can be compared: {} the base, {} the head".format(*judges)
+    return Problem(message, hint="let one judge judge both: highbar grade RESULTS --suite SUITE --fresh -o NEW.jsonl")
 
 
 def _nothing_in_common(base: ScoredRun, head: ScoredRun) -> Problem:

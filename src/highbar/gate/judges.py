@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence, JudgeKnown
 from highbar.gate.outlook import certain
-from highbar.gate.thresholds import Judged, at_the_end, judge_value, with_margin
+from highbar.gate.thresholds import Judged, at_the_end, interval_ends, judge_value, with_margin
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import JudgeRule, Outcome, RuleResult, ThresholdRule, Value
@@ -112,6 +112,19 @@ def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float)
     if value.value is None:
         return Judged("inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain("inconclusive"))
     judged = judge_value(rule.metric, value, rule.threshold, rule.demand, alpha)
+    if judged.outcome == "pass" and not _is_certain(rule, raw, value):
+        why = ", but only by the correction, and the labels leave open whether it is right"
+        judged = Judged("inconclusive", judged.reason + why, fragile=True)
     beside = f"; corrected for the errors of the judge, {digits.show(raw)} as it judged"
     # More scenarios would not settle what labels leave open, and nobody knows which labels a second run would get.
     return replace(judged, reason=judged.reason + beside, more_scenarios=None, outlooks=())
+
+
+def _is_certain(rule: ThresholdRule, raw: Value, value: Value) -> bool:
+    """Whether a share that people would have reaches the threshold as the judge had it, too, or at its worse end.
+
+    A few labels, or labels of another agent, can lift an estimate over any bar. That alone is no evidence.
+    """
+    bar = with_margin(rule.threshold, raw, rule.demand.margin)
+    worse = interval_ends(value)[0 if value.better == "higher" else 1]
+    return (raw.value is not None and bar.met_by(raw.value)) or bar.met_by(worse)

@@ -78,6 +78,9 @@ def _strange(path: str, document: RunDocument, first: RunDocument) -> Iterator[P
         yield Problem(f"this is a shard of {shard.count}, and the first one of {of.count}", folder, hint=_ALL)
     if _agent(document) != _agent(first):
         yield Problem("another agent was run, or one with other settings", folder, hint=_ALL)
+    judges = [judge for judge in (first.judge, document.judge) if judge is not None]
+    if len({judge.prompt for judge in judges}) > 1 or len({name for judge in judges for name in judge.by}) > 1:
+        yield Problem("another judge judged this shard, or by other statements", folder, hint=_ALL)
     versions = {document.agent.version, first.agent.version} - {None}  # an empty shard may not know it
     if len(versions) > 1:
         yield Problem(f"two versions of the agent were run: {' and '.join(map(str, versions))}", folder, hint=_ALL)

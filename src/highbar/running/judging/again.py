@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.model.judgments import JudgeAnswer, JudgedTrial, JudgeQuestion, StatementJudgment
@@ -41,24 +42,17 @@ _ENOUGH = 5
 _NOTHING = JudgeFindings()
 
 
-class EarlierJudgment(Struct, frozen=True):
-    """What a judge said before, and how the column `judge` named it."""
-
-    judge: str
-    answer: JudgeAnswer
-
-
 class EarlierJudgments:
     """Earlier judgments by the digest of their question. One that was asked twice has both, in order."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[EarlierJudgment]] = defaultdict(list)
+        self._found: dict[str, list[JudgeAnswer]] = defaultdict(list)
         self._taken: dict[str, int] = defaultdict(int)
 
     def add_record(self, record: Judged) -> None:
         """What the journal of a run says; a failure is no judgment."""
         if record.answer.failure is None:
-            self._found[record.digest].append(EarlierJudgment(record.judge, record.answer))
+            self._add(record.digest, record.judge, record.answer)
 
     def add_row(self, row: Mapping[str, Any]) -> None:
         """What a row says, if it was judged."""
@@ -67,14 +61,16 @@ class EarlierJudgments:
             statements = {
                 name: StatementJudgment(one.judgment, one.evidence, one.votes) for name, one in said.statements.items()
             }
-            answer = JudgeAnswer(statements)
-            self._found[said.digest].append(EarlierJudgment(str(row.get("judge", "")), answer))
+            self._add(said.digest, str(row.get("judge", "")), JudgeAnswer(statements))
 
-    def take(self, digest: str, question: JudgeQuestion) -> EarlierJudgment | None:
+    def _add(self, digest: str, judge: str, answer: JudgeAnswer) -> None:
+        # What the digest in the name is of, all statements of the suite, may have changed; the question has not.
+        model = judge.rpartition(" #")[0] or None
+        self._found[digest].append(replace(answer, model=answer.model or model))
+
+    def take(self, digest: str, question: JudgeQuestion) -> JudgeAnswer | None:
         """An earlier judgment of this question: of several the next one, and the last one again and again."""
-        known = [
-            one for one in self._found.get(digest, ()) if one.answer.statements.keys() == question.statements.keys()
-        ]
+        known = [one for one in self._found.get(digest, ()) if one.statements.keys() == question.statements.keys()]
         if not known:
             return None
         place = min(self._taken[digest], len(known) - 1)
@@ -142,11 +138,11 @@ def has_statements(suite: Suite) -> bool:
 
 
 def _findings(
-    question: JudgeQuestion, known: EarlierJudgment, identity: JudgeIdentity, *, replayed: bool = False
+    question: JudgeQuestion, answer: JudgeAnswer, identity: JudgeIdentity, *, replayed: bool = False
 ) -> JudgeFindings:
     digests = identity.digest(question), identity.conversation(question)
-    column = judged_trial(question, known.answer, *digests, replayed=replayed)
-    return findings(question, known.answer, known.judge, column)
+    column = judged_trial(question, answer, *digests, replayed=replayed)
+    return findings(question, answer, identity.name(answer), column)
 
 
 async def _asked(
@@ -167,7 +163,7 @@ async def _asked(
         if answer.failure is not None or why is not None:
             found[key] = failed(scenario, answer.failure or why or "")
         else:
-            found[key] = _findings(question, EarlierJudgment(identity.name(answer), answer), identity)
+            found[key] = _findings(question, answer, identity)
     return JudgedAgain(found, len(questions), 0, count, why)
 
 
