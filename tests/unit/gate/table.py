@@ -81,6 +81,7 @@ class Difference(Struct, frozen=True):
     unlooked: tuple = ()
     unlooked_more: int = 0
     unjudged_ids: tuple = ()
+    of_part: bool = False
 
 
 class Then(Struct, frozen=True):
