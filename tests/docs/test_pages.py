@@ -127,6 +127,7 @@ def test_the_documentation_is_short_enough_to_be_read() -> None:
         "off-the-grid",
         "run-speed",
         "can-you-trust-the-judge",
+        "drift-luck-and-flakiness",
     )
     written = {f"{name}.md" for name in names}
     words = {"older": 0, "later": 0}

@@ -1,0 +1,136 @@
+"""The table that `memory.py` wrote, as a page: `python bench/memory_page.py`. Nothing is simulated here."""
+
+# ruff: noqa: E501 - the sentences stand here as they do in the page
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # its parts are found however it is started
+
+from bench.measured_pages import CONCEPTS, Rows, read, table  # noqa: E402 - needs the line above
+
+NAME = "drift-luck-and-flakiness"
+
+
+def share(rows: Rows, what: str, case: str, method: str, measured: str) -> str:
+    """One share of the table, in percent."""
+    wanted = (what, case, method, measured)
+    (found,) = [row["share"] for row in rows if (row["what"], row["case"], row["method"], row["measured"]) == wanted]
+    return f"{100 * float(found):.1f} %".replace("-0.0 %", "0.0 %")
+
+
+def number(rows: Rows, case: str, measured: str) -> str:
+    """How many versions the detector needs."""
+    wanted = (case, "half a point per version", measured)
+    (found,) = [row["share"] for row in rows if (row["case"], row["method"], row["measured"]) == wanted]
+    return f"{float(found):.0f}"
+
+
+def page(rows: Rows) -> str:
+    """The whole page."""
+    versions = [f"version {number}" for number in (2, 5, 10, 30)]
+    found = {what: [row for row in rows if row["what"] == what] for what in {row["what"] for row in rows}}
+    climbs = list(dict.fromkeys((row["case"], row["method"]) for row in found["ratchet"]))
+    suites = list(dict.fromkeys((row["case"], row["method"]) for row in found["new_failures"]))
+    bases = list(dict.fromkeys((row["case"], row["method"]) for row in found["baseline"]))
+    drifts = list(dict.fromkeys(row["case"] for row in found["drift"]))
+    broken = [f"finds {count} broken" for count in (1, 5)]
+    return "\n".join(
+        [
+            "# Drift, luck and flakiness",
+            "",
+            "A single run cannot tell a lucky agent from a good one, a flaky scenario from a broken one, or a slow decline",
+            "from noise. A [history of runs](../how-to/history.md) can. `python bench/memory.py` simulates what that is worth,",
+            "with the product's own functions and a seed fixed in advance; the figures are in",
+            f"[{NAME}.csv]({NAME}.csv). Correlation 0: every scenario is equally likely to pass; 0.6: most scenarios always",
+            "pass or always fail.",
+            "",
+            "## Luck: the ratchet",
+            "",
+            "`highbar baseline ratchet --history history/` pools the last five runs, including those that failed, and raises",
+            "a threshold to their lower bound less the noise of one run. Only runs with the same suite, scoring and judge",
+            "count, of commits before the one that is checked out; the command says what it left out. Other metrics than the",
+            "pass rate go by the bounds of the runs. How often a version of an unchanged agent fails (100 scenarios, 85 %):",
+            "",
+            *table(
+                ("", "raised to", *versions),
+                [(c, m, *(share(rows, "ratchet", c, m, f"{v}: fail") for v in versions)) for c, m in climbs],
+            ),
+            "",
+            "## Luck: the baseline",
+            "",
+            "A baseline that is recorded again at each pass is too high; the mean of the last five runs, passed or not, is not.",
+            "`highbar baseline record` takes one run, so record on a schedule and not after each pass. By how much the recorded",
+            "rate exceeds the true one after 30 versions (margin 0, 50 scenarios, 90 %):",
+            "",
+            *table(
+                ("", "recorded", "too high by"),
+                [(c, m, share(rows, "baseline", c, m, "recorded less true")) for c, m in bases],
+            ),
+            "",
+            "## Flakiness: new failures",
+            "",
+            "With `history: history/` in the `baseline` block, a scenario newly fails only if a test of its trials against its",
+            "earlier runs says so: of the same text, judged and scored alike. The test allows for how flaky the scenarios of",
+            "the suite are, and for their number (Benjamini and Hochberg, q = 0.10). How often the rule fails an unchanged",
+            "agent, and what share of scenarios it finds that passed before and always fail now:",
+            "",
+            *table(
+                ("suite", "new failure", "fails", *broken),
+                [
+                    (
+                        c,
+                        m,
+                        share(rows, "new_failures", c, m, "fails"),
+                        *((share(rows, "new_failures", c, m, b) for b in broken) if m.startswith("test") else ("", "")),
+                    )
+                    for c, m in suites
+                ],
+            ),
+            "",
+            "With one trial per scenario, the test seldom finds a single broken scenario: one failure is too little evidence.",
+            "Run three trials, or put scenarios that must never fail into `required_scenarios`. With `--against-ref`, only runs",
+            "before the change count, so a change cannot explain its own failures. A scenario without earlier runs is judged as",
+            "without a history. `highbar history flaky` names scenarios that pass only sometimes.",
+            "",
+            "## Drift",
+            "",
+            "`highbar history trend --fail-on drift`, and the rule `history.drift` (`history: { drift: fail }`), look for",
+            "scenarios that pass less and less often. If nothing changes, the passes of a scenario are spread over its runs at",
+            "random. Bets against that multiply to an e-value, whose expectation is 1, so it reaches 20 with a chance of at",
+            "most 5 %. That is exact for a number of runs fixed in advance; the table has what looking after every run does.",
+            "Alarms within 100 versions of an agent at 85 %, and after how many versions it finds one that loses half a point",
+            "per version:",
+            "",
+            *table(
+                ("", "unchanged", "runs vary by 1 point", "mean versions", "9 of 10 within"),
+                [
+                    (
+                        c,
+                        share(rows, "drift", c, "unchanged", "alarm within 100 versions"),
+                        share(rows, "drift", c, "one point of noise per run", "alarm within 100 versions"),
+                        number(rows, c, "mean versions to the alarm"),
+                        number(rows, c, "versions to 9 of 10 alarms"),
+                    )
+                    for c in drifts
+                ],
+            ),
+            "",
+            "Scenarios must vary independently of each other: if whole runs vary, for example with the load of a model",
+            "server, false alarms become more frequent. A damaged or missing history makes these rules inconclusive.",
+            "",
+        ]
+    )
+
+
+def main() -> int:
+    """Writes the page."""
+    (CONCEPTS / f"{NAME}.md").write_text(page(read(f"{NAME}.csv")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
