@@ -11,6 +11,8 @@ from highbar.report import PAGE, Display
 from highbar.report.layout import columns, table, title
 from highbar.report.visible import visible
 
+_LUCK = "note: one run that is recorded after each pass selects luck: record on a schedule, or give the rules a margin"
+
 
 def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
     """The whole report."""
@@ -35,11 +37,12 @@ def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
 
 
 def render_recorded(baseline: Baseline, file: str, reasons: Sequence[str], *, replaced: bool) -> str:
-    """One line for the file that was written, and one for each reason that --force overruled."""
+    """One line for the file that was written, one for each reason that --force overruled, and one about luck."""
     what = f"{len(baseline.scenarios)} scenarios, {len(baseline.metrics)} metrics"
     version = f" of agent version {visible(baseline.agent_version)}" if baseline.agent_version else ""
     lines = [f"{'replaced' if replaced else 'wrote'} {visible(file)}: {what}{version}"]
     lines += [f"  by force, although {visible(reason)}" for reason in reasons]
+    lines += [_LUCK] if replaced else []
     return "\n".join(lines) + "\n"
 
 

@@ -182,7 +182,9 @@ def test_a_baseline_is_shown_as_text_and_as_it_is(tmp_path):
     (tmp_path / "kept").mkdir()
     done = run(tmp_path, "baseline", "record", "base.jsonl")
     assert (done.exit, done.out) == (0, "wrote kept/last.json: 100 scenarios, 4 metrics of agent version 1.2\n")
-    assert run(tmp_path, "baseline", "record", "base.jsonl").out.startswith("replaced kept/last.json")
+    again = run(tmp_path, "baseline", "record", "base.jsonl").out
+    assert again.startswith("replaced kept/last.json")
+    assert "selects luck" in again
     assert run(tmp_path, "baseline", "record", "base.jsonl", "--quiet").out == ""
     shown = run(tmp_path, "baseline", "show")
     assert "pass_rate" in shown.out
