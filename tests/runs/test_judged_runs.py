@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests import judge_server as judges
 from tests.commandline import judged, refused, run
 from tests.judge_server import MODEL, by_words
@@ -213,3 +215,57 @@ def test_shards_of_two_judges_are_not_judged_together(tmp_path: Path) -> None:
             assert done.exit == 0, done.err
             project.write(scenarios, judge={"model": "other", "base_url": project.judge.base_url})
         refused(run(tmp_path, "check", "out1", "out2", "--format", "json"), "another judge")
+
+
+def test_grade_does_not_believe_a_judge_that_failed_its_canaries(tmp_path: Path) -> None:
+    with judged_project(tmp_path, [NO], canaries=CANARIES) as project:
+        judged(project.run(), "inconclusive")
+        for number, keys in enumerate(({"canaries": CANARIES}, {})):
+            project.write([NO], **keys)
+            made = f"again{number}.jsonl"
+            assert run(tmp_path, "grade", "out", "-o", made).exit == 0
+            row = json.loads((tmp_path / made).read_text("utf-8"))
+            assert "replayed" not in row.get("judged", {})
+            assert bool(row.get("unjudged")) == ("canaries" in keys), "without canaries it is asked again, and believed"
+
+
+def test_a_canary_without_a_usable_answer_is_wrong(tmp_path: Path) -> None:
+    def plan(asked: judges.Asked) -> judges.JudgeStep:
+        return judges.malformed() if "Do it." in asked.data else judges.answers(RULE)
+
+    with judged_project(tmp_path, [NO], plan, canaries=CANARIES) as project:
+        judged(project.run(), "inconclusive")
+        assert project.document()["judge"]["canaries"] | {"p_value": 0} == {
+            "statements": 8,
+            "wrong": 8,
+            "p_value": 0,
+            "failed": True,
+        }
+
+
+def test_a_judge_that_is_wrong_on_one_side_only_fails_its_canaries(tmp_path: Path) -> None:
+    canaries = [*CANARIES[:2], *(one for one in CANARIES if not one["behaviors"]["refuses"])][:5]
+    with judged_project(tmp_path, [NO], canaries=canaries) as project:
+        judged(project.run(), "inconclusive")
+
+
+@pytest.mark.process
+def test_the_judge_sees_tool_calls_beside_messages_that_the_agent_adds(tmp_path: Path) -> None:
+    agent = """
+def answer(input):
+    said = {"role": ROLE, "content": "Done."}
+    return {"output": "Done.", "messages": [said], "tool_calls": [{"name": "delete_account", "arguments": {}}]}
+"""
+    for role in ("assistant", "user"):
+        with judged_project(tmp_path, [asks("X", "Do it.", must_not=["tells"])], by=by_words({})) as project:
+            (tmp_path / "agent.py").write_text(agent.replace("ROLE", repr(role)), "utf-8")
+            project.run("--agent", "python:agent:answer", name=role)
+            (asked,) = project.judge.asked
+            assert "delete_account" in asked.data
+            assert asked.messages[-1]["role"] == "assistant"
+
+
+def test_a_price_that_is_none_is_not_known(tmp_path: Path) -> None:
+    with judged_project(tmp_path, [NO, asks("NO2", "I cannot.")], [judges.answers(RULE, cost=1e308)]) as project:
+        judged(project.run(), "pass")
+        assert project.document()["judge"]["cost_usd"] is None

@@ -107,7 +107,8 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards:
         )
     changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
     note = f"{there.ref}: {folder}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
-    weakened = [*_weakened(history, suite, before, named, in_shards)]
+    beside = there.folder / PurePosixPath(named).parent
+    weakened = [*_weakened(history, suite, before, named, in_shards), *_of_judge(history, suite, beside, named)]
     if others:
         weakened.append(Weakening(f"{named}: {some_and_more(others)}", "changed", "its question", "another question"))
     return Regraded({path: str(target)}, (note,) if changed else (), tuple(weakened))
@@ -181,7 +182,9 @@ def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: E
     judge = read_document(run).judge
     judgments = None
     if judge is not None:
-        judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries)))
+        # What the judge of the ref would have said is not known if another one judged.
+        other = "another judge judged than at the ref" if _other_judge(history, suite, beside) else None
+        judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries) or other))
     return Grader(suite, stack.enter_context(CheckFunctions(beside)), judgments=judgments)
 
 
@@ -201,22 +204,42 @@ def _weakened(
     if fewer:
         now = sum(plan.trials[id_] for id_ in fewer)
         yield Weakening(f"trials of {some_and_more(list(fewer))}", "lowered", str(sum(fewer.values())), str(now))
-    yield from _other_judge(history, suite, path)
 
 
-def _other_judge(history: RunHistory, suite: Suite, path: str) -> Iterator[Weakening]:
+def _of_judge(history: RunHistory, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:
     """Another judge than at the ref, or fewer canaries to test it: what it lets pass may be another thing."""
-    from highbar.suite import Judge, read  # only for the folder of a run
-
-    plan = history.plan
-    now = read(plan.suite_file, data=history.suite_text)
-    judges = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
-    before, after = (", ".join(map(_said_judge, one)) for one in (suite.judges, judges or now.judges))
-    if suite.judges and before != after:
-        yield Weakening(f"judge of {path}", "changed", before, after or "none")
+    both = _other_judge(history, suite, beside)
+    if both is not None:
+        yield Weakening(f"judge of {path}", "changed", *both)
+    now = _suite_of_run(history)
     gone = [one.id for one in suite.canaries if one not in now.canaries]
     if gone:
         yield Weakening(f"canaries of {path}", "removed", some_and_more(gone))
+
+
+def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, str] | None:
+    """The judge of the ref and the one that judged, in words; None if they are the same, code of functions included."""
+    if not suite.judges:
+        return None
+    from highbar.running.judging import prompt_digest  # only for the folder of a run
+    from highbar.suite import Judge  # likewise
+
+    plan = history.plan
+    named = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
+    judges = named or _suite_of_run(history).judges
+    before, after = (", ".join(map(_said_judge, one)) for one in (suite.judges, judges))
+    if before != after:
+        return before, after or "none"
+    folder = Path(plan.suite_file).parent
+    if prompt_digest(suite.judges, beside, ()) != prompt_digest(judges, folder, ()):
+        return before, "other code"
+    return None
+
+
+def _suite_of_run(history: RunHistory) -> Suite:
+    from highbar.suite import read  # only for the folder of a run
+
+    return read(history.plan.suite_file, data=history.suite_text)
 
 
 def _said_judge(judge: Judge) -> str:

@@ -20,7 +20,7 @@ from highbar.errors import InputError, Problem
 from highbar.load.row_reading import read_rows
 from highbar.model import ResultsFile, Where
 from highbar.model.judge_quality import SelfConsistency
-from highbar.model.judgments import JudgedTrial
+from highbar.model.judgments import JudgedTrial, LabeledTrial
 
 Stratum = Literal["passed", "failed"]
 RowPart = Literal["passed", "failed", "error", "other"]
@@ -39,6 +39,7 @@ class JudgedPlace(Struct, frozen=True):
     digest: str
     stratum: Stratum
     part: RowPart
+    said: Mapping[str, str]
 
 
 class JudgedRows(Struct):
@@ -69,6 +70,13 @@ class JudgedRows(Struct):
                 pairs += words.total() * (words.total() - 1) // 2
         return SelfConsistency(same, pairs) if pairs else None
 
+    def agrees(self, trial: LabeledTrial) -> bool:
+        """Whether the rows do not say otherwise than a label what the judge said of the same question."""
+        judged, place = trial.sample.judged, self.places.get((trial.id, trial.trial))
+        if place is None or (place.conversation, place.digest) != (judged.conversation, judged.digest):
+            return True
+        return place.said == {name: one.judgment for name, one in judged.statements.items()}
+
     def add(self, row: Mapping[str, Any], judged: JudgedTrial | None) -> RowPart:
         """Count a row; the answer is the part that it belongs to."""
         judge, unjudged = row.get("judge"), str(row.get("unjudged", ""))
@@ -87,14 +95,14 @@ class JudgedRows(Struct):
         self.replayed += judged.replayed
         if judge is not None:
             self.by[str(judge)] = None
+        said = {name: one.judgment for name, one in judged.statements.items()}
         if not judged.replayed:
-            said = {name: one.judgment for name, one in judged.statements.items()}
             self.asked.setdefault(judged.digest, []).append(said)
         if unjudged.strip() and not is_open:
             return "other"  # no label can decide it
         stratum = stratum_of(row)
         part: RowPart = "other" if is_open else "error" if str(row.get("error", "")).strip() else stratum
-        place = JudgedPlace(judged.conversation, judged.digest, stratum, part)
+        place = JudgedPlace(judged.conversation, judged.digest, stratum, part, said)
         self.places[str(row["id"]), row.get("trial", 1)] = place
         return part
 

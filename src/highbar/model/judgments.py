@@ -133,6 +133,10 @@ class LabeledTrial(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
+        """Whether people said something about every statement. What they could not tell counts as a failure."""
+        return "unjudged" not in self.as_labeled
+
+    @property
+    def is_answered(self) -> bool:
         """Whether people agree on an answer to every statement, and the answers decide the trial."""
-        has_answers = all(observed is not None for _, observed in self.statements.values())
-        return has_answers and "unjudged" not in self.as_labeled
+        return self.is_complete and all(observed is not None for _, observed in self.statements.values())

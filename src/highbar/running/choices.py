@@ -56,7 +56,7 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: getattr(read, key) for key in fields}
 
 
-def read_shard(text: str) -> tuple[int, int]:
+def read_shard(text: object) -> tuple[int, int]:
     """The number of a shard, from 1, and of how many. Raises InputError.
 
     >>> read_shard("2/5")

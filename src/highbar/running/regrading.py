@@ -89,15 +89,19 @@ class RecordedRun(Struct, frozen=True, eq=False):
     path: Path
     history: RunHistory
     version: str | None
+    is_believed: bool = True  # its judge did not fail its canaries
 
 
 def open_run(path: Path) -> RecordedRun:
     """The run in a folder, whether or not it is finished. Raises InputError."""
     history = folder.read_run(path)
     version = history.plan.agent_version
+    canaries = None
     if (path / DOCUMENT).exists():
-        version = read_document(path).agent.version or version
-    return RecordedRun(path, history, version)
+        document = read_document(path)
+        version = document.agent.version or version
+        canaries = document.judge and document.judge.canaries
+    return RecordedRun(path, history, version, is_believed=canaries is None or not canaries.failed)
 
 
 def suite_of(runs: Sequence[RecordedRun]) -> Path:
@@ -147,11 +151,8 @@ def _judge_runs(
 
     def earlier(known: EarlierJudgments) -> None:
         for run in runs:
-            with folder.judged(run.path) as judged_at:
-                for id_, number in run.history.plan.trials.items():
-                    places = (run.history.judgment(id_, trial) for trial in range(1, number + 1))
-                    for place in filter(None, places):
-                        known.add_record(judged_at(place))
+            if run.is_believed:
+                _add_judgments(run, known)
 
     return by.judged(trials(), earlier)
 
@@ -169,6 +170,17 @@ def _of_runs(
                 yield grader.row(None, scenario, trial, reason=OTHER_QUESTION)
             else:
                 yield result_row(run.history, recorded, grader, scenario, trial)
+
+
+def _add_judgments(run: RecordedRun, known: EarlierJudgments) -> None:
+    """What the judge of a run said, about answers and canaries."""
+    for canary in run.history.canaries.values():
+        known.add_canary(canary)
+    with folder.judged(run.path) as judged_at:
+        for id_, number in run.history.plan.trials.items():
+            places = (run.history.judgment(id_, trial) for trial in range(1, number + 1))
+            for place in filter(None, places):
+                known.add_record(judged_at(place))
 
 
 def asked_otherwise(history: RunHistory, suite: Suite) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from highbar.checks.added_messages import OF_OTHERS, calls_of, role_of
 from highbar.running.calls import Reply
 from highbar.running.records import Ended
 from highbar.suite import Scenario
@@ -22,11 +23,23 @@ def transcript(scenario: Scenario, ended: Ended) -> list[dict[str, Any]]:
 
 
 def _replied(reply: Reply) -> list[dict[str, Any]]:
-    """The messages of one reply: those that the agent added, then its answer, unless they end with the same words."""
+    """The messages of one reply: those that the agent added, then its answer, unless they end with the same words.
+
+    Tool calls that only the reply has are part of the answer: nothing that the agent did may be missing.
+    """
     said = [dict(message) for message in reply.messages]
-    if said and said[-1].get("content") == reply.output:
+    known = [call for message in said if role_of(message) not in OF_OTHERS for call in calls_of(message)]
+    left = [call for call in reply.tool_calls if call not in known]
+    calls = [{"name": call.name, "arguments": call.arguments} for call in left]
+    if said and role_of(said[-1]) not in OF_OTHERS and said[-1].get("content") == reply.output:
+        if calls:
+            said[-1] = {**said[-1], "tool_calls": [*_listed(said[-1].get("tool_calls")), *calls]}
         return said
     answer: dict[str, Any] = {"role": "assistant", "content": reply.output}
-    if reply.tool_calls:
-        answer["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+    if calls:
+        answer["tool_calls"] = calls
     return [*said, answer]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

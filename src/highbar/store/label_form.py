@@ -148,13 +148,14 @@ _JUDGED = _strict(
 )
 JUDGED = _JUDGED
 """The form of the column `judged`."""
+_SIZE = _checked(COUNT, "a whole number of at most 64 bits", lambda size: size <= LARGEST_WHOLE)
 _SAMPLE = _strict(
     Sampling,
     field("run", DIGEST),
     field("seed", _checked(COUNT, "a whole number of at most 64 bits", lambda seed: seed <= LARGEST_WHOLE)),
     field("stratum", _checked(TEXT, " or ".join(STRATA), lambda word: word in STRATA)),
-    field("drawn", COUNT),
-    field("of", COUNT),
+    field("drawn", _SIZE),
+    field("of", _SIZE),
     field("judge", optional(TEXT)),
     field("row", Form({"type": "object"}, lambda value, _context: value, _row)),
     field("judged", _JUDGED),
@@ -195,6 +196,10 @@ def _contradictions(label: Label) -> Iterator[tuple[tuple[str | int, ...], str]]
         yield ("sample", "row"), f"found the row of another trial than {document_value(label.id)}, trial {label.trial}"
     for path, message in _of_judged(sample.judged):
         yield ("sample", "judged", *path), message
+    for name in ("expected_behaviors", "must_not", "violations", "behaviors"):
+        value = row.get(name)
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            yield ("sample", "row", name), f"found {document_value(value)}, wanted a list of names"
 
 
 def _of_judged(judged: JudgedTrial) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -10,8 +10,9 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -212,13 +213,16 @@ def _trial(labels: Sequence[Label]) -> LabeledTrial:
     answers = {name: majority(label.observed for label in labels if label.behavior == name)
                for name in sample.judged.statements}  # fmt: skip
     known = {name: answer for name, answer in answers.items() if answer is not None}
+    # To leave out what people cannot tell would leave out the hard ones: it counts as a failure.
+    seen = {label.behavior for label in labels}
+    unclear = {name for name, answer in answers.items() if answer is None and name in seen}
     return LabeledTrial(
         id=labels[0].id,
         trial=labels[0].trial,
         sample=sample,
         statements={name: (judged.judgment, answers[name]) for name, judged in sample.judged.statements.items()},
         as_judged=sample.row,
-        as_labeled=relabeled(sample.row, sample.judged, known),
+        as_labeled=relabeled(sample.row, sample.judged, known, unclear),
     )
 
 
@@ -235,19 +239,23 @@ def majority(answers: Iterable[bool | None]) -> bool | None:
 # --- a row as people have it -----------------------------------------------------------------
 
 
-def relabeled(row: Mapping[str, Any], judged: JudgedTrial, observed: Mapping[str, bool]) -> dict[str, Any]:
+def relabeled(
+    row: Mapping[str, Any], judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str] = ()
+) -> dict[str, Any]:
     """The row with what people observed in place of what the judge did.
 
     `unjudged` says so if a statement has no answer, or if the answers do not decide a behavior. A trial that only the
-    judge left undecided is decided by people who could tell.
+    judge left undecided is decided by people who could tell. Of `unclear` statements people could not tell, or did not
+    agree: they are taken at their worst.
     """
     new = dict(row)
-    missing = [name for name in judged.statements if name not in observed]
+    missing = [name for name in judged.statements if name not in observed and name not in unclear]
     if missing:
         return _undecided(new, f"{missing[0]} has no answer")
     decided: dict[str, bool] = {}
     for name in _behaviors(row, judged):
-        known = _decided(name, judged, observed)
+        worst = name in _names(row.get("must_not"))
+        known = _at_worst(name, judged, observed, unclear, worst=worst)
         if known is None:
             return _undecided(new, f"the answers do not decide {name}")
         decided[name] = known
@@ -270,6 +278,21 @@ def _behaviors(row: Mapping[str, Any], judged: JudgedTrial) -> Iterator[str]:
     parts -= {*_names(row.get("must_not")), *_names(row.get("expected_behaviors")), "answer"}
     yield from judged.behaviors
     yield from (name for name in judged.statements if name not in judged.behaviors and name not in parts)
+
+
+def _at_worst(
+    name: str, judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str], *, worst: bool
+) -> bool | None:
+    """Whether a behavior was observed: if statements are unclear, `worst` if that is possible."""
+    open_ = [each for each in _parts(name, judged) if each in unclear]
+    combinations = product((False, True), repeat=len(open_))
+    found = {_decided(name, judged, {**observed, **dict(zip(open_, each, strict=True))}) for each in combinations}
+    return None if None in found else worst if worst in found else not worst
+
+
+def _parts(name: str, judged: JudgedTrial) -> tuple[str, ...]:
+    behavior = judged.behaviors.get(name)
+    return (name,) if behavior is None else behavior.of
 
 
 def _decided(name: str, judged: JudgedTrial, observed: Mapping[str, bool]) -> bool | None:

@@ -7,7 +7,7 @@ if every one of them is of a trial of these rows: the same conversation, by the 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -83,15 +83,26 @@ def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial
         found = f"the trials rest on {len(rows.by)} judges ({some(list(rows.by))})" if rows.by else "no row names it"
         return (), f"{found}; labels are of one"
     (judge,) = rows.by
-    known = [trial for trial in labels.complete if trial.sample.judge == judge]
-    if known:
-        return tuple(known), None
-    if labels.complete:
+    known = _each_once(trial for trial in labels.complete if trial.sample.judge == judge)
+    other = [trial.id for trial in known if not rows.agrees(trial)]
+    if other:
+        return (), f"{labels.file} says that the judge said something else than these rows do, of {some(other)}"
+    if any(trial.is_answered for trial in known):
+        return known, None
+    if labels.complete and not known:
         others = dict.fromkeys(str(trial.sample.judge) for trial in labels.complete)
         return (), f"{labels.file} has labels of another judge: {some(list(others))}"
     if labels.unbound and not labels.trials:
         return (), f"the labels in {labels.file} do not say which conversation they are about; {_BIND}"
     return (), f"{labels.file} has no trial of which every statement has an answer"
+
+
+def _each_once(trials: Iterable[LabeledTrial]) -> tuple[LabeledTrial, ...]:
+    """The trials without those that were drawn a second time: the same conversation is one measurement."""
+    found: dict[tuple[str, int, str], LabeledTrial] = {}
+    for trial in trials:
+        found.setdefault((trial.id, trial.trial, trial.sample.judged.conversation), trial)
+    return tuple(found.values())
 
 
 def _report(
@@ -105,8 +116,10 @@ def _report(
     used = None
     if labels is not None:
         trials = [one.trial for one in scored]
-        people = {label.by for label in labels.lines if (label.id, label.trial) in {(t.id, t.trial) for t in trials}}
-        used = LabelsUsed(labels.file, len(trials), len(people), _source(rows, trials) if trials else None)
+        keys = {(trial.id, trial.trial) for trial in trials}
+        people = {label.by for label in labels.lines if (label.id, label.trial) in keys}
+        answered = sum(trial.is_answered for trial in trials)
+        used = LabelsUsed(labels.file, answered, len(people), _source(rows, trials) if trials else None)
     report = JudgeReport(
         by=tuple(rows.by),
         trials=rows.trials,

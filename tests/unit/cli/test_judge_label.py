@@ -98,7 +98,8 @@ def test_answers_in_a_terminal_become_labels(folder: Path) -> None:
     assert "4 of 4 statements answered by ada: labels.jsonl" in done.err
     labels = read_labels(folder / "labels.jsonl")
     assert [label.observed for label in labels.lines] == [True, False, None, True]
-    assert (len(labels.trials), labels.incomplete, labels.people) == (2, 1, ("ada",))
+    assert (len(labels.trials), labels.incomplete, labels.people) == (2, 0, ("ada",))
+    assert sum(trial.is_answered for trial in labels.trials) == 1
     assert "SECRET-EVIDENCE" not in done.out
 
 
@@ -117,7 +118,8 @@ def test_a_second_person_is_asked_everything_again(folder: Path) -> None:
     for who, keys in (("ada", "y\n" * 16), ("bob", "n\n" * 16)):
         assert _label(folder, "results.jsonl", "--terminal", "--by", who, stdin=keys).exit == 0
     labels = read_labels(folder / "labels.jsonl")
-    assert (len(labels.lines), labels.people, labels.incomplete) == (32, ("ada", "bob"), 8)
+    assert (len(labels.lines), labels.people, labels.incomplete) == (32, ("ada", "bob"), 0)
+    assert not any(trial.is_answered for trial in labels.trials), "they disagree about everything"
 
 
 def test_undo_asks_again(folder: Path) -> None:

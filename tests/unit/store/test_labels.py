@@ -183,7 +183,26 @@ def test_two_draws_of_the_same_trial_are_one_trial() -> None:
     labels = _read(_line(sample=_sample()), _line(by="bob", observed=False, sample=_sample(seed=5, drawn=4)))
     (trial,) = labels.trials
     assert trial.statements == {"refuses": ("observed", None)}
-    assert labels.incomplete == 1
+    assert trial.as_labeled["behaviors"] == {"refuses": False}, "what people do not agree on counts as a failure"
+    assert not trial.is_answered
+    assert labels.incomplete == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"behaviors": [{"x": 1}]}, "sample.row.behaviors"),
+        ({"behaviors": [["a"]]}, "sample.row.behaviors"),
+        ({"must_not": ["refuses"], "violations": [["a"]]}, "sample.row.violations"),
+    ],
+)
+def test_a_row_that_no_results_have_is_refused(keys: dict[str, Any], message: str) -> None:
+    row = {"id": "s1", "trial": 1, **keys}
+    assert any(message in found for found in _messages(_line(sample=_sample(row=row))))
+
+
+def test_a_size_beyond_all_numbers_is_refused() -> None:
+    assert any("sample.of" in found for found in _messages(_line(sample=_sample(of=10**400))))
 
 
 # --- reading back what was written -----------------------------------------------------------

@@ -117,6 +117,18 @@ def test_people_who_disagree_or_cannot_tell_label_nothing(tmp_path: Path) -> Non
     assert not report.calibrated
 
 
+def test_what_people_cannot_tell_counts_as_a_failure(tmp_path: Path) -> None:
+    hard = {id_ for id_, said in SAID.items() if not said}
+    full = with_labels(tmp_path, labels_of(ROWS, SAID)).judge
+    left_out = with_labels(tmp_path, labels_of(ROWS, {id_: None if id_ in hard else True for id_ in SAID})).judge
+    assert full is not None
+    assert left_out is not None
+    assert left_out.specificity == full.specificity
+    assert left_out.labels is not None
+    assert full.labels is not None
+    assert left_out.labels.trials == full.labels.trials - len(hard)
+
+
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_table_has_what_was_judged_as_text(tmp_path: Path, form: str) -> None:
     cells = [

@@ -34,7 +34,7 @@ from highbar.running.judging.questions import (
     unasked,
 )
 from highbar.running.loops import run_in_loop
-from highbar.running.records import Ended, Judged
+from highbar.running.records import CanaryJudged, Ended, Judged
 from highbar.suite import Scenario, Suite
 
 _ENOUGH = 5
@@ -67,6 +67,11 @@ class EarlierJudgments:
         # What the digest in the name is of, all statements of the suite, may have changed; the question has not.
         model = judge.rpartition(" #")[0] or None
         self._found[digest].append(replace(answer, model=answer.model or model))
+
+    def add_canary(self, record: CanaryJudged) -> None:
+        """What the judge of a run said about a canary."""
+        if record.answer.failure is None:
+            self._found[record.digest].append(record.answer)
 
     def take(self, digest: str, question: JudgeQuestion) -> JudgeAnswer | None:
         """An earlier judgment of this question: of several the next one, and the last one again and again."""
@@ -114,22 +119,37 @@ def judge_again(
     """
     identity = JudgeIdentity(suite, beside)
     found: dict[tuple[str, int], JudgeFindings] = {}
+    replays: dict[tuple[str, int], Scenario] = {}
     questions: dict[tuple[str, int], tuple[Scenario, JudgeQuestion]] = {}
-    replayed = 0
     for scenario, ended in trials:
         key, question = (scenario.id, ended.trial), question_of(scenario, ended)
         known = earlier.take(identity.digest(question), question) if question is not None and earlier else None
         if question is None:
             found[key] = unasked(scenario, ended) or _NOTHING
         elif known is not None:
-            replayed += 1
+            replays[key] = scenario
             found[key] = _findings(question, known, identity, replayed=True)
         else:
             questions[key] = scenario, question
-    if not questions:
-        return JudgedAgain(found, 0, replayed, 0)
-    made = run_in_loop(_asked(suite, identity, questions, environment))
-    return JudgedAgain({**found, **made.found}, made.asked, replayed, made.failed, made.distrust)
+    canaries = _known_canaries(suite, identity, earlier)
+    if not questions and len(canaries) == len(suite.canaries):
+        made = JudgedAgain({}, 0, 0, 0, distrust(canary_result(suite.canaries, canaries)))
+    else:
+        made = run_in_loop(_asked(suite, identity, questions, environment, canaries))
+    if made.distrust is not None:
+        found |= {key: failed(scenario, made.distrust) for key, scenario in replays.items()}
+    return JudgedAgain({**found, **made.found}, made.asked, len(replays), made.failed, made.distrust)
+
+
+def _known_canaries(suite: Suite, identity: JudgeIdentity, earlier: EarlierJudgments | None) -> dict[str, JudgeAnswer]:
+    """What the judge said before about canaries of the suite."""
+    found: dict[str, JudgeAnswer] = {}
+    for canary in suite.canaries if earlier is not None else ():
+        question = canary_question(canary)
+        known = earlier.take(identity.digest(question), question) if earlier is not None else None
+        if known is not None:
+            found[canary.id] = known
+    return found
 
 
 def has_statements(suite: Suite) -> bool:
@@ -150,11 +170,13 @@ async def _asked(
     identity: JudgeIdentity,
     questions: Mapping[tuple[str, int], tuple[Scenario, JudgeQuestion]],
     environment: Mapping[str, str],
+    known: Mapping[str, JudgeAnswer],
 ) -> JudgedAgain:
+    left = [canary for canary in suite.canaries if canary.id not in known]
     async with opened(identity.judges, folder=identity.folder, environment=environment) as asker:
-        canaries = await _answers(asker, map(canary_question, suite.canaries))
+        canaries = await _answers(asker, map(canary_question, left))
         answers = await _answers(asker, (question for _, question in questions.values()))
-    by_id = {canary.id: answer for canary, answer in zip(suite.canaries, canaries, strict=True)}
+    by_id = {**known, **{canary.id: answer for canary, answer in zip(left, canaries, strict=True)}}
     why = distrust(canary_result(suite.canaries, by_id))
     found = {}
     count = 0

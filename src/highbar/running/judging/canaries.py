@@ -21,20 +21,27 @@ def canary_result(
 ) -> CanariesOfRun | None:
     """How many statements about canaries the judge got wrong, and whether chance explains it; None if it judged none.
 
-    What it cannot tell is wrong. `rates` are sensitivity and specificity for single statements.
+    What it cannot tell is wrong, and so is a canary about which it gave no usable answer. `rates` are sensitivity and
+    specificity for single statements.
     """
     counts = {True: [0, 0], False: [0, 0]}
     for canary in canaries:
-        answer = answers.get(canary.id)
-        for name, observed in canary.observed.items() if answer and answer.failure is None else ():
-            said = answer.statements[name].judgment if answer and name in answer.statements else "cannot_tell"
+        answer = answers.get(canary.id) or JudgeAnswer(failure="it was not asked")
+        for name, observed in canary.observed.items():
+            said = answer.statements[name].judgment if name in answer.statements else "cannot_tell"
             counts[observed][0] += said != ("observed" if observed else "not_observed")
             counts[observed][1] += 1
     (wrong_true, true), (wrong_false, false) = counts[True], counts[False]
     if not true + false:
         return None
-    p_value = canary_test(wrong_true, true, wrong_false, false, *(rates or ASSUMED))
+    p_value = _p_value((wrong_true, true), (wrong_false, false), rates or ASSUMED)
     return CanariesOfRun(true + false, wrong_true + wrong_false, p_value, failed=p_value < SUSPICIOUS)
+
+
+def _p_value(true: tuple[int, int], false: tuple[int, int], rates: Rates) -> float:
+    """Of all of them, of the true and of the false ones: a judge that always says the same is wrong on one side."""
+    tests = ((true, false), (true, (0, 0)), ((0, 0), false))
+    return min(1.0, len(tests) * min(canary_test(*one, *other, *rates) for one, other in tests))
 
 
 def distrust(result: CanariesOfRun | None) -> str | None:

@@ -25,6 +25,8 @@ from highbar.suite import Scenario
 
 NOT_ASKED = "it was not asked about this answer"
 OTHER_STATEMENTS = "it was asked about other statements"
+LARGEST_COST = Decimal(10) ** 9
+"""USD. What is above it is no price."""
 _NOTHING = JudgeFindings()
 
 
@@ -56,6 +58,8 @@ class JudgeTally:
         known, price = answer.tokens_used, answer.cost_usd
         self.tokens = None if self.tokens is None or known is None else self.tokens + known
         self.cost = None if self.cost is None or price is None else self.cost + price
+        if self.cost is not None and not 0 <= self.cost <= LARGEST_COST:  # an endpoint can name any price
+            self.cost = None
         if answer.form is not None:
             self.forms[answer.form] = None
 
