@@ -117,7 +117,7 @@ def suites() -> Iterator[tuple[str, Rates]]:
 
 def alarms(history: np.ndarray, now: np.ndarray, trials: int) -> np.ndarray:
     """Which scenarios newly fail by the test, among those that passed in the last run, which is the baseline."""
-    broken = (history[-1] == trials) & (now < trials)
+    broken: np.ndarray = (history[-1] == trials) & (now < trials)
     if not broken.any():
         return broken
     pooled = [(int(passed), len(history) * trials) for passed in history.sum(axis=0)]

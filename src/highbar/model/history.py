@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from highbar.model.verdict import Counts
 from highbar.model.words import Better, Decision, Level, Operator, Outcome, Unit, Where
 
-SCHEMA = "highbar/history/1"
+SCHEMA: Literal["highbar/history/1"] = "highbar/history/1"
 Break = Literal["suite", "scoring", "judge", "unknown"]
 """Why values of two runs are not on one line; `unknown` if a record does not say what it was measured with."""
 
