@@ -55,6 +55,10 @@ TESTED = {
         "deepeval test run tests/evals": "tests/importers/recipes/make_deepeval.py makes such a file",
         "highbar check .deepeval/.latest_run_full.json": "the page itself, on that file",
     },
+    "docs/how-to/agentskills.md": {
+        "highbar check 'my-skill-workspace/iteration-1/eval-*/with_skill/run-*/grading.json'": "tests/importers",
+        "highbar check benchmark.json --where tags.configuration=with_skill": "tests/importers",
+    },
     "docs/how-to/pydantic-evals.md": {
         "python evals.py": "tests/importers/recipes/make_pydantic_evals.py makes such a file",
         "highbar check report.json": "the page itself, on that file",
