@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from highbar import gate, measure
 from highbar import policy as policies
+from highbar.language import digits
 from highbar.load.results import Results
 from highbar.model import Policy, RuleResult
 from highbar.model.reduction import Reduction
@@ -28,8 +29,17 @@ def all_notes(
         *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
         *measure.trial_warnings(whole, _judged_metrics(rules)),
         *_in_seconds(whole, results),
+        *_corrected(rules),
         *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
     )
+
+
+def _corrected(rules: Sequence[RuleResult]) -> Iterator[str]:
+    """Demands that are met by a share as people would have it: a report of what is met does not show each value."""
+    for rule in rules:
+        if rule.raw is not None and rule.value is not None and rule.outcome == "pass":
+            both = digits.show(rule.value), digits.show(rule.raw)
+            yield f"{rule.metric} is corrected for the errors of the judge: {both[0]}, and {both[1]} as it judged"
 
 
 def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
