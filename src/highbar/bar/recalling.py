@@ -68,8 +68,9 @@ def _folder(there: Revision | None, named: str) -> Path:
     """The folder that a policy names, or the copy of it as it was at the ref."""
     if there is None:
         return Path(named)
-    inside = os.path.relpath(named, there.folder)
-    here = Path(named) if inside.startswith(os.pardir) else there.root / inside
+    # What the copy of the policy names beside itself, or above, is beside the policy: never in the temporary folder.
+    is_of_copy = named.startswith(f"{there.folder}{os.sep}")
+    here = there.root / os.path.relpath(named, there.folder) if is_of_copy else Path(named)
     return folder_as_there(there, here.absolute())
 
 

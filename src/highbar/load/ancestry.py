@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, field
 
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.load.revision import Revision, run_git
 
 MOST_COMMITS = 20_000
 """How far back ancestors are looked for: some 50 MB and a tenth of a second."""
 _LARGEST_RECORD = 128 * 1024 * 1024
+_LINK, _SUBMODULE = "120000", "160000"
 _SHALLOW = "; the clone is shallow: fetch the whole history (fetch-depth: 0)"
 
 
@@ -50,25 +51,73 @@ def _said(*arguments: str) -> str | None:
 
 
 def folder_as_there(there: Revision, folder: Path) -> Path:
-    """The folder, or a copy as it was at the ref, if files in it that git has differ from it. Raises InputError.
+    """The folder, or, if git has files in it, a copy with what the ref has in it and nothing else. Raises InputError.
 
-    Records that a change adds, alters or deletes would decide about its own failures. What git does not have (a folder
-    that a job fetched, or a shared disk) no change can touch.
+    Records that a change adds, alters or deletes would decide about its own failures, and so would records that lie
+    beside those of the ref. What git does not have at all (a folder that a job fetched, or a shared disk) no change can
+    touch. Of a submodule the ref has no files: a history in one is refused.
     """
     named = os.path.join(os.path.realpath(folder.parent), folder.name)
-    paths = [path for path in (_inside(there, named), _inside(there, os.path.realpath(folder))) if path is not None]
-    if not paths or not _differs(there, paths):
+    candidates = (os.path.normpath(folder), named, os.path.realpath(folder))
+    paths = dict.fromkeys(path for one in candidates if (path := _inside(there, one)) is not None)
+    tracked = [path for path in paths if not _is_link(there, path) and _is_tracked(there, path)]
+    if not tracked:
         return folder
-    there.read_below(paths[0], _LARGEST_RECORD)  # of a link it reads nothing
-    return there.folder / paths[0]
+    there.read_below(tracked[0], _LARGEST_RECORD)
+    return there.folder / tracked[0]
 
 
-def _differs(there: Revision, paths: Sequence[str]) -> bool:
-    done = run_git("-C", str(there.root), "diff", "--quiet", "--no-ext-diff", there.commit, "--", *paths)
-    return done.returncode != 0
+def _is_link(there: Revision, path: str) -> bool:
+    """Whether the path leads through a link that is the same at the ref. Raises InputError if it is not the same.
+
+    What it leads to has a path of its own.
+    """
+    for place in _places(path):
+        modes = {there.mode(place), _mode_now(there, place)}
+        if _SUBMODULE in modes:
+            message = f"is in the submodule {place}, of which {there.ref} does not hold the files"
+            raise InputError(Problem(message, path, hint="keep the history outside of submodules"))
+        if _LINK in modes:
+            if modes != {_LINK} or _differs(there, place):
+                raise InputError(Problem(f"leads through the link {place}, which is not the same at {there.ref}", path))
+            return True
+    return False
+
+
+def _places(path: str) -> Iterator[str]:
+    """The path and the folders above it, the outermost first."""
+    parts = PurePosixPath(path).parts
+    return ("/".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _is_tracked(there: Revision, path: str) -> bool:
+    """Whether the ref has something there, or a file there is under version control now."""
+    return path == "." or there.has(path) or bool(_in_index(there, path))
+
+
+def _mode_now(there: Revision, path: str) -> str | None:
+    """The mode of what is under version control at exactly that path; None if nothing is, or if it is a folder."""
+    for entry in _in_index(there, path).split(b"\0"):
+        facts, _, name = entry.partition(b"\t")
+        if os.fsdecode(name) == path:
+            return facts[:6].decode("ascii")
+    return None
+
+
+def _in_index(there: Revision, path: str) -> bytes:
+    done = run_git("-C", str(there.root), "ls-files", "--stage", "-z", "--", path)
+    if done.returncode:
+        raise InputError(Problem(f"git does not say whether it is under version control at {there.ref}", path))
+    return done.stdout
+
+
+def _differs(there: Revision, path: str) -> bool:
+    options = ("--quiet", "--no-ext-diff", "--ignore-submodules=none")
+    return run_git("-C", str(there.root), "diff", *options, there.commit, "--", path).returncode != 0
 
 
 def _inside(there: Revision, path: str) -> str | None:
     """Where in the repository that is; None outside of it."""
     inside = os.path.relpath(path, there.root)
-    return None if inside.startswith(os.pardir) or os.path.isabs(inside) else Path(inside).as_posix()
+    outside = inside.split(os.sep)[0] == os.pardir or os.path.isabs(inside)
+    return None if outside else Path(inside).as_posix()

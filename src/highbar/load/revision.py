@@ -55,6 +55,10 @@ class Revision(Struct, frozen=True):
         """Whether there was something at that path."""
         return bool(self._entry(path))
 
+    def mode(self, path: str) -> str | None:
+        """The mode that git has for what was there: `120000` is a link, `160000` a submodule; None for nothing."""
+        return self._entry(path)[:6].decode("ascii") or None
+
     def submodule(self, path: str) -> str | None:
         """The submodule that the path leads into, whose files this repository does not hold; None if it does not."""
         folders = (str(folder) for folder in reversed(PurePosixPath(path).parents))

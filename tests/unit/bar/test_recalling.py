@@ -199,6 +199,26 @@ def test_a_change_that_adds_a_history_is_judged_without_it_and_listed(repository
     assert [one["what"] for one in done.json["against"]["weakened"]] == ["baseline.new_failures"]
 
 
+def test_a_history_above_the_policy_is_beside_the_repository_and_not_beside_the_copy(folder, monkeypatch):
+    inside, copies = folder / "inside", folder / "copies"
+    for one in (inside, copies):
+        one.mkdir()
+    monkeypatch.setenv("TMPDIR", str(copies))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    git(inside, "init", "--quiet", "--initial-branch=main")
+    put(inside, {".gitignore": "*.jsonl\nhistory/\n"})
+    remember_in_git(inside, [(), ("S7:2",), ("S7:2",), ("S7:2",), ()])
+    put(inside, {"highbar.yaml": NEW.replace("history: history", "history: ../history")})
+    git(inside, "add", "--all")
+    git(inside, "commit", "--quiet", "-m", "the bar")
+    git(inside, "switch", "--quiet", "-c", "change")
+    git(inside, "commit", "--quiet", "--allow-empty", "-m", "the change")
+    (inside / "history").rename(copies / "history")
+    assert judged(inside, ["S7:2"], "baseline.new_failures", "--against-ref", "main")["outcome"] == "inconclusive"
+    (copies / "history").rename(folder / "history")
+    assert judged(inside, ["S7:2"], "baseline.new_failures", "--against-ref", "main")["outcome"] == "pass"
+
+
 # --- the policy -------------------------------------------------------------------------------
 
 
