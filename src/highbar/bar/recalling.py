@@ -7,22 +7,32 @@ change can excuse a failure of its own. Else it is the ancestors of what is chec
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from highbar import history as histories
 from highbar.bar.remembering import judge_digest, scoring_digest, texts_of
 from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
-from highbar.history.choosing import comparable
-from highbar.history.drift import MOST_RUNS, counts_by_run
+from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
+from highbar.history.drift import MOST_RUNS, ScenarioKey, counts_by_run
+from highbar.history.order import by_ancestry
+from highbar.language.phrases import count
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
-from highbar.load.checkout import ancestors
+from highbar.load.checkout import ancestors, checkout
+from highbar.load.commit_line import commits_here, is_shallow
 from highbar.load.revision import Revision
 from highbar.model import Policy
-from highbar.model.history import RunRecord
+from highbar.model.history import RunRecord, ScenarioCounts
 from highbar.model.job import Job
 from highbar.model.recall import Recalled
+
+_REPAIRS = {
+    "of which only the verdict is known": "; add their results to the history",
+    "of which the commit is not known": "; add them with --commit",
+    "of commits that this clone does not have": "; fetch its whole past (fetch-depth: 0)",
+}
+"""What to do about runs of which a fact is not known."""
 
 
 def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
@@ -33,7 +43,8 @@ def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, t
     try:
         return _recalled(there, policy, run, texts_of(job, policy) or texts)
     except InputError as error:
-        message = error.problems[0].message
+        first = error.problems[0]
+        message = first.message + (f"; {first.hint}" if first.hint else "")
         return Recalled(problem=message if there is None else there.renamed(message))
 
 
@@ -47,9 +58,9 @@ def _recalled(there: Revision | None, policy: Policy, run: ScoredRun, texts: Map
         line = frozenset(ancestry.commits)
     else:
         line = ancestors()
-    own = {source.sha256 for source in run.about.sources}
-    runs = [one for one in history.runs if _is_alike(one, policy, run) and not own & set(one.results)]
-    chosen = comparable(runs, line, MOST_RUNS, changed=there is None, any_suite=True)
+    earlier = _earlier(history.runs, {source.sha256 for source in run.about.sources})
+    runs = [one for one in earlier if _is_alike(one, policy, run)]
+    chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
     found, damaged = counts_by_run(history, chosen.runs)
     return Recalled(
         runs=tuple(
@@ -61,7 +72,60 @@ def _recalled(there: Revision | None, policy: Policy, run: ScoredRun, texts: Map
             for by_key in found
         ),
         damaged=tuple(one.file for one in (*history.damaged, *damaged)),
+        lacking=(
+            *_lacking_runs(earlier, runs, chosen, is_line_known=line is not None),
+            *_lacking_texts(run, texts, found),
+        ),
     )
+
+
+def _earlier(runs: Sequence[RunRecord], own: Collection[str | None]) -> list[RunRecord]:
+    """The runs without the one that is judged, if it is there, and without those that came after it."""
+    ordered = by_ancestry(runs)
+    same = [place for place, one in enumerate(ordered) if None not in own and set(one.results) == set(own)]
+    before = ordered[: same[-1]] if same else ordered
+    return [one for one in before if not _is_part(own, one.results) and not _is_part(one.results, own)]
+
+
+def _is_part(some: Collection[str | None], of: Collection[str | None]) -> bool:
+    return bool(some) and None not in some and set(some) <= set(of)
+
+
+def _commit_line(line: frozenset[str] | None, there: Revision | None, runs: Sequence[RunRecord]) -> CommitLine | None:
+    """The line, with what the clone knows about commits of the runs that are not on it."""
+    if line is None:
+        return None
+    others = {one.commit for one in runs if one.commit is not None} - line
+    if not others and all(one.commit is not None for one in runs):
+        return CommitLine(line)
+    branch = checkout(os.environ).branch if there is None else there.ref.rpartition("/")[2]
+    return CommitLine(line, branch, commits_here(others), is_shallow())
+
+
+def _lacking_runs(
+    earlier: Sequence[RunRecord], alike: Sequence[RunRecord], chosen: ChosenRuns, *, is_line_known: bool
+) -> tuple[str, ...]:
+    if not earlier:
+        return ("there is no earlier run yet; --history DIR adds this one, for the next to be compared with",)
+    found = tuple(f"{count(number, 'run')} {reason}{_REPAIRS.get(reason, '')}" for reason, number in chosen.lacking)
+    if not is_line_known and OTHER_BRANCHES in dict(chosen.left_out):
+        found += ("runs of several branches, and git does not say which one this run is of",)
+    if alike and not chosen.runs and not found:
+        return (f"no earlier run is of this line of commits: {chosen.said}",)
+    return found
+
+
+def _lacking_texts(
+    run: ScoredRun, texts: Mapping[str, str], found: Sequence[Mapping[ScenarioKey, ScenarioCounts]]
+) -> tuple[str, ...]:
+    """Scenarios that earlier runs have too, if one of the texts is not known: it may be the same."""
+    here = {one.id for one in run.records}
+    before = {id_ for by_key in found for id_, _, _ in by_key}
+    bare = {id_ for by_key in found for id_, digest, _ in by_key if digest is None}
+    unknown = {id_ for id_ in here & before if id_ in bare or id_ not in texts}
+    if not unknown:
+        return ()
+    return (f"{count(len(unknown), 'scenario')} of which a text is not known; give rows an input, or name the suite",)
 
 
 def _folder(there: Revision | None, named: str) -> Path:
@@ -75,4 +139,6 @@ def _folder(there: Revision | None, named: str) -> Path:
 
 
 def _is_alike(one: RunRecord, policy: Policy, run: ScoredRun) -> bool:
-    return (one.scoring, one.judge) == (scoring_digest(policy, run.scoring), judge_digest(run))
+    """Whether it was scored and judged like this run, or may have been."""
+    known = (scoring_digest(policy, run.scoring), judge_digest(run))
+    return all(part in (None, own) for part, own in zip((one.scoring, one.judge), known, strict=True))

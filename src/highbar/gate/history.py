@@ -86,6 +86,11 @@ def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
         return "fail", f"scenarios pass less and less often: {shown}"
     if recalled.damaged:
         return "inconclusive", f"no decline in what can be read, but records are damaged: {some(recalled.damaged)}"
+    if recalled.lacking:
+        return (
+            "inconclusive",
+            f"no decline in what can be compared, but more may be hidden: {'; '.join(recalled.lacking)}",
+        )
     if not known:
         return "pass", "no scenario has an earlier run with the same text, judge and scoring: nothing to compare"
     return "pass", f"no decline: {shown}"

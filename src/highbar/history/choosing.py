@@ -20,6 +20,32 @@ _CHANGES = {
     "judge": "with another judge",
     "unknown": "of which suite, scoring or judge is not known",
 }
+OTHER_BRANCHES = "of other branches"
+_VERDICT_ALONE = "of which only the verdict is known"
+_NO_COMMIT = "of which the commit is not known"
+_NOT_HERE = "of commits that this clone does not have"
+_LACKING = frozenset({_CHANGES["unknown"], _VERDICT_ALONE, _NO_COMMIT, _NOT_HERE})
+"""Reasons for which nobody knows whether a run belongs to the others."""
+
+
+class CommitLine(Struct, frozen=True):
+    """The commits that a run comes after, as far as a clone has them, and what is known about others.
+
+    `branch` is the one that is checked out; None if it is not known. `elsewhere` are commits that the clone has beside
+    the line. `is_shallow`: it may have lost any commit of the line.
+    """
+
+    commits: frozenset[str]
+    branch: str | None = None
+    elsewhere: frozenset[str] = frozenset()
+    is_shallow: bool = False
+
+    def may_have(self, run: RunRecord) -> bool:
+        """Whether a run that is not on the line may be on it all the same, in a clone that has everything."""
+        if self.is_shallow:
+            return True
+        other_branch = None not in (run.branch, self.branch) and run.branch != self.branch
+        return run.commit not in self.elsewhere and not other_branch
 
 
 class ChosenRuns(Struct, frozen=True):
@@ -33,10 +59,15 @@ class ChosenRuns(Struct, frozen=True):
         """What was left out, in words; empty if nothing was."""
         return "; ".join(f"{count(number, 'run')} {reason}" for reason, number in self.left_out)
 
+    @property
+    def lacking(self) -> tuple[tuple[str, int], ...]:
+        """What was left out because a fact about it is not known."""
+        return tuple((reason, number) for reason, number in self.left_out if reason in _LACKING)
+
 
 def comparable(
     runs: Sequence[RunRecord],
-    ancestors: Collection[str] | None,
+    ancestors: CommitLine | Collection[str] | None,
     most: int | None = None,
     *,
     changed: bool = True,
@@ -44,13 +75,15 @@ def comparable(
 ) -> ChosenRuns:
     """The last runs, at most `most`, that are measured like the last one of all, and are of its line of commits.
 
-    `ancestors` are the commits of that line; None if they are not known: then it is the branch of the last run.
+    `ancestors` are the commits of that line, with or without what is known of others; None if they are not known: then
+    it is the branch of the last run.
+
     `changed`: a run may be of a working tree that differed from its commit. `any_suite`: it may have other scenarios,
     for those who compare them one by one.
     """
     left: Counter[str] = Counter()
-    usable = [run for run in each_result_once(by_ancestry(runs)) if not _unusable(run, left, changed=changed)]
-    line = _on_line(usable, ancestors, left)
+    once = _each_once(by_ancestry(runs))
+    line = [run for run in _on_line(once, ancestors, left) if not _unusable(run, left, changed=changed)]
     if not line:
         return ChosenRuns((), tuple(sorted(left.items())))
     alike = []
@@ -64,9 +97,22 @@ def comparable(
     return ChosenRuns(tuple(alike if most is None else alike[-most:]), tuple(sorted(left.items())))
 
 
+def _each_once(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Each result once, and with its scenarios if some record has them: a verdict must not hide them."""
+    kept = each_result_once([run for run in runs if run.listed is not None])
+    records, results = {run.record for run in kept}, {digest for run in kept for digest in run.results}
+    return [
+        run for run in runs if run.record in records or (run.listed is None and not _is_covered(run.results, results))
+    ]
+
+
+def _is_covered(results: Sequence[str | None], by: Collection[str | None]) -> bool:
+    return bool(results) and all(one is not None and one in by for one in results)
+
+
 def _unusable(run: RunRecord, left: Counter[str], *, changed: bool) -> bool:
     if run.listed is None:
-        left["of which only the verdict is known"] += 1
+        left[_VERDICT_ALONE] += 1
         return True
     if run.changed and not changed:
         left["of a working tree that differed from its commit"] += 1
@@ -74,22 +120,31 @@ def _unusable(run: RunRecord, left: Counter[str], *, changed: bool) -> bool:
     return False
 
 
-def _on_line(runs: Sequence[RunRecord], ancestors: Collection[str] | None, left: Counter[str]) -> list[RunRecord]:
+def _on_line(
+    runs: Sequence[RunRecord], ancestors: CommitLine | Collection[str] | None, left: Counter[str]
+) -> list[RunRecord]:
     if not runs:
         return []
     if ancestors is None:
         branch = runs[-1].branch
         found = [run for run in runs if run.branch == branch]
-        left["of other branches"] += len(runs) - len(found)
+        left[OTHER_BRANCHES] += len(runs) - len(found)
     else:
-        line = _with_recorded_parents(runs, ancestors)
+        clone = ancestors if isinstance(ancestors, CommitLine) else None
+        line = _with_recorded_parents(runs, ancestors.commits if isinstance(ancestors, CommitLine) else ancestors)
         found = [run for run in runs if run.commit in line]
-        unknown = sum(run.commit is None for run in runs)
-        left["of which the commit is not known"] += unknown
-        left["of commits that are no ancestors"] += len(runs) - len(found) - unknown
+        left.update(_why_not(run, clone) for run in runs if run.commit not in line)
     for reason in [reason for reason, number in left.items() if not number]:
         del left[reason]
     return found
+
+
+def _why_not(run: RunRecord, clone: CommitLine | None) -> str:
+    if clone is not None and not clone.may_have(run):
+        return OTHER_BRANCHES if run.branch != clone.branch else "of commits that are no ancestors"
+    if run.commit is None:
+        return _NO_COMMIT
+    return "of commits that are no ancestors" if clone is None else _NOT_HERE
 
 
 def _with_recorded_parents(runs: Sequence[RunRecord], ancestors: Collection[str]) -> set[str]:

@@ -19,7 +19,8 @@ from highbar.store.history_footer import SUFFIX, DamagedRecordError
 MOST_RUNS = 100
 """How many runs are looked at: the false alarms of so many were measured."""
 
-_Key = tuple[str, str | None, str | None]
+ScenarioKey = tuple[str, str | None, str | None]
+"""Id, digest of the text, and the suite if the text is not known."""
 
 
 class Drift(Struct, frozen=True):
@@ -39,9 +40,9 @@ def drift(history: History, runs: Sequence[RunRecord], ancestors: Collection[str
 
 def counts_by_run(
     history: History, runs: Sequence[RunRecord]
-) -> tuple[list[Mapping[_Key, ScenarioCounts]], tuple[DamagedRecord, ...]]:
+) -> tuple[list[Mapping[ScenarioKey, ScenarioCounts]], tuple[DamagedRecord, ...]]:
     """The scenarios of each run by id and text; without a known text, by id and suite. And the damaged records."""
-    found: list[Mapping[_Key, ScenarioCounts]] = []
+    found: list[Mapping[ScenarioKey, ScenarioCounts]] = []
     damaged: list[DamagedRecord] = []
     for run, path in zip(runs, paths(history.folder, runs), strict=True):
         try:
@@ -51,7 +52,7 @@ def counts_by_run(
     return found, tuple(damaged)
 
 
-def key_of(run: RunRecord, one: ScenarioCounts) -> _Key:
+def key_of(run: RunRecord, one: ScenarioCounts) -> ScenarioKey:
     """What is the same scenario in two runs."""
     return one.id, one.digest, None if one.digest is not None else run.suite
 
@@ -66,7 +67,7 @@ def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
     return listed
 
 
-def aligned(by_run: Sequence[Mapping[_Key, ScenarioCounts]]) -> list[list[Cell]]:
+def aligned(by_run: Sequence[Mapping[ScenarioKey, ScenarioCounts]]) -> list[list[Cell]]:
     """(passed, decided trials) of the scenarios of the last run, run by run; no trials in a run without it."""
     keys = list(by_run[-1]) if by_run else []
     return [[_cell(run.get(key)) for key in keys] for run in by_run]

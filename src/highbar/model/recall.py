@@ -15,12 +15,14 @@ class Recalled(Struct, frozen=True):
 
     `runs` count decided trials. `now` has this run in the same form, with undecided trials at one of their ends. If
     `problem` says why the history could not be read, there are no runs; `damaged` names records that were left out.
+    `lacking` says which runs may belong to these, and are not among them because a fact about them is not known.
     """
 
     runs: tuple[Mapping[str, Trials], ...] = ()
     now: Mapping[str, Trials] = field(default_factory=dict)
     decided: Mapping[str, Trials] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
     problem: str | None = None
 
     def pooled(self, id_: str) -> Trials:

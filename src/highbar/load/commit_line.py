@@ -1,0 +1,26 @@
+"""What a clone knows about the commits that a run may come after, and about those of a history's records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from highbar.errors import InputError
+from highbar.load.revision import run_git
+
+
+def is_shallow() -> bool:
+    """Whether the clone has lost a part of its past; outside of a repository it has not."""
+    try:
+        return run_git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+    except InputError:
+        return False
+
+
+def commits_here(commits: Iterable[str]) -> frozenset[str]:
+    """Those commits that the clone has, by their full names."""
+    asked = "".join(f"{commit}^{{commit}}\n" for commit in commits if commit.isalnum())
+    try:
+        done = run_git("cat-file", "--batch-check=%(objectname)", stdin=asked.encode("utf-8", "replace"))
+    except InputError:
+        return frozenset()
+    return frozenset(line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.isalnum())
