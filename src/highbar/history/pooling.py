@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import duckdb
 from msgspec import Struct
@@ -46,18 +46,27 @@ FROM pooled GROUP BY id, digest, suite ORDER BY id, digest, suite
 
 
 def each_result_once(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
-    """The runs without those of whose results a later record is about some too: no trial may count twice.
+    """The runs without those all of whose results another one is about too; of equal ones the last is kept.
 
-    Such results were judged again, not run again. A file without a digest is never taken for another one.
+    Such results were judged again, not run again. One file that many runs share makes them no repetitions: else it
+    would hide all but the last of them. A file without a digest is never taken for another one.
     """
-    kept: list[RunRecord] = []
-    seen: set[str] = set()
-    for run in reversed(runs):
-        digests = {digest for digest in run.results if digest is not None}
-        if seen.isdisjoint(digests):
-            kept.append(run)
-            seen |= digests
-    return tuple(reversed(kept))
+    places: dict[str | None, set[int]] = {}
+    for place, run in enumerate(runs):
+        for digest in run.results:
+            places.setdefault(digest, set()).add(place)
+    return tuple(run for place, run in enumerate(runs) if not _is_repeated(place, run, runs, places))
+
+
+def _is_repeated(
+    place: int, run: RunRecord, runs: Sequence[RunRecord], places: Mapping[str | None, Collection[int]]
+) -> bool:
+    own = set(run.results)
+    if not own or None in own:
+        return False
+    fewest, *more = sorted((places[digest] for digest in own), key=len)
+    others = (other for other in fewest if other != place and all(other in one for one in more))
+    return any(len(set(runs[other].results)) > len(own) or other > place for other in others)
 
 
 def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:

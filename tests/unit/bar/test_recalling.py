@@ -102,6 +102,7 @@ def test_a_missing_history_is_inconclusive_and_never_a_pass(folder, name):
     assert "the history" in found["reason"]
 
 
+@pytest.mark.slow
 def test_a_damaged_record_leaves_open_what_the_rest_explains(folder):
     remember(folder, NEW + "history: { drift: fail }\n", FLAKY)
     (folder / "history" / f"{1:032x}.parquet").write_bytes(b"damaged")
@@ -133,12 +134,137 @@ def test_a_steady_agent_has_no_drift(folder):
     assert (found["outcome"], found["level"]) == ("pass", "blocking")
 
 
-def test_the_first_run_has_nothing_to_compare(folder):
-    put(folder, {"highbar.yaml": DRIFT.replace("fail", "warn")})
-    (folder / "history").mkdir()
-    found = judged(folder, [], "history.drift")
-    assert (found["outcome"], found["level"]) == ("pass", "warning")
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_first_run_is_open_whether_the_folder_is_empty_or_missing_and_the_second_is_not(folder, is_there):
+    put(folder, {"highbar.yaml": DRIFT})
+    if is_there:
+        (folder / "history").mkdir()
+    found = judged(folder, [], "history.drift", "--history", "history")
+    assert found["outcome"] == "inconclusive"
+    assert "--history DIR" in found["reason"]
+    put(folder, {"second.jsonl": rows([], 100)})
+    assert run(folder, "check", "second.jsonl", "--format", "json").rule("history.drift")["outcome"] == "pass"
+
+
+def test_scenarios_that_all_have_another_text_have_nothing_to_compare(folder):
+    remember(folder, DRIFT, [()])
+    found = judged(folder, [], "history.drift", text="Who is {}?")
+    assert found["outcome"] == "pass"
     assert "nothing to compare" in found["reason"]
+
+
+@pytest.mark.slow
+def test_a_run_that_was_judged_before_is_compared_only_with_those_before_it(folder):
+    remember(folder, DRIFT, [(), (), *falling(8)[1:]], trials=1)
+    first, second, last = (
+        run(folder, "check", f"run-{number}.jsonl", "--format", "json").rule("history.drift") for number in (0, 1, 8)
+    )
+    assert first["outcome"] == "inconclusive"
+    assert second["outcome"] == "pass"
+    assert "over 2 runs" in second["reason"]
+    assert "over 9 runs" in last["reason"]
+
+
+# --- runs of which a fact is not known may hide a decline --------------------------------------
+
+
+def without_input(text):
+    return "".join(json.dumps({**json.loads(line), "input": None}) + "\n" for line in text.splitlines())
+
+
+def drift_of(folder, file, *arguments):
+    return run(folder, "check", file, "--format", "json", *arguments).rule("history.drift")
+
+
+def test_drift_is_open_if_texts_are_not_known(folder):
+    put(folder, {"highbar.yaml": DRIFT})
+    for number in range(3):
+        put(folder, {f"run-{number}.jsonl": without_input(rows([f"S{number}"], number))})
+        assert run(folder, "history", "add", f"run-{number}.jsonl", "--time", f"2026-11-0{number + 1}").exit == 0
+    put(folder, {"with.jsonl": rows([], 7), "without.jsonl": without_input(rows([], 8))})
+    for name in ("with.jsonl", "without.jsonl"):
+        found = drift_of(folder, name)
+        assert found["outcome"] == "inconclusive"
+        assert "40 scenarios of which a text is not known" in found["reason"]
+
+
+def test_drift_is_open_if_only_verdicts_are_known(folder):
+    put(folder, {"highbar.yaml": THRESHOLD, "old.jsonl": rows([], 1), "now.jsonl": rows([], 2)})
+    run(folder, "check", "old.jsonl", "--output", "old.json")
+    assert run(folder, "history", "add", "old.json").exit == 0
+    put(folder, {"highbar.yaml": DRIFT})
+    found = drift_of(folder, "now.jsonl")
+    assert found["outcome"] == "inconclusive"
+    assert "1 run of which only the verdict is known; add their results" in found["reason"]
+    put(folder, {"highbar.yaml": THRESHOLD})
+    run(folder, "history", "add", "old.jsonl")
+    put(folder, {"highbar.yaml": DRIFT})
+    assert drift_of(folder, "now.jsonl")["outcome"] == "pass"
+
+
+@pytest.fixture
+def gapped(folder):
+    """A repository in which every second commit has a run."""
+    work = folder / "work"
+    work.mkdir()
+    git(work, "init", "--quiet", "--initial-branch=main")
+    put(work, {"highbar.yaml": DRIFT, ".gitignore": "*.jsonl\nhistory\n"})
+    for number in range(4):
+        put(work, {"version": str(number), f"run-{number}.jsonl": rows([f"S{number}"], number)})
+        git(work, "add", "--all")
+        git(work, "commit", "--quiet", "-m", f"version {number}")
+        if number % 2 == 0:
+            assert run(work, "history", "add", f"run-{number}.jsonl", "--quiet").exit == 0
+    return work
+
+
+def test_drift_is_open_in_a_shallow_clone(gapped, folder):
+    assert drift_of(gapped, "run-3.jsonl")["outcome"] == "pass"
+    git(folder, "clone", "--quiet", "--depth=1", f"file://{gapped}", "clone")
+    (folder / "clone" / "history").symlink_to(gapped / "history")
+    found = drift_of(folder / "clone", str(gapped / "run-3.jsonl"))
+    assert found["outcome"] == "inconclusive"
+    assert "2 runs of commits that this clone does not have; fetch its whole past (fetch-depth: 0)" in found["reason"]
+
+
+def test_drift_is_open_on_a_line_of_commits_that_has_no_run(gapped):
+    git(gapped, "switch", "--quiet", "--orphan", "rewritten")
+    put(gapped, {"highbar.yaml": DRIFT})
+    git(gapped, "add", "highbar.yaml")
+    git(gapped, "commit", "--quiet", "-m", "anew")
+    found = drift_of(gapped, "run-3.jsonl", "--history", "history")
+    assert found["outcome"] == "inconclusive"
+    assert "no earlier run is of this line" in found["reason"]
+    put(gapped, {"next.jsonl": rows([], 77)})
+    assert drift_of(gapped, "next.jsonl")["outcome"] == "pass"
+
+
+def test_a_run_of_another_branch_leaves_nothing_open_and_one_without_a_commit_does(gapped, folder):
+    put(gapped, {"topic.jsonl": rows([], 50), "bare.jsonl": rows([], 51)})
+    run(gapped, "history", "add", "topic.jsonl", "--branch", "topic", "--commit", "a" * 40)
+    assert drift_of(gapped, "run-3.jsonl")["outcome"] == "pass"
+    put(folder, {"bare.jsonl": rows([], 51), "highbar.yaml": DRIFT})
+    assert run(folder, "history", "add", "bare.jsonl", "--to", "work/history").exit == 0
+    found = drift_of(gapped, "run-3.jsonl")
+    assert found["outcome"] == "inconclusive"
+    assert "1 run of which the commit is not known; add them with --commit" in found["reason"]
+
+
+def test_outside_of_git_runs_of_several_branches_leave_drift_open(folder):
+    remember(folder, DRIFT, [(), ()])
+    put(folder, {"topic.jsonl": rows([], 50)})
+    run(folder, "history", "add", "topic.jsonl", "--branch", "topic")
+    assert "several branches" in judged(folder, [], "history.drift")["reason"]
+
+
+@pytest.mark.slow
+def test_a_file_that_all_runs_share_hides_no_drift(folder):
+    put(folder, {"highbar.yaml": DRIFT, "shared.jsonl": '{"id": "Z", "passed": true, "input": "z"}\n'})
+    for number, failing in enumerate(falling(9)):
+        put(folder, {f"run-{number}.jsonl": rows(failing, number, trials=1)})
+        found = drift_of(folder, f"run-{number}.jsonl", "shared.jsonl", "--history", "history")
+    assert found["outcome"] == "fail"
+    assert "over 9 runs" in found["reason"]
 
 
 # --- a change cannot excuse its own failures ---------------------------------------------------
@@ -176,6 +302,7 @@ def change(folder, number, failing):
     git(folder, "commit", "--quiet", "-m", f"its run {number}")
 
 
+@pytest.mark.slow
 def test_against_a_ref_only_runs_before_the_change_explain_a_failure(repository):
     git(repository, "switch", "--quiet", "-c", "change")
     for number in range(10, 16):

@@ -77,6 +77,17 @@ def test_a_part_that_was_judged_alone_before_does_not_count_twice(tmp_path):
     assert [one.record for one in history.read(tmp_path).scenarios().runs] == [whole.run.record]
 
 
+def test_a_part_that_is_judged_alone_later_does_not_count_twice(tmp_path):
+    whole, part = new_run(1, results=("a", "b")), new_run(2, results=("a",))
+    add(tmp_path, whole, part)
+    assert [one.record for one in history.read(tmp_path).scenarios().runs] == [whole.run.record]
+
+
+def test_a_file_that_all_runs_share_makes_them_no_repetitions(tmp_path):
+    add(tmp_path, *(new_run(number, results=(f"{number}", "shared")) for number in range(3)))
+    assert len(history.read(tmp_path).scenarios().runs) == 3
+
+
 def test_results_without_a_digest_are_never_taken_for_the_same(tmp_path):
     add(tmp_path, new_run(1, results=(None,)), new_run(2, results=(None,)), new_run(3, results=()))
     assert len(history.read(tmp_path).scenarios().runs) == 3
