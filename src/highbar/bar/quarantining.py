@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from highbar import history as histories
-from highbar.bar.remembering import texts_of
+from highbar.bar.remembering import agent_of, texts_of
 from highbar.errors import InputError
 from highbar.history import quarantine
 from highbar.language.phrases import some_and_more
@@ -64,11 +64,17 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     ancestry = ancestors_of_merge_base(there)
     if ancestry.problem is not None:
         return AutoQuarantine(problem=ancestry.problem)
-    last = quarantine.of_ancestors(found, ancestry.commits, quarantine.runs_needed(window))
+    agent = agent_of(job)
+    last = quarantine.of_ancestors(found, ancestry.commits, quarantine.runs_needed(window), agent)
     notes = tuple(there.renamed(note) for note in quarantine.notes_of(found, last))
     if not last.runs:
-        return AutoQuarantine(notes=notes, problem=f"{block.history} has no run of a commit before the change")
-    return AutoQuarantine(quarantine.unsteady(last, window), texts_of(job, here), notes)
+        of_agent = "" if agent is None else " with the same settings of the agent"
+        problem = f"{block.history} has no run of a commit before the change{of_agent}"
+        return AutoQuarantine(notes=notes, problem=problem)
+    unsteady = quarantine.unsteady(last, window)
+    if unsteady and agent is None:
+        notes += (f"quarantine: whether all runs in {block.history} are of the same agent is not known",)
+    return AutoQuarantine(unsteady, texts_of(job, here), notes)
 
 
 # --- what was weakened ------------------------------------------------------------------------

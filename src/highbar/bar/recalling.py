@@ -11,21 +11,23 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from highbar import history as histories
-from highbar.bar.remembering import judge_digest, scoring_digest, texts_of
+from highbar.bar.remembering import agent_of, judge_digest, scoring_digest, texts_of
 from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
 from highbar.history.drift import MOST_RUNS, ScenarioKey, counts_by_run
+from highbar.history.explaining import JudgedRun, that_may_explain
 from highbar.history.order import by_ancestry
 from highbar.language.phrases import count
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
-from highbar.load.checkout import ancestors, checkout
+from highbar.load.checkout import ancestors, checkout, own_commits
 from highbar.load.commit_line import commits_here, is_shallow
 from highbar.load.revision import Revision
 from highbar.model import Policy
 from highbar.model.history import RunRecord, ScenarioCounts
 from highbar.model.job import Job
-from highbar.model.recall import Recalled
+from highbar.model.recall import Recalled, Trials
+from highbar.store.history_footer import SUFFIX
 
 _REPAIRS = {
     "of which only the verdict is known": "; add their results to the history",
@@ -41,14 +43,16 @@ def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, t
     Whatever keeps it from being read is in `problem`: then nothing is known.
     """
     try:
-        return _recalled(there, policy, run, texts_of(job, policy) or texts)
+        return _recalled(there, policy, run, texts_of(job, policy) or texts, agent_of(job))
     except InputError as error:
         first = error.problems[0]
         message = first.message + (f"; {first.hint}" if first.hint else "")
         return Recalled(problem=message if there is None else there.renamed(message))
 
 
-def _recalled(there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
+def _recalled(
+    there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str], agent: str | None
+) -> Recalled:
     history = histories.read(_folder(there, policy.recalls or ""))
     line: frozenset[str] | None = None
     if there is not None:
@@ -62,20 +66,38 @@ def _recalled(there: Revision | None, policy: Policy, run: ScoredRun, texts: Map
     runs = [one for one in earlier if _is_alike(one, policy, run)]
     chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
     found, damaged = counts_by_run(history, chosen.runs)
+    lost = {one.file for one in damaged}
+    read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
+    trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}
+    judged = _judged(line, policy, run, agent)
     return Recalled(
-        runs=tuple(
-            {
-                id_: (one.passed, one.passed + one.failed)
-                for (id_, digest, _), one in by_key.items()
-                if digest is not None and texts.get(id_) == digest
-            }
-            for by_key in found
-        ),
+        runs=tuple(trials.values()),
+        explaining=tuple(trials[one.record] for one in that_may_explain(read, judged)),
+        is_agent_known=agent is not None,
         damaged=tuple(one.file for one in (*history.damaged, *damaged)),
         lacking=(
             *_lacking_runs(earlier, runs, chosen, is_line_known=line is not None),
             *_lacking_texts(run, texts, found),
         ),
+    )
+
+
+def _with_texts(found: Mapping[ScenarioKey, ScenarioCounts], texts: Mapping[str, str]) -> Mapping[str, Trials]:
+    """The scenarios of a run that have the text of today."""
+    return {
+        id_: (one.passed, one.passed + one.failed)
+        for (id_, digest, _), one in found.items()
+        if digest is not None and texts.get(id_) == digest
+    }
+
+
+def _judged(line: frozenset[str] | None, policy: Policy, run: ScoredRun, agent: str | None) -> JudgedRun:
+    return JudgedRun(
+        commits=None if line is None else own_commits(os.environ),
+        agent=agent,
+        scoring=scoring_digest(policy, run.scoring),
+        judge=judge_digest(run),
+        results=frozenset(source.sha256 for source in run.about.sources),
     )
 
 

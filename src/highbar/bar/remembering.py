@@ -68,7 +68,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         suite=_digest([done.run.suites, [(one.id, one.digest, one.category, str(one.weight)) for one in scenarios]]),
         scoring=scoring_digest(done.policy, done.run.scoring),
         judge=judge_digest(done.run),
-        agent=_only(document.agent.settings for document in documents),
+        agent=_agent(documents),
         judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
         listed=len(scenarios),
     )
@@ -98,6 +98,7 @@ def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
         policy=None if verdict.policy is None else verdict.policy.sha256,
         judges=tuple(f"{one.tool}: {', '.join(one.judges)}" for one in verdict.judged_by),
         results=tuple(source.sha256 for source in verdict.results),
+        added=int(origin.now.timestamp() * 1_000_000),
         highbar=__version__,
     )
     return NewRun(run, document, None)
@@ -152,6 +153,15 @@ def _with_ends(origin: Origin, documents: Sequence[RunDocument]) -> Origin:
     committed = origin.checkout.committed
     later = committed is not None and origin.checkout.changed is not None and committed > max(ends)
     return replace(origin, checkout=Checkout() if later else origin.checkout, given=origin.given or max(ends))
+
+
+def agent_of(job: Job) -> str | None:
+    """The digest of the settings of the agent that was run; None if no run says it."""
+    return _agent([document for folder in _run_folders(job) if (document := _document_of(folder)) is not None])
+
+
+def _agent(documents: Sequence[RunDocument]) -> str | None:
+    return _only(document.agent.settings for document in documents)
 
 
 def texts_of(job: Job, policy: Policy) -> Mapping[str, str]:

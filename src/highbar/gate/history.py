@@ -46,6 +46,8 @@ def explain(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -
     failing = tuple(id_ for id_ in broken if id_ not in known or fails[id_])
     chance = tuple(id_ for id_ in broken if id_ not in failing)
     said = f"{_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
+    if not recalled.is_agent_known:
+        said += " (if they are of the same agent, which is not known)"
     if recalled.damaged:
         said += f"; but records of the history are damaged: {some(recalled.damaged)}"
     return Explained(failing, chance, said, unsure=bool(recalled.damaged))

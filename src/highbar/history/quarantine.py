@@ -32,12 +32,15 @@ class LastRuns(Struct, frozen=True, eq=False):
     left_out: tuple[str, ...] = ()
 
 
-def of_ancestors(history: History, ancestors: Mapping[str, int], most: int) -> LastRuns:
+def of_ancestors(history: History, ancestors: Mapping[str, int], most: int, agent: str | None = None) -> LastRuns:
     """The last runs, at most so many; `ancestors` says how far back a commit is, 0 for the merge base.
 
-    A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor.
+    A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor. `agent`
+    is the digest of the agent's settings, None if it is not known: then runs count of which it is not known either.
     """
-    known = [run for run in history.runs if run.commit in ancestors and not run.changed and run.listed]
+    known = [
+        run for run in history.runs if run.commit in ancestors and not run.changed and run.listed and run.agent == agent
+    ]
     known.sort(key=lambda run: (-ancestors[run.commit or ""], run.time, run.record))
     last = each_result_once(known)[-most:]
     found = {

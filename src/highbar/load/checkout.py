@@ -63,6 +63,12 @@ def ancestors(commit: str = "HEAD") -> frozenset[str] | None:
     return None if found is None else frozenset(found.decode("ascii").split())
 
 
+def own_commits(environment: Mapping[str, str]) -> frozenset[str]:
+    """The commits that a run made here may be recorded with: what is checked out, and what the CI system says."""
+    found = (_said_by_git("rev-parse", "--verify", "HEAD^{commit}"), _commit_in_ci(environment))
+    return frozenset(commit for commit in found if commit is not None)
+
+
 def _commit_in_ci(environment: Mapping[str, str]) -> str | None:
     found = environment.get("GITHUB_SHA") or environment.get("CI_COMMIT_SHA") or ""
     return found if _COMMIT.fullmatch(found) else None

@@ -21,13 +21,15 @@ class Recalled(Struct, frozen=True):
     runs: tuple[Mapping[str, Trials], ...] = ()
     now: Mapping[str, Trials] = field(default_factory=dict)
     decided: Mapping[str, Trials] = field(default_factory=dict)
+    explaining: tuple[Mapping[str, Trials], ...] = ()  # the runs that may excuse a failure of this one
+    is_agent_known: bool = True  # if not, nobody knows whether these are runs of the same agent
     damaged: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     problem: str | None = None
 
     def pooled(self, id_: str) -> Trials:
-        """The trials of a scenario in all runs together."""
-        found = [run[id_] for run in self.runs if id_ in run]
+        """The trials of a scenario in all runs that may excuse its failure, together."""
+        found = [run[id_] for run in self.explaining if id_ in run]
         return sum(passed for passed, _ in found), sum(trials for _, trials in found)
 
     @property

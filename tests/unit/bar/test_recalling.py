@@ -93,6 +93,24 @@ def test_the_run_itself_is_no_part_of_its_history(folder):
         assert found["outcome"] == "fail"
 
 
+def repeated(folder, failing, times=4):
+    """The outcomes of a job that is run again and again, and adds its runs to the history."""
+    for number in range(50, 50 + times):
+        put(folder, {"again.jsonl": rows(failing, number)})
+        done = run(folder, "check", "again.jsonl", "--format", "json", "--history", "history")
+        yield done.rule("baseline.new_failures")["outcome"]
+
+
+def test_a_job_that_is_run_again_does_not_excuse_its_own_failure(folder):
+    remember(folder, NEW, [(), ()])
+    assert set(repeated(folder, ["S7:2"])) == {"fail"}
+
+
+def test_that_the_agent_of_the_runs_is_not_known_is_said(folder):
+    remember(folder, NEW, FLAKY)
+    assert "if they are of the same agent, which is not known" in judged(folder, ["S1:1"])["reason"]
+
+
 @pytest.mark.parametrize("name", ["baseline.new_failures", "history.drift"])
 def test_a_missing_history_is_inconclusive_and_never_a_pass(folder, name):
     remember(folder, NEW + "history: { drift: fail }\n", FLAKY)
@@ -312,6 +330,17 @@ def test_against_a_ref_only_runs_before_the_change_explain_a_failure(repository)
     assert alone["outcome"] == "pass"  # what --against-ref is for
     assert found["outcome"] == "fail"
     assert judged(repository, ["S1:1"], "baseline.new_failures", "--against-ref", "main")["outcome"] == "pass"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_neither_runs_of_the_same_commit_nor_of_a_changed_tree_excuse_a_failure(repository, is_changed):
+    if is_changed:
+        put(repository, {"version": "changed"})
+    assert set(repeated(repository, ["S7:2"])) == {"fail"}
+    if is_changed:
+        git(repository, "commit", "--quiet", "--all", "-m", "the change")
+        assert set(repeated(repository, ["S7:2"], times=1)) == {"fail"}
 
 
 def test_a_change_that_adds_a_history_is_judged_without_it_and_listed(repository):

@@ -131,6 +131,11 @@ def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_fail
     assert done.rule("baseline.new_failures")["reason"].endswith(f"1 scenario failed in quarantine: {FLAKY}")
 
 
+def test_that_the_agent_of_the_runs_is_not_known_is_said(flaky):
+    said = "whether all runs in history are of the same agent is not known"
+    assert said in notes(flaky().check(FLAKY))
+
+
 def test_it_counts_in_every_rate_and_is_listed_as_failed(flaky):
     done = flaky().check(FLAKY)
     assert done.json["metrics"]["pass_rate"]["value"] == pytest.approx(29 / 30)

@@ -96,8 +96,8 @@ def test_one_failed_trial_of_several_is_a_failure():
 # --- which runs count ------------------------------------------------------------------------
 
 
-def chosen(folder, ancestors, most=10):
-    return [run.commit for run in quarantine.of_ancestors(histories.read(folder), ancestors, most).runs]
+def chosen(folder, ancestors, most=10, agent=None):
+    return [run.commit for run in quarantine.of_ancestors(histories.read(folder), ancestors, most, agent).runs]
 
 
 def test_runs_count_in_the_order_of_their_commits(tmp_path):
@@ -113,6 +113,14 @@ def test_runs_count_in_the_order_of_their_commits(tmp_path):
 def test_a_run_of_no_commit_or_of_a_changed_tree_does_not_count(tmp_path, facts):
     add(tmp_path, new_run(1, **facts))
     assert chosen(tmp_path, {new_run(1).run.commit: 0}) == []
+
+
+def test_only_runs_of_the_same_agent_count(tmp_path):
+    runs = [new_run(number, agent=agent) for number, agent in enumerate(("a", "b", None))]
+    add(tmp_path, *runs)
+    names = [run.run.commit for run in runs]
+    back = dict.fromkeys(names, 0)
+    assert [chosen(tmp_path, back, agent=agent) for agent in ("a", "b", None)] == [[name] for name in names]
 
 
 def test_a_record_without_scenarios_does_not_count(tmp_path):
