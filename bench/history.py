@@ -62,7 +62,7 @@ def _copy(folder: Path, data: bytes, run: RunRecord, number: int) -> None:
     other = new_run(number, ()).run
     for before, after in (
         (run.record, f"{number:032x}"),
-        (run.time, other.time),
+        (run.time, f"2025{other.time[4:]}"),  # none may be of the future
         (str(run.commit), str(other.commit)),
         (json.dumps(run.results[0]), json.dumps(other.results[0])),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from highbar.store import verdict as verdicts
 from highbar.store.encoding import encode
 
 DIGEST = "d" * 64
+_FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def counts(passed: Mapping[str, int], trials: int = 1, **more: Any) -> tuple[ScenarioCounts, ...]:
@@ -51,7 +53,7 @@ def new_run(
     metric = MetricInRun(float(share), value.low, value.high, "ratio", "higher", len(rows), definition="1")
     run = RunRecord(
         record=store.identity(json.loads(document)),
-        time=f"2026-{1 + number // 672:02}-{1 + number // 24 % 28:02}T{number % 24:02}:00:00Z",
+        time=f"{_FIRST + timedelta(hours=number):%Y-%m-%dT%H:%M:%SZ}",
         time_of="given",
         verdict=outcome,
         counts=counted,

@@ -52,7 +52,7 @@ def read(folder: str | os.PathLike[str]) -> History:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         hint = "highbar check --history DIR, or highbar history add, writes the first record"
         raise InputError(Problem(f"no history to read: {reason}", name, hint=hint)) from None
-    return History(name, tuple(sorted(runs, key=lambda run: (run.time, run.record))), tuple(damaged))
+    return History(name, tuple(sorted(runs, key=lambda run: run.moment)), tuple(damaged))
 
 
 def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:

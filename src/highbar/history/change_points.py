@@ -72,7 +72,7 @@ def change_points(metrics: Iterable[MetricTracks]) -> ChangePoints:
     found: list[ChangePoint] = []
     for line in sorted(lines, key=lambda one: len(one.blocks[0])):
         found += [change for change in _changes(line, len(lines)) if not any(_is_same(change, one) for one in found)]
-    found.sort(key=lambda one: (one.after.time, one.after.record), reverse=True)
+    found.sort(key=lambda one: one.after.moment, reverse=True)
     return ChangePoints(tuple(found), len(lines))
 
 

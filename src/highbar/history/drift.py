@@ -5,7 +5,7 @@ A scenario is compared with itself: the same text, judged and scored alike. So a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -46,7 +46,7 @@ def counts_by_run(
     damaged: list[DamagedRecord] = []
     for run, path in zip(runs, paths(history.folder, runs), strict=True):
         try:
-            found.append({key_of(run, one): one for one in _checked(read_scenarios(path, run))})
+            found.append({key_of(run, one): one for one in read_scenarios(path, run)})
         except (DamagedRecordError, OSError) as error:
             damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
     return found, tuple(damaged)
@@ -55,16 +55,6 @@ def counts_by_run(
 def key_of(run: RunRecord, one: ScenarioCounts) -> ScenarioKey:
     """What is the same scenario in two runs."""
     return one.id, one.digest, None if one.digest is not None else run.suite
-
-
-def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
-    """The rows. Raises DamagedRecordError if they cannot be: the file may be anybody's."""
-    listed = list(rows)
-    for row in listed:
-        parts = (row.passed, row.failed, row.undecided)
-        if None in (row.id, row.trials, *parts) or min(parts) < 0 or sum(parts) != row.trials:
-            raise DamagedRecordError("the counts of a scenario do not fit")
-    return listed
 
 
 def aligned(by_run: Sequence[Mapping[ScenarioKey, ScenarioCounts]]) -> list[list[Cell]]:

@@ -24,16 +24,16 @@ def by_ancestry(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
         for parent in _parents(run):
             for before in of_commit.get(parent, ()):
                 children.setdefault(before, []).append(place)
-    ready = [(run.time, run.record, place) for place, run in enumerate(runs) if not waits[place]]
+    ready = [(run.moment, place) for place, run in enumerate(runs) if not waits[place]]
     heapq.heapify(ready)
     done: list[int] = []
     while ready:
-        place = heapq.heappop(ready)[2]
+        place = heapq.heappop(ready)[1]
         done.append(place)
         for child in children.get(place, ()):
             waits[child] -= 1
             if not waits[child]:
-                heapq.heappush(ready, (runs[child].time, runs[child].record, child))
+                heapq.heappush(ready, (runs[child].moment, child))
     left = sorted(set(range(len(runs))) - set(done))
     return tuple(runs[place] for place in (*done, *left))
 

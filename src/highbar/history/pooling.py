@@ -8,7 +8,16 @@ import duckdb
 from msgspec import Struct
 
 from highbar.model.history import DamagedRecord, PooledScenario, PooledScenarios, RunRecord, ScenarioCounts
-from highbar.store.history import SETTINGS, exactly, first_line, paths, read_scenarios, refuse_other_rows
+from highbar.store.history import (
+    MOST_TRIALS,
+    SETTINGS,
+    exactly,
+    first_line,
+    paths,
+    read_scenarios,
+    refuse_changed_rows,
+    refuse_other_rows,
+)
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 _AT_ONCE = 500
@@ -24,11 +33,12 @@ CREATE OR REPLACE TEMP TABLE batch AS
 SELECT id, digest, category, trials, passed, failed, undecided, parse_filename(filename, true) AS record
 FROM read_parquet(?, filename = true)
 """
-_WRONG = """
+_WRONG = f"""
 SELECT count(*) FROM batch
 WHERE id IS NULL
-   OR coalesce(trials < 1 OR passed < 0 OR failed < 0 OR undecided < 0 OR passed + failed + undecided <> trials, true)
-"""
+   OR coalesce(trials NOT BETWEEN 1 AND {MOST_TRIALS} OR passed < 0 OR failed < 0 OR undecided < 0, true)
+   OR coalesce(passed + failed + undecided <> trials, true)
+"""  # noqa: S608 - a number of ours
 _TWICE = "SELECT 1 FROM batch GROUP BY record, id HAVING count(*) > 1 LIMIT 1"
 _POOL = """
 INSERT INTO pooled
@@ -104,6 +114,8 @@ class _Pool(Struct, frozen=True, eq=False):
         files = paths(self.folder, runs)
         if len(files) == 1:
             refuse_other_rows(self.connection, files[0], runs[0])
+        for file, run in zip(files, runs, strict=True):
+            refuse_changed_rows(file, run)
         names = [exactly(file) for file in files]
         # Before any row is read: a few bytes can be billions of rows.
         counted = self.connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [names]).fetchone()

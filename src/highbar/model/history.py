@@ -59,7 +59,8 @@ class RunRecord(Struct, frozen=True):
 
     `policy`, `suite`, `scoring`, `judge` and `agent` are digests, None if not known: of the policy's text; of the
     scenarios; of the settings by which values are computed; of who judged; of the settings of the agent that was run.
-    `listed` is the number of scenarios in the file. It is None if only the verdict was recorded: then nothing is known
+    `listed` is the number of scenarios in the file, and `rows` the digest of the part of the file that has them, which
+    the writer fills in. `listed` is None if only the verdict was recorded: then nothing is known
     of scenarios that passed.
     """
 
@@ -84,8 +85,15 @@ class RunRecord(Struct, frozen=True):
     judges: tuple[str, ...] = ()  # who judged, in words
     results: tuple[str | None, ...] = ()  # the digest of each file, None if it is not known
     listed: int | None = None
+    rows: str | None = None
+    added: int = 0  # when, in microseconds since 1970: what came first of two runs of the same second
     highbar: str = ""
     schema: Literal["highbar/history/1"] = SCHEMA
+
+    @property
+    def moment(self) -> tuple[str, int, str]:
+        """By which runs are ordered."""
+        return self.time, self.added, self.record
 
     @property
     def measured_with(self) -> tuple[str | None, str | None, str | None]:

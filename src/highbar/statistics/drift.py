@@ -26,6 +26,10 @@ SLOPES = (0.01, 0.02, 0.04, 0.08)
 STEPS = (0.1, 0.3)
 """By how much it fell once."""
 _LARGEST = 3.0
+_EXACT = 200
+"""Up to so many trials of a scenario, sums are taken over whole numbers."""
+_NOTHING = -45.0
+"""The logarithm of what does not change a sum."""
 
 Cell = tuple[int, int]
 """(passed, trials) of one scenario in one run."""
@@ -81,12 +85,41 @@ def _log_mean(passed: int, total: int, drawn: int, bet: float) -> float:
     if drawn == 1:
         return math.log1p(passed / total * math.expm1(-bet))
     least, most = max(0, drawn - (total - passed)), min(drawn, passed)
+    if total > _EXACT:
+        return _log_sum(passed, total, drawn, bet, least, most)
     ways = math.comb(total, drawn)
     found = math.fsum(
         math.comb(passed, k) * math.comb(total - passed, drawn - k) / ways * math.exp(-bet * k)
         for k in range(least, most + 1)
     )
     return math.log(found)
+
+
+def _log_sum(passed: int, total: int, drawn: int, bet: float, least: int, most: int) -> float:
+    """The same for many trials: from the largest term on to both sides, as long as terms matter."""
+
+    def step(k: int) -> float:  # the logarithm of term k + 1 divided by term k, which falls with k
+        up = (passed - k) * (drawn - k) / ((k + 1) * (total - passed - drawn + k + 1))
+        return math.log(up) - bet
+
+    low, high = least, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if step(middle) > 0 else (low, middle)
+    top, terms = low, [0.0]
+    for places, sign in ((range(top, most), 1), (range(top - 1, least - 1, -1), -1)):
+        term = 0.0
+        for k in places:
+            term += sign * step(k)
+            if term < _NOTHING:
+                break
+            terms.append(term)
+    largest = _log_ways(passed, top) + _log_ways(total - passed, drawn - top) - _log_ways(total, drawn) - bet * top
+    return largest + math.log(math.fsum(math.exp(term) for term in terms))
+
+
+def _log_ways(of: int, some: int) -> float:
+    return math.lgamma(of + 1) - math.lgamma(some + 1) - math.lgamma(of - some + 1)
 
 
 def _rate(cells: Sequence[Cell]) -> float:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Any
 import duckdb
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
@@ -47,6 +49,8 @@ SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
 }
+MOST_TRIALS = 1_000_000
+"""Of one scenario in one run."""
 _LARGEST_DOCUMENT = 256 * 1024 * 1024
 _NOT_IDENTITY = frozenset({"file", "line", "reason", "warnings", "description", "slices", "what", "before", "now"})
 """Keys of a verdict document whose texts may contain paths, or depend on what a report was to show."""
@@ -109,14 +113,14 @@ def write(folder: Path, new: NewRun) -> Written:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            _write_file(beside, new)
+            written = _write_with_digest(beside, new)
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
     except (OSError, ValueError, duckdb.Error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReportError(f"the record of the run could not be written to {folder}: {reason}") from error
-    return Written(str(target), new.run, is_new=before is None)
+    return Written(str(target), written, is_new=before is None)
 
 
 def _known(target: Path) -> RunRecord | None:
@@ -126,8 +130,31 @@ def _known(target: Path) -> RunRecord | None:
         return None
 
 
-def _write_file(path: Path, new: NewRun) -> None:
-    footer = msgspec.json.encode(new.run).decode()
+def _write_with_digest(path: Path, new: NewRun) -> RunRecord:
+    """Write a file whose footer has the digest of all bytes before it; they do not depend on what is in the footer."""
+    run = replace(new.run, rows=os.urandom(32).hex())
+    _write_file(path, new, run)
+    done = replace(run, rows=rows_digest(path))
+    place = path.read_bytes().rfind(str(run.rows).encode())
+    with path.open("rb+") as stream:
+        stream.seek(place)
+        stream.write(str(done.rows).encode())
+        stream.flush()
+        os.fsync(stream.fileno())
+    return done
+
+
+def rows_digest(path: Path) -> str:
+    """The digest of all of a file but its footer. Raises DamagedRecordError, or OSError."""
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    if footer > len(data):
+        raise DamagedRecordError("cut off: there is no footer at its end")
+    return hashlib.sha256(memoryview(data)[:-footer]).hexdigest()
+
+
+def _write_file(path: Path, new: NewRun, run: RunRecord) -> None:
+    footer = msgspec.json.encode(run).decode()
     packed = base64.b64encode(zlib.compress(new.document.encode("ascii"), 9)).decode("ascii")
     # In this order: what lists read is at the very end of the file.
     pairs = f"{{{_quoted(VERDICT_KEY)}: {_quoted(packed)}, {_quoted(KEY)}: {_quoted(footer)}}}"
@@ -138,8 +165,6 @@ def _write_file(path: Path, new: NewRun) -> None:
             f"COPY (SELECT {columns}) TO {_quoted(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
             [[getattr(row, name) for row in rows] for name in COLUMNS],
         )
-    with path.open("rb+") as stream:
-        os.fsync(stream.fileno())
 
 
 def _quoted(text: str) -> str:
@@ -195,21 +220,45 @@ def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
             ).fetchall()
         except duckdb.Error as error:
             raise DamagedRecordError(first_line(error)) from None
-    return [ScenarioCounts(*row) for row in rows]
+    found = [ScenarioCounts(*row) for row in rows]
+    if len({one.id for one in found}) < len(found) or not all(_fits(one) for one in found):
+        raise DamagedRecordError("a scenario is there twice, or its counts do not fit")
+    return found
+
+
+def _fits(one: ScenarioCounts) -> bool:
+    """Whether a run can have counted that: the file may be anybody's, and NULL in any column."""
+    counted = (one.passed, one.failed, one.undecided)
+    if None in (one.id, one.trials, one.weight, *counted):
+        return False
+    numbers = (one.weight, one.latency_ms or 0.0, one.cost_usd or 0.0)
+    possible = 0 < one.trials <= MOST_TRIALS and min(counted) >= 0 and sum(counted) == one.trials
+    return possible and all(math.isfinite(number) for number in numbers)
 
 
 def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: RunRecord) -> None:
-    """Raise DamagedRecordError if a record has other columns, or another number of rows than its footer says."""
+    """Raise DamagedRecordError if a record has other columns, or other rows than its footer was written with."""
     try:
         described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [exactly(path)]).fetchall()
         counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(path)]).fetchone()
     except duckdb.Error as error:
         raise DamagedRecordError(first_line(error)) from None
-    if {str(name): str(type_) for name, type_, *_ in described} != dict(COLUMNS):
+    if [(str(name), str(type_)) for name, type_, *_ in described] != list(COLUMNS.items()):
         raise DamagedRecordError("its columns are not those of a record")
     rows = 0 if counted is None else counted[0]
     if rows != (run.listed or 0):
         raise DamagedRecordError(f"{rows} rows, but {run.listed or 0} scenarios by its footer")
+    refuse_changed_rows(path, run)
+
+
+def refuse_changed_rows(path: Path, run: RunRecord) -> None:
+    """Raise DamagedRecordError if the rows of a record are not those that its footer was written with."""
+    try:
+        found = rows_digest(path)
+    except OSError as error:
+        raise DamagedRecordError(f"cannot be read: {error.strerror or error}") from None
+    if found != run.rows:
+        raise DamagedRecordError("the rows are not those that its footer was written with")
 
 
 def exactly(path: Path) -> str:

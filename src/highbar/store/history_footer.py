@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
+from datetime import datetime
 
 import msgspec
 
@@ -26,6 +28,9 @@ _LARGEST = 64 * 1024 * 1024
 _LARGEST_TEXT = 4 * 1024 * 1024
 """Of the JSON text: a policy of a thousand rules needs a tenth of it."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_DAY = 86_400
+_RELEASED = 1_798_761_600.0
+"""The end of 2026, in seconds since 1970. A clock that is earlier is wrong, and no reason to refuse a record."""
 _decoded = msgspec.json.Decoder(RunRecord).decode
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not be waited for
 
@@ -134,9 +139,22 @@ def decoded(text: bytes) -> RunRecord:
         if newer and int(newer[1]) > int(SCHEMA.rpartition("/")[2]):
             raise DamagedRecordError("a newer version of Highbar wrote it: update Highbar") from None
         raise DamagedRecordError(f"the footer is not that of a record: {str(error)[:200]}") from None
-    if not _TIME.fullmatch(run.time):
-        raise DamagedRecordError("the footer is not that of a record: its time is not in UTC")
+    _refuse_time(run.time)
+    if run.listed is not None and run.rows is None:
+        raise DamagedRecordError("the footer has no digest of the rows")
     counted = (run.counts.scenarios, run.counts.trials, run.listed or 0)
     if any(count < 0 for count in counted) or run.listed not in (None, run.counts.scenarios):
         raise DamagedRecordError("the footer contradicts itself: its counts do not fit")
     return run
+
+
+def _refuse_time(text: str) -> None:
+    """Raise DamagedRecordError if that is no time of a run."""
+    try:
+        at = datetime.fromisoformat(text).timestamp() if _TIME.fullmatch(text) else -1.0
+    except (ValueError, OverflowError):
+        at = -1.0
+    if at < 0:
+        raise DamagedRecordError("the footer is not that of a record: its time is none, or not in UTC")
+    if at > max(time.time(), _RELEASED) + _DAY:
+        raise DamagedRecordError(f"the footer says that it is of the future: {text}")

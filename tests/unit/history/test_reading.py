@@ -131,7 +131,7 @@ def test_counts_that_no_run_has_are_left_out(tmp_path, rows):
 
 def rewritten(file, run, select):
     """The record of a run, with other rows."""
-    footer = msgspec.json.encode(run).decode()
+    footer = msgspec.json.encode(replace(run, rows="d" * 64)).decode()
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet, KV_METADATA {{highbar: '{footer}'}})")
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from highbar.statistics.drift import ALARM, decline
+from highbar.statistics.drift import ALARM, _log_mean, _log_sum, decline
 
 
 def runs_of(*rates, scenarios=100, trials=1):
@@ -65,3 +65,17 @@ def test_a_run_without_decided_trials_changes_nothing():
 def test_the_evidence_of_a_collapse_stays_finite():
     found = decline([*runs_of(*[1.0] * 30, scenarios=500), *runs_of(*[0.0] * 30, scenarios=500)])
     assert ALARM < found.evidence < math.inf
+
+
+@pytest.mark.parametrize("drawn", [2, 5, 40, 150])
+@pytest.mark.parametrize("passed", [1, 30, 150, 199])
+def test_the_sum_for_many_trials_is_the_exact_one(passed, drawn):
+    for bet in (0.01, 0.3, 3.0):
+        least, most = max(0, drawn - (200 - passed)), min(drawn, passed)
+        exact = _log_mean(passed, 200, drawn, bet)
+        assert _log_sum(passed, 200, drawn, bet, least, most) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+
+
+def test_a_million_trials_of_a_scenario_are_no_error():
+    found = decline([[(500_000, 1_000_000)], [(499_000, 1_000_000)], [(100, 1_000_000)]])
+    assert found.is_alarm

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 import highbar
+from highbar import history
 from highbar.errors import InputError, ReportError
 from highbar.store import history as store
 from highbar.store.history_footer import DamagedRecordError, listed, read_footer
@@ -21,7 +22,7 @@ def test_a_record_gives_back_what_was_written(tmp_path):
     new = new_run(1, counts({"A": 1, "B\u202e'\x1b": 0}, trials=3, latency_ms=12.5, cost_usd=0.25, cluster="c"))
     (file,) = add(tmp_path, new)
     found = store.read(file)
-    assert found.run == new.run
+    assert found.run == replace(new.run, rows=store.rows_digest(file))
     assert found.scenarios == new.scenarios
     assert found.document == new.document
 
@@ -213,12 +214,22 @@ def test_a_hostile_footer_is_left_out(tmp_path, footer, said):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"time": "yesterday"}, {"listed": 3}, {"listed": -1}, {"time": "2026-01-01T00:00:00+01:00"}],
+    [
+        {"time": "yesterday"},
+        {"time": "2026-13-45T99:99:99Z"},
+        {"time": "0000-00-00T00:00:00Z"},
+        {"time": "0001-01-01T00:00:00Z"},
+        {"time": "2999-01-01T00:00:00Z"},
+        {"rows": None},
+        {"listed": 3},
+        {"listed": -1},
+        {"time": "2026-01-01T00:00:00+01:00"},
+    ],
 )
 def test_a_footer_that_contradicts_itself_is_left_out(tmp_path, changes):
     import msgspec
 
-    run = replace(new_run(1).run, record=f"{1:032x}", **changes)
+    run = replace(new_run(1).run, **{"record": f"{1:032x}", "rows": "d" * 64, **changes})
     write_with(tmp_path / name(), msgspec.json.encode(run).decode())
     assert "footer" in reason(tmp_path)
 
@@ -237,7 +248,7 @@ def test_scenarios_cannot_pretend_to_be_the_footer(tmp_path):
     forged = '\x18\x07highbar\x18\x10{"record": "forged"}\x00'
     new = new_run(1, counts({forged: 1, "A": 1}))
     (file,) = add(tmp_path, new)
-    assert read_footer(str(file)) == new.run
+    assert read_footer(str(file)) == replace(new.run, rows=store.rows_digest(file))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
@@ -275,4 +286,44 @@ def test_a_packed_verdict_that_would_fill_the_memory_is_refused(tmp_path, monkey
     monkeypatch.setattr(store, "_LARGEST_DOCUMENT", 1000)
     (file,) = add(tmp_path, new_run(1))
     with pytest.raises(InputError, match="too large"):
+        store.read(file)
+
+
+def rewritten(file, select):
+    """The record, with other rows under the same footer."""
+    with duckdb.connect() as connection:
+        pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(file)]).fetchall()
+        metadata = ", ".join(f"'{key.decode()}': '{value.decode()}'" for key, value in pairs)
+        connection.execute(f"CREATE TABLE rows AS SELECT * {select} FROM read_parquet('{file}')")  # noqa: S608
+        connection.execute(f"COPY rows TO '{file}' (FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{metadata}}})")
+
+
+@pytest.mark.parametrize("select", ["REPLACE (1::BIGINT AS passed, 0::BIGINT AS failed)", "REPLACE ('x' AS category)"])
+def test_rows_that_were_edited_are_noticed_by_every_reader(tmp_path, select):
+    new = new_run(1)
+    (file,) = add(tmp_path, new, new_run(2))[:1]
+    rewritten(file, select)
+    with pytest.raises(InputError, match="the rows are not those"):
+        store.read(file)
+    found = history.read(tmp_path)
+    assert [one.file for one in found.scenarios().damaged] == [file.name]
+    assert {run.record for run, _ in found.counts()} == {new_run(2).run.record}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"trials": None},
+        {"passed": None},
+        {"weight": None},
+        {"weight": float("nan")},
+        {"latency_ms": float("inf")},
+        {"trials": 1_000_001, "passed": 1_000_001},
+        {"trials": 2},
+    ],
+)
+def test_counts_that_no_run_can_have_make_a_record_damaged(tmp_path, changes):
+    new = new_run(1, counts({"A": 1}))
+    (file,) = add(tmp_path, replace(new, scenarios=tuple(replace(row, **changes) for row in new.scenarios)))
+    with pytest.raises(InputError, match="do not fit"):
         store.read(file)
