@@ -9,19 +9,20 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from highbar import history as histories
 from highbar.bar.remembering import agent_of, texts_of
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.history import quarantine
 from highbar.language.phrases import some_and_more
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
 from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
+from highbar.model.history import RunRecord
 from highbar.model.job import Job
 from highbar.model.quarantine import AutoQuarantine, QuarantineEntry, QuarantinePolicy
 
@@ -65,7 +66,10 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     if ancestry.problem is not None:
         return AutoQuarantine(problem=ancestry.problem)
     agent = agent_of(job)
-    last = quarantine.of_ancestors(found, ancestry.commits, quarantine.runs_needed(window), agent)
+    today = job.today or datetime.now(UTC).date()
+    last = quarantine.of_ancestors(found, ancestry.commits, quarantine.runs_needed(window), today, agent)
+    if job.today is not None and last.later:
+        raise InputError(_too_early(job.today, last.later[-1]))
     notes = tuple(there.renamed(note) for note in quarantine.notes_of(found, last))
     if not last.runs:
         of_agent = "" if agent is None else " with the same settings of the agent"
@@ -75,6 +79,12 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     if unsteady and agent is None:
         notes += (f"quarantine: whether all runs in {block.history} are of the same agent is not known",)
     return AutoQuarantine(unsteady, texts_of(job, here), notes)
+
+
+def _too_early(today: date, run: RunRecord) -> Problem:
+    """A date before the runs that count would prolong every quarantine."""
+    message = f"--today {today} is before the run {run.record} of {run.time[:10]}, which comes before the change"
+    return Problem(message, hint="give the date of today; if that of the record is wrong, remove the record")
 
 
 # --- what was weakened ------------------------------------------------------------------------

@@ -7,32 +7,37 @@ it, shows a pass and a failure; so it has an end even if the scenario stays flak
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.history import History
 from highbar.history.pooling import each_result_once
+from highbar.language.phrases import some_and_more
 from highbar.model.history import RunRecord, ScenarioCounts
 from highbar.model.quarantine import MOST_RUNS, NEVER, UnsteadyScenario
 
 _Key = tuple[str, str]
-_MOST_NAMED = 3
+_CLOCKS_DIFFER = timedelta(days=1)
 
 
 class LastRuns(Struct, frozen=True, eq=False):
     """The last runs of ancestors that say something about scenarios, the oldest first, and their scenarios.
 
-    `left_out` has the records that could not be read.
+    `left_out` has the records that could not be read, `later` those of a day that is yet to come.
     """
 
     runs: tuple[RunRecord, ...]
     scenarios: tuple[tuple[ScenarioCounts, ...], ...]
     left_out: tuple[str, ...] = ()
+    later: tuple[RunRecord, ...] = ()
 
 
-def of_ancestors(history: History, ancestors: Mapping[str, int], most: int, agent: str | None = None) -> LastRuns:
+def of_ancestors(
+    history: History, ancestors: Mapping[str, int], most: int, today: date, agent: str | None = None
+) -> LastRuns:
     """The last runs, at most so many; `ancestors` says how far back a commit is, 0 for the merge base.
 
     A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor. `agent`
@@ -41,20 +46,31 @@ def of_ancestors(history: History, ancestors: Mapping[str, int], most: int, agen
     known = [
         run for run in history.runs if run.commit in ancestors and not run.changed and run.listed and run.agent == agent
     ]
+    later = tuple(run for run in known if _day(run) > today + _CLOCKS_DIFFER)
+    known = [run for run in known if run not in later]
     known.sort(key=lambda run: (-ancestors[run.commit or ""], run.time, run.record))
     last = each_result_once(known)[-most:]
     found = {
         run.record: tuple(one for _, one in rows) for run, rows in groupby(history.counts(last), lambda one: one[0])
     }
-    readable = tuple(run for run in last if _are_counts(found.get(run.record, ())))
+    readable = tuple(run for run in last if are_counts(found.get(run.record, ())))
     left_out = tuple(run.record for run in last if run not in readable)
-    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out)
+    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out, later)
 
 
-def _are_counts(rows: Sequence[ScenarioCounts]) -> bool:
+def _day(run: RunRecord) -> date:
+    """The day of a run; the last one there is if the record has none."""
+    try:
+        return date.fromisoformat(run.time[:10])
+    except ValueError:
+        return date.max
+
+
+def are_counts(rows: Sequence[ScenarioCounts]) -> bool:
     """Whether a record has scenarios, each once, with counts that fit."""
     fit = all(
-        one.trials >= 1 and min(one.passed, one.failed, one.undecided) >= 0
+        None not in (one.id, one.trials, one.passed, one.failed, one.undecided)
+        and one.trials >= 1 and min(one.passed, one.failed, one.undecided) >= 0
         and one.passed + one.failed + one.undecided == one.trials
         for one in rows
     )  # fmt: skip
@@ -76,11 +92,7 @@ def unsteady(last: LastRuns, window: int) -> tuple[UnsteadyScenario, ...]:
             if one.digest is not None and (one.failed or one.passed == one.trials):
                 outcomes.setdefault((one.id, one.digest), {})[place] = not one.failed
     found = [_unsteady(key, by_place, last.runs, window) for key, by_place in sorted(outcomes.items())]
-    return tuple(
-        UnsteadyScenario(one.id, one.digest, one.since, one.runs, one.passed, one.failed, one.id in adversarial)
-        for one in found
-        if one is not None
-    )
+    return tuple(replace(one, is_adversarial=one.id in adversarial) for one in found if one is not None)
 
 
 def _unsteady(
@@ -98,8 +110,11 @@ def _unsteady(
     if start is None:
         return None
     recent = [by_place[place] for place in range(max(0, len(runs) - window), len(runs)) if place in by_place]
-    since = date.fromisoformat(runs[start].time[:10])
-    return UnsteadyScenario(*key, since, len(runs) - start, recent.count(True), recent.count(False))
+    since = min(_day(run) for run in runs[start:])
+    # Only a whole window of runs shows that it was steady before.
+    known = start >= window
+    passed, failed = recent.count(True), recent.count(False)
+    return UnsteadyScenario(*key, since, len(runs) - start, passed, failed, is_start_known=known)
 
 
 def _start(holds: Callable[[int], bool], length: int) -> int | None:
@@ -119,8 +134,8 @@ def runs_needed(window: int) -> int:
 
 def notes_of(history: History, last: LastRuns) -> tuple[str, ...]:
     """What was left out of the history, in words."""
-    names = [*(one.file for one in history.damaged), *last.left_out]
-    if not names:
-        return ()
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return (f"quarantine: damaged records of {history.folder} are left out: {', '.join(names[:_MOST_NAMED])}{more}",)
+    by_kind = {
+        f"damaged records of {history.folder}": [*(one.file for one in history.damaged), *last.left_out],
+        f"records of {history.folder} that are of a later day than today": [run.record for run in last.later],
+    }
+    return tuple(f"quarantine: {kind} are left out: {some_and_more(names)}" for kind, names in by_kind.items() if names)

@@ -40,7 +40,8 @@ class QuarantinePolicy(Struct, frozen=True):
 class UnsteadyScenario(Struct, frozen=True):
     """A text of a scenario that passed in one of the last runs and failed in another, judged alike.
 
-    That has been so in every run since the day `since`, for `runs` runs. `passed` and `failed` count the last runs.
+    That has been so in every run since the day `since`, for `runs` runs. `passed` and `failed` count the last runs. If
+    the start is not known, the history has too few runs before that day: it may have been so long before.
     """
 
     id: str
@@ -50,6 +51,7 @@ class UnsteadyScenario(Struct, frozen=True):
     passed: int
     failed: int
     is_adversarial: bool = False
+    is_start_known: bool = True
 
 
 class AutoQuarantine(Struct, frozen=True):

@@ -94,7 +94,11 @@ def _automatic(
     if over:
         limits = f"{MOST_DAYS} days or {MOST_RUNS} runs"
         notes.append(f"quarantine: still flaky, but free again after {limits}: {some([one.id for one in over])}")
-    return [_taken(one) for one in allowed if not _is_over(one, today)], notes
+    open_ = [one for one in allowed if not _is_over(one, today)]
+    unknown = [one.id for one in open_ if not one.is_start_known]
+    if unknown:
+        notes.append(f"quarantine: flaky, but the history has too few runs to say since when: {some(unknown)}")
+    return [_taken(one) for one in open_ if one.is_start_known], notes
 
 
 def _is_never_taken(one: UnsteadyScenario, policy: Policy, categories: dict[str, set[str | None]]) -> bool:

@@ -17,7 +17,7 @@ TODAY = "2026-11-17"
 NEW_FAILURES = {"file": "baseline.json", "new_failures": "all"}
 BAR = {"thresholds": {"pass_rate": "50%"}, "baseline": NEW_FAILURES}
 FLAKY = "A-3"
-AUTO = {"auto": {"runs": 5}}
+AUTO = {"auto": {"runs": 3}}
 _TIMES = count(500)
 """No two trials take the same time: runs with the same bytes are the same run."""
 NAMES = tuple(f"A-{n}" for n in range(30))
@@ -78,7 +78,7 @@ def _plain_git(monkeypatch):
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory):
-    """By its quarantine, a repository of which main has three runs: in the second one, A-3 failed."""
+    """By its quarantine, a repository of which main has five runs: in the last but one, A-3 failed."""
     made = {}
 
     def make(block, **bar):
@@ -86,6 +86,8 @@ def begun(tmp_path_factory):
         if key not in made:
             project = Project(tmp_path_factory.mktemp("begun"))
             project.begin(block, **bar)
+            for day in ("2026-10-30", "2026-10-31"):
+                project.ran(time=day)
             for failed in ((), (FLAKY,), ()):
                 project.ran(*failed)
             made[key] = project.folder
@@ -187,7 +189,7 @@ def test_a_quarantine_by_name_lasts_to_the_end_of_its_day(flaky):
 # --- what a change cannot do ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", [["A-7"], {"ids": ["A-7"], "auto": {"runs": 5}}], ids=["ids", "both"])
+@pytest.mark.parametrize("block", [["A-7"], {"ids": ["A-7"], **AUTO}], ids=["ids", "both"])
 def test_a_change_cannot_quarantine_its_own_failure_by_name(flaky, block):
     done = flaky(now={"quarantine": block}).check("A-7")
     assert done.exit == 1
@@ -200,7 +202,7 @@ def test_a_change_cannot_bring_the_first_quarantine(flaky):
     done = flaky(None, now={"quarantine": AUTO}).check(FLAKY)
     assert done.exit == 1
     assert (done.json["quarantined"], outcomes(done)["quarantine"]) == ([], "pass")
-    assert weakened(done) == {"quarantine.auto": ("not given", "runs: 5")}
+    assert weakened(done) == {"quarantine.auto": ("not given", "runs: 3")}
 
 
 def test_a_change_cannot_prolong_a_quarantine(flaky):
@@ -312,6 +314,20 @@ def test_a_quarantine_ends_after_thirty_days_by_the_date_of_the_caller(flaky, to
     done = flaky().check(FLAKY, options=("--today", today))
     assert done.exit == expected
     assert ("still flaky, but free again after 30 days or 50 runs: A-3" in notes(done)) == bool(expected)
+
+
+def test_a_quarantine_whose_begin_the_history_has_lost_is_none(flaky):
+    project = flaky()
+    assert run(project.folder, "history", "prune", "--keep", "3", "--yes").exit == 0
+    done = project.check(FLAKY)
+    assert done.exit == 1
+    assert "flaky, but the history has too few runs to say since when: A-3" in notes(done)
+
+
+def test_a_date_before_the_runs_is_refused(flaky):
+    done = flaky().check(FLAKY, options=("--today", "2026-11-01"))
+    assert done.exit == 2
+    assert "--today 2026-11-01 is before the run" in done.out
 
 
 @pytest.mark.parametrize("day", ["tomorrow", "2026-13-01", "20261117", ""])

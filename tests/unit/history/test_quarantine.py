@@ -18,7 +18,8 @@ def last(outcomes, **facts):
     runs, scenarios = [], []
     for number, outcome in enumerate(outcomes):
         of = facts.get("by_run", {}).get(number, {})
-        run = replace(new_run(number).run, time=f"2026-{1 + number // 28:02}-{1 + number % 28:02}T00:00:00Z", **of)
+        time = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T00:00:00Z"
+        run = replace(new_run(number).run, **{"time": time, **of})
         rows = counts({"A": int(outcome == "P"), "other": 1})
         if outcome == "?":
             rows = (replace(rows[0], failed=0, undecided=1), rows[1])
@@ -53,6 +54,19 @@ def test_a_pass_and_a_failure_within_the_last_runs_are_unsteady(outcomes, passed
 def test_it_begins_with_the_first_run_since_which_it_never_was_steady(outcomes, day, runs):
     one = found(outcomes)
     assert (one.since, one.runs) == (date(2026, 1, day), runs)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [("PF", False), ("PPPPF", False), ("PPPPPF", True), ("-----PF", True), ("FPPPPPF", True), ("PFPPPPF", False)],
+)
+def test_since_when_is_known_only_after_a_whole_window_of_steady_runs(outcomes, expected):
+    assert found(outcomes).is_start_known == expected
+
+
+def test_it_began_on_the_first_day_of_its_runs_whatever_their_order():
+    times = {5: {"time": "2026-03-01T00:00:00Z"}, 6: {"time": "2026-02-01T00:00:00Z"}}
+    assert found("PPPPPFP", by_run=times).since == date(2026, 2, 1)
 
 
 def test_that_it_lasts_too_long_is_seen_in_the_runs_that_are_read():
@@ -96,8 +110,11 @@ def test_one_failed_trial_of_several_is_a_failure():
 # --- which runs count ------------------------------------------------------------------------
 
 
+TODAY = date(2026, 1, 2)
+
+
 def chosen(folder, ancestors, most=10, agent=None):
-    return [run.commit for run in quarantine.of_ancestors(histories.read(folder), ancestors, most, agent).runs]
+    return [run.commit for run in quarantine.of_ancestors(histories.read(folder), ancestors, most, TODAY, agent).runs]
 
 
 def test_runs_count_in_the_order_of_their_commits(tmp_path):
@@ -129,11 +146,29 @@ def test_a_record_without_scenarios_does_not_count(tmp_path):
     assert chosen(tmp_path, {verdict_only.run.commit: 0}) == []
 
 
+@pytest.mark.parametrize(("day", "counts_"), [("2026-01-03", True), ("2026-01-04", False), ("2026-13-45", False)])
+def test_a_run_of_the_future_or_of_no_day_does_not_count_and_is_named(day, counts_):
+    run = replace(new_run(1).run, time=f"{day}T00:00:00Z")
+    history = histories.History("history", (run,))
+    last_runs = quarantine.of_ancestors(history, {run.commit: 0}, 10, TODAY)
+    assert bool(last_runs.later) != counts_
+    assert (
+        any("later day than today" in note and run.record in note for note in quarantine.notes_of(history, last_runs))
+        != counts_
+    )
+
+
+@pytest.mark.parametrize("part", ["trials", "passed", "id"])
+def test_counts_that_are_null_do_not_fit(part):
+    (row, *_) = counts({"A": 1})
+    assert not quarantine.are_counts([replace(row, **{part: None})])
+
+
 def test_a_record_whose_counts_do_not_fit_is_left_out_and_named(tmp_path):
     wrong = new_run(1, counts({"A": 1}, failed=3))
     add(tmp_path, wrong, new_run(2))
     history = histories.read(tmp_path)
-    last_runs = quarantine.of_ancestors(history, {f"{number:040x}": 3 - number for number in (1, 2)}, 10)
+    last_runs = quarantine.of_ancestors(history, {f"{number:040x}": 3 - number for number in (1, 2)}, 10, TODAY)
     assert [run.commit for run in last_runs.runs] == [f"{2:040x}"]
     (note,) = quarantine.notes_of(history, last_runs)
     assert wrong.run.record in note
