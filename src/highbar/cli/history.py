@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,6 +42,7 @@ _ELSEWHERE = {
 """Commands in modules of their own."""
 FOLDER = "history"
 _FAILED, _UNDECIDED = 1, 3
+_COMPARED = 2
 
 
 class _HistoryCommands(SuggestingGroup):
@@ -103,7 +106,7 @@ def format_option(command: Callable[..., int]) -> Callable[..., int]:
 def list_runs(*, folder: str, branch: str | None, last: int | None, report_format: str) -> int:
     """List the runs of a history in the order of time."""
     history = read_folder(folder)
-    runs = _chosen(history.runs, branch, last)
+    runs = _chosen(history, branch, last)
     if report_format == "json":
         from highbar.store.history_documents import write_list  # only for JSON
 
@@ -121,10 +124,15 @@ def list_runs(*, folder: str, branch: str | None, last: int | None, report_forma
 @format_option
 @click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
 def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
-    """Show the run whose RECORD, or commit, begins with these digits: where it comes from, and its verdict."""
+    """Show the run whose RECORD, or commit, begins with these digits: where it comes from, and its verdict.
+
+    RECORD may also be the file of a record.
+    """
     from highbar import history as histories  # help and usage errors do without it
     from highbar.store import history as store  # likewise
 
+    if record.endswith(".parquet") and os.path.dirname(record):  # noqa: PTH120 - "" if there is none
+        folder = str(Path(record).parent)
     history = read_folder(folder)
     found = store.read(store.paths(folder, [histories.find(history, record)])[0])
     if report_format == "json":
@@ -149,7 +157,7 @@ def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
 @click.option(
     "--fail-on",
     type=click.Choice(["drift"]),
-    help="Exit with 1 if scenarios pass less and less often, and with 3 if damaged records leave that open.",
+    help="Exit with 1 if scenarios pass less and less often, and with 3 if that is open.",
 )
 @format_option
 def trend(
@@ -172,35 +180,55 @@ def trend(
     from highbar.history.series import metrics, series  # likewise
 
     history = read_folder(folder)
-    runs = _chosen(history.runs, branch, last)
+    runs = _chosen(history, branch, last)
     known = metrics(runs)
     if metric is not None and metric not in known:
         raise InputError(_unknown(metric, known, folder))
     found = [series(runs, name) for name in (known if metric is None else (metric,))]
     if metric is None and not everything:
         found = [one for one in found if one.is_gated] or found
-    drifting = drift(history, runs)
+    judged = runs if branch is not None or fail_on is None else _of_own_branch(runs, folder)
+    drifting = drift(history, judged)
+    code = drift_code(drifting, history.damaged, unseen=len(runs) - len(judged)) if fail_on else 0
+    if code == _UNDECIDED:
+        streams.say("highbar: damaged records, or runs that are left out, leave open whether there is drift")
     say_damaged(folder, drifting.damaged)
     if report_format == "json":
         from highbar.report.history_drift import write_drift  # only for JSON
         from highbar.store.history_documents import write_trends  # likewise
 
         _put_json(write_trends(folder, found, history.damaged, write_drift(drifting)))
-        return drift_code(drifting, history.damaged) if fail_on else 0
+        return code
     from highbar.report.history_drift import render_drift  # only for text
     from highbar.report.history_text import render_chart, render_trends  # likewise
 
     screen = streams.display(sys.stdout)
     shown = render_trends(found, runs, screen) if metric is None else render_chart(found[0], runs, screen)
     streams.put(shown + render_drift(drifting, screen))
-    return drift_code(drifting, history.damaged) if fail_on else 0
+    return code
 
 
-def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord]) -> int:
-    """1 on an alarm; 3 if records that could not be read may hide one."""
+def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord], unseen: int = 0) -> int:
+    """1 on an alarm; 3 if records that could not be read, or runs that are left out or unseen, may hide one."""
     if drifting.found.is_alarm:
         return _FAILED
-    return _UNDECIDED if damaged or drifting.damaged else 0
+    chosen = drifting.chosen
+    alone = len(chosen.runs) < _COMPARED and (chosen.left_out or unseen)
+    return _UNDECIDED if damaged or drifting.damaged or chosen.lacking or alone else 0
+
+
+def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord]:
+    """The runs of the branch that is checked out: which one it is must not depend on the newest record."""
+    from highbar.load.checkout import checkout  # only for --fail-on
+
+    known = {run.branch for run in runs}
+    if len(known) < _COMPARED:
+        return runs
+    branch = checkout(os.environ).branch
+    if branch is not None and branch in known:
+        return [run for run in runs if run.branch == branch]
+    names = ", ".join(sorted(name for name in known if name is not None)[:10])
+    raise InputError(Problem("the runs are of several branches", folder, hint=f"name one with --branch: {names}"))
 
 
 def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
@@ -210,12 +238,14 @@ def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
     return Problem(f"no run has the metric {metric!r}", folder, hint=hint)
 
 
-def read_folder(folder: str) -> History:
+def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
     """The history in a folder; damaged records are named on standard error. Raises InputError if there is none."""
     from highbar import history as histories  # help and usage errors do without it
 
     found = histories.read(folder)
     say_damaged(folder, found.damaged)
+    if not (found.runs or found.damaged or may_be_empty):
+        raise InputError(Problem("there are no runs in it", folder, hint=histories.FIRST))
     return found
 
 
@@ -225,8 +255,10 @@ def say_damaged(folder: str, damaged: Sequence[DamagedRecord]) -> None:
         streams.say(f"warning: {folder.rstrip('/')}/{one.file} is left out: {one.reason}")
 
 
-def _chosen(runs: Sequence[RunRecord], branch: str | None, last: int | None) -> tuple[RunRecord, ...]:
-    found = tuple(run for run in runs if branch is None or run.branch == branch)
+def _chosen(history: History, branch: str | None, last: int | None) -> tuple[RunRecord, ...]:
+    from highbar.history import of_branch  # help and usage errors do without it
+
+    found = of_branch(history, branch)
     return found if last is None else found[-last:]
 
 

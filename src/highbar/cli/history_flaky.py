@@ -23,11 +23,12 @@ def command(*, folder: str, branch: str | None, runs: int, report_format: str) -
     Only runs with the same text of a scenario, the same agent settings, judge and scoring as the last run are pooled,
     of its branch. The interval covers the true rate in nine of ten cases.
     """
-    from highbar.history.flaky import flaky  # help and usage errors do without it
+    from highbar.history import of_branch  # help and usage errors do without it
+    from highbar.history.flaky import flaky  # likewise
     from highbar.report.history_drift import render_flaky, write_flaky  # likewise
 
     history = read_folder(folder)
-    found = flaky(history, [run for run in history.runs if branch is None or run.branch == branch], runs)
+    found = flaky(history, of_branch(history, branch), runs)
     say_damaged(folder, found.damaged)
     if report_format == "json":
         from highbar.store.encoding import encode  # only for JSON

@@ -32,17 +32,17 @@ def command(
     It shows verdicts, metrics with their thresholds, changes of their level, cost and latency, and which scenarios are
     unstable. The page fetches nothing, and needs no server. The exit code is 0 whatever the verdicts are.
     """
-    from highbar.history.overview import overview  # help and usage errors do without it
+    from highbar.history import of_branch  # help and usage errors do without it
+    from highbar.history.overview import overview  # likewise
     from highbar.report.html.history import render  # likewise
 
     if folder is not None and named is not None:
         raise InputError(Problem("the history is named twice", hint="name it once: HISTORY or --history"))
     history = read_folder(folder or named or FOLDER)
-    runs = [run for run in history.runs if branch is None or run.branch == branch]
+    runs = of_branch(history, branch)
     runs = runs if last is None else runs[-last:]
     if not runs:
-        which = "" if branch is None else f" of branch {branch!r}"
-        raise InputError(Problem(f"there is no run{which}, so there is nothing to show", history.folder))
+        raise InputError(Problem("there is no run, so there is nothing to show", history.folder))
     view = overview(history, runs)
     say_damaged(history.folder, view.stability.damaged)
     target = Path(output) / _FILE

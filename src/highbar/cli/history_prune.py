@@ -36,7 +36,7 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
     if keep is None and older_than is None:
         raise click.UsageError("say what to keep: --keep N or --older-than 90d")
     limit = None if older_than is None else _before(older_than)
-    runs = [run for run in read_folder(folder).runs if branch is None or run.branch == branch]
+    runs = [run for run in read_folder(folder, may_be_empty=True).runs if branch is None or run.branch == branch]
     old = runs if keep is None else runs[: max(0, len(runs) - keep)]
     chosen = [run for run in old if limit is None or run.time < limit]
     verb = "removed" if yes else "would be removed"

@@ -14,11 +14,13 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.history import pooling
+from highbar.language.spelling import did_you_mean
 from highbar.model.history import DamagedRecord, PooledScenarios, RunRecord, ScenarioCounts
-from highbar.store.history_footer import listed
+from highbar.store.history_footer import SUFFIX, listed
 
 FOLDER = "history"
 """Where the history is unless a command says so."""
+FIRST = "highbar check --history DIR, or highbar history add, writes the first record"
 
 
 class History(Struct, frozen=True, eq=False):
@@ -50,8 +52,7 @@ def read(folder: str | os.PathLike[str]) -> History:
         runs, damaged = listed(name)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        hint = "highbar check --history DIR, or highbar history add, writes the first record"
-        raise InputError(Problem(f"no history to read: {reason}", name, hint=hint)) from None
+        raise InputError(Problem(f"no history to read: {reason}", name, hint=FIRST)) from None
     return History(name, tuple(sorted(runs, key=lambda run: run.moment)), tuple(damaged))
 
 
@@ -63,8 +64,22 @@ def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
     return read(folder)
 
 
+def of_branch(history: History, branch: str | None) -> tuple[RunRecord, ...]:
+    """The runs of a branch, or all. Raises InputError if a branch has none: a wrong name must not look like peace."""
+    found = tuple(run for run in history.runs if branch is None or run.branch == branch)
+    if found or branch is None:
+        return found
+    known = sorted({run.branch for run in history.runs if run.branch is not None})
+    hint = did_you_mean(branch, known) or (f"there is {', '.join(known[:10])}" if known else "no run has a branch")
+    raise InputError(Problem(f"no runs of branch {branch!r}", history.folder, hint=hint))
+
+
 def find(history: History, name: str) -> RunRecord:
-    """The run whose record begins with these digits, or whose commit does. Raises InputError unless it is one run."""
+    """The run whose record begins with these digits, or whose commit does. Raises InputError unless it is one run.
+
+    The file of the record, with or without its folder, is a name too.
+    """
+    name = Path(name).stem if name.endswith(SUFFIX) else name
     found = [run for run in history.runs if run.record.startswith(name)]
     if not found and len(name) >= 7:
         found = [run for run in history.runs if run.commit is not None and run.commit.startswith(name)][-1:]

@@ -51,9 +51,39 @@ def test_damaged_records_are_named_on_standard_error_and_in_json(tmp_path):
 def test_an_empty_history_and_none_at_all(tmp_path):
     assert run(tmp_path, "history", "list").exit == 2
     (tmp_path / "history").mkdir()
-    assert run(tmp_path, "history", "list").out == "no runs\n"
-    assert run(tmp_path, "history", "trend").out.startswith("no runs\n")
+    for words in (["list"], ["trend"], ["trend", "--fail-on", "drift"], ["flaky"], ["show", "abc"]):
+        done = run(tmp_path, "history", *words)
+        assert done.exit == 2
+        assert "there are no runs in it" in done.err
+        assert "--history DIR" in done.err
     assert run(tmp_path, "history").exit == 2
+    assert run(tmp_path, "history", "prune", "--keep", "1").exit == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["trend"], ["trend", "--fail-on", "drift"], ["flaky"], ["page", "--output", "site"]]
+)
+def test_a_branch_that_has_no_runs_is_refused_with_those_that_have(tmp_path, words):
+    add(tmp_path / "history", new_run(1), new_run(2))
+    done = run(tmp_path, "history", *words, "--branch", "mian")
+    assert done.exit == 2
+    assert "no runs of branch 'mian'" in done.err
+    assert "main" in done.err.replace("mian", "")
+    assert "there is main" in run(tmp_path, "history", *words, "--branch", "elsewhere").err
+
+
+def test_a_record_is_shown_by_the_path_that_adding_prints(tmp_path):
+    (file,) = add(tmp_path / "elsewhere", new_run(1))
+    done = run(tmp_path, "history", "show", f"elsewhere/{file.name}")
+    assert done.exit == 0
+    assert run(tmp_path, "history", "show", file.name, "--history", "elsewhere").out == done.out
+
+
+def test_runs_of_the_same_second_are_in_the_order_of_adding(tmp_path):
+    same = "2026-01-01T00:00:00Z"
+    add(tmp_path / "history", *(new_run(number, time=same, added=9 - number, parents=None) for number in range(5)))
+    shown = [one["record"] for one in run(tmp_path, "history", "list", "--format", "json").json["runs"]]
+    assert shown == [new_run(number).run.record for number in reversed(range(5))]
 
 
 def test_nothing_in_a_record_reaches_the_terminal_raw(tmp_path):
@@ -138,6 +168,7 @@ def test_an_undefined_value_is_a_gap_and_no_number(tmp_path):
     assert run(tmp_path, "history", "trend", "pass_rate").exit == 0
 
 
+@pytest.mark.slow
 def test_many_runs_fit_on_the_line(tmp_path):
     rates(tmp_path, *[8, 9] * 36)
     for arguments in ((), ("pass_rate",)):

@@ -12,6 +12,7 @@ from highbar.history.drift import drift
 from highbar.history.flaky import flaky
 from tests.commandline import run
 from tests.history_runs import add, counts, new_run
+from tests.repository import git
 
 
 def passing(number, share, scenarios=100):
@@ -94,6 +95,35 @@ def test_one_run_has_no_drift(folder, tmp_path):
     assert "no drift to see" in run(tmp_path, "history", "trend", "--fail-on", "drift").out
 
 
+@pytest.mark.process  # git says which branch is checked out
+@pytest.mark.parametrize(("branch", "code"), [("main", 1), ("topic", 3)])
+def test_the_branch_that_is_checked_out_decides_whatever_the_newest_record_is_of(folder, tmp_path, branch, code):
+    declining(folder)
+    add(folder, new_run(30, passing(30, 0.9), branch="topic"))
+    git(tmp_path, "init", "--quiet", f"--initial-branch={branch}")
+    assert run(tmp_path, "history", "trend", "--fail-on", "drift").exit == code
+    assert run(tmp_path, "history", "trend", "--fail-on", "drift", "--branch", "main").exit == 1
+
+
+@pytest.mark.process  # likewise
+def test_without_a_branch_that_is_known_one_of_several_must_be_named(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    declining(folder)
+    add(folder, new_run(30, passing(30, 0.9), branch="topic"))
+    done = run(tmp_path, "history", "trend", "--fail-on", "drift")
+    assert done.exit == 2
+    assert "name one with --branch: main, topic" in done.err
+    assert run(tmp_path, "history", "trend").exit == 0
+
+
+@pytest.mark.parametrize("facts", [{"judge": "other"}, {"listed": None, "judge": None}])
+def test_a_newest_record_that_is_not_comparable_does_not_make_peace(folder, tmp_path, facts):
+    declining(folder, fall=0.0)
+    new = new_run(30, passing(30, 0.9), **facts)
+    add(folder, new if new.run.listed else replace(new, scenarios=None))
+    assert run(tmp_path, "history", "trend", "--fail-on", "drift").exit == 3
+
+
 # --- flaky scenarios --------------------------------------------------------------------------
 
 
@@ -144,4 +174,4 @@ def test_a_hostile_id_cannot_color_the_terminal(folder, tmp_path):
 
 def test_an_empty_history_has_no_flaky_scenarios(folder, tmp_path):
     folder.mkdir()
-    assert "0 of 0 scenarios" in run(tmp_path, "history", "flaky").out
+    assert "there are no runs" in run(tmp_path, "history", "flaky").err
