@@ -76,6 +76,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         except InputError as error:  # the others are added all the same
             problems += error.problems
             continue
+        _say_commit(name, new, origin)
         done = _write(folder, new)
         if done.run.listed is None:
             streams.say(f"note: {name}: only the verdict is stored; add the results to store counts per scenario")
@@ -146,6 +147,16 @@ def _write(folder: str, new: NewRun) -> Written:
     return store.write(Path(folder), new)
 
 
+def _say_commit(name: str, new: NewRun, origin: Origin) -> None:
+    """Say that the commit of a run is not known, though git has one: it was made after the run."""
+    commit = origin.checkout.commit
+    if commit is not None and new.run.commit is None:
+        streams.say(
+            f"warning: {name}: the commit of the run is not known, since {commit[:12]}, which is checked out, was made "
+            "after the run ended; name its commit: highbar history add --commit SHA"
+        )
+
+
 def said(done: Written, run: RunRecord) -> str:
     """What became of a run, in one line; `run` is the one that was to be added."""
     if done.is_new:
@@ -161,7 +172,9 @@ def remember(job: Job, done: CheckResult, folder: str, *, quiet: bool) -> None:
     if done.verdict.verdict is None:
         streams.say("highbar: nothing was judged, so nothing was added to the history")
         return
-    new = remembering.of_check(job, done, _origin())
+    origin = _origin()
+    new = remembering.of_check(job, done, origin)
+    _say_commit(" ".join(job.results), new, origin)
     written = _write(folder, new)
     if not quiet:
         streams.say(said(written, new.run))

@@ -13,6 +13,7 @@ from highbar import history
 from highbar.store import history as store
 from tests import recorded_runs
 from tests.commandline import run
+from tests.repository import git
 
 POLICY = "thresholds: {blocking: {pass_rate: 80%}}\n"
 SHA = "a" * 40
@@ -149,7 +150,7 @@ def test_the_verdict_by_two_bars_is_remembered_with_the_rows_of_today(project):
 def test_a_check_without_a_history_loads_nothing_for_it(project):
     program = (
         "import sys\nfrom highbar.cli import main\nmain(sys.argv[1:])\n"
-        "print([name for name in sys.modules if 'history' in name or 'checkout' in name or name == 'highbar.bar'])"
+        "print([name for name in sys.modules if 'history' in name or 'checkout' in name or 'remembering' in name])"
     )
     command = [sys.executable, "-c", program, "check", "results.jsonl", "--quiet"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
@@ -249,6 +250,19 @@ def test_a_run_folder_is_added_with_its_own_time_texts_and_agent(project):
     from highbar.suite import read
 
     assert digests == {id_: one.digest for id_, one in read(project / "suite.yaml").scenarios.items()}
+
+
+def test_a_commit_that_was_made_after_the_run_is_not_its_commit_and_that_is_said(project, monkeypatch):
+    (project / "suite.yaml").write_text(SUITE)
+    recorded_runs.record(project / "run", project / "suite.yaml", lambda _id, _trial: "hi and bye")
+    git(project, "init", "--quiet")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-17T00:00:00Z")
+    git(project, "commit", "--quiet", "--allow-empty", "-m", "later")
+    head = git(project, "rev-parse", "HEAD").strip()
+    done = run(project, "history", "add", "run", environment={"GITHUB_SHA": "", "CI_COMMIT_SHA": ""})
+    assert (done.exit, only(project).commit) == (0, None)
+    assert f"the commit of the run is not known, since {head[:12]}" in done.err
+    assert "--commit SHA" in done.err
 
 
 def test_a_filtered_run_is_added_only_if_that_is_accepted(project):
