@@ -32,12 +32,13 @@ def record(
     only: Sequence[str] = (),
     shard: tuple[int, int] | None = None,
     functions: bool = False,
+    agent: str = "agent:answer",
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers."""
     suite = read(suite_file)
     ids = tuple(id_ for id_ in suite.scenarios if not only or id_ in only)
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
-    with folder.create(path, _plan(suite, suite_file, ids, chosen)) as run, ExitStack() as stack:
+    with folder.create(path, _plan(suite, suite_file, ids, chosen, agent)) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], Ended | None] = {}
         for id_ in ids:
             for trial in range(1, suite.scenarios[id_].trials + 1):
@@ -63,7 +64,7 @@ def _ended(suite: Suite, id_: str, trial: int, answer: str | Reply | Ended | Non
     return Ended(id_, trial, digest, "answered", (TurnEnd(reply, 12.5),))
 
 
-def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen) -> RunPlan:
+def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen, agent: str) -> RunPlan:
     return RunPlan(
         suite_file=str(suite_file.absolute()),
         suite_text=suite_file.read_bytes(),
@@ -73,7 +74,7 @@ def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen) 
         digests={id_: suite.scenarios[id_].digest for id_ in ids},
         seed=1,
         started=AT,
-        agent={"kind": "python", "target": "agent:answer", "version": None},
+        agent={"kind": "python", "target": agent, "version": None},
         settings={},
         chosen=chosen,
         agent_version="1.0",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from highbar.policy import read
+from tests import recorded_runs
 from tests.commandline import run
 from tests.repository import git, put
 
@@ -283,6 +284,37 @@ def test_a_file_that_all_runs_share_hides_no_drift(folder):
         found = drift_of(folder, f"run-{number}.jsonl", "shared.jsonl", "--history", "history")
     assert found["outcome"] == "fail"
     assert "over 9 runs" in found["reason"]
+
+
+# --- runs of another agent ---------------------------------------------------------------------
+
+SUITE = """
+agent: {python: agent:answer}
+scenarios:
+  - {id: A, input: hello, trials: 3, expected_behaviors: {greets: {contains: hi}}}
+  - {id: B, input: bye, trials: 3, expected_behaviors: {ends: {contains: bye}}}
+"""
+
+
+def recorded(folder, name, agent, failed=()):
+    """A run of an agent, in which these trials of A failed."""
+
+    def said(id_, trial):
+        return "no" if id_ == "A" and trial in failed else f"hi and bye {name}"
+
+    recorded_runs.record(folder / name, folder / "suite.yaml", said, agent=f"{agent}:answer")
+    return name
+
+
+@pytest.mark.parametrize(("agent", "expected"), [("one", "pass"), ("another", "fail")])
+def test_runs_of_another_agent_do_not_excuse_a_failure(folder, agent, expected):
+    put(folder, {"highbar.yaml": THRESHOLD, "suite.yaml": SUITE})
+    assert run(folder, "baseline", "record", recorded(folder, "best", "one")).exit == 0
+    for number in range(3):
+        assert run(folder, "history", "add", recorded(folder, f"run-{number}", agent, [1, 2])).exit == 0
+    put(folder, {"highbar.yaml": NEW})
+    done = run(folder, "check", recorded(folder, "now", "one", [1]), "--format", "json")
+    assert done.rule("baseline.new_failures")["outcome"] == expected
 
 
 # --- a change cannot excuse its own failures ---------------------------------------------------
