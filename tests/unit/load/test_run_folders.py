@@ -65,7 +65,8 @@ def test_a_finished_run_is_judged_by_whatever_name(here, name):
 def test_an_answer_that_is_wrong_fails(here):
     made(here, answers=lambda id_, trial: "At 9" if trial == 2 else GOOD[id_])
     failed = judged(check(here, "runs/one"), "fail")["scenarios_failed"]
-    assert [(one["id"], one["reason"]) for one in failed] == [("HOURS", "1 of 2 trials passed; wrong answer")]
+    wanted = "1 of 2 trials passed; wrong answer (wanted: the reply contains '10')"
+    assert [(one["id"], one["reason"]) for one in failed] == [("HOURS", wanted)]
 
 
 @pytest.mark.parametrize("how", ["budget", "time"])
