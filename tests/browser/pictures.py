@@ -24,6 +24,7 @@ from highbar import api
 from tests.chromium import DESKTOP, PHONE, launched
 from tests.commandline import run
 from tests.history_runs import add, counts, new_run
+from tests.judged_results import judged_row, labels_of, write_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -44,6 +45,21 @@ def prepare(folder: Path) -> None:
     (folder / "notebook.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>notebook</title>{cell}", "utf-8")
     remember(folder)
     run(folder, "history", "page", "remembered", "--output", "site")
+    judge(folder)
+
+
+def judge(folder: Path) -> None:
+    """A judged run that nobody ran, the page to label it, and what the labels say."""
+    asked, kind, rude = "Can I return a lamp after 40 days?", "I am sorry, 30 days is the limit.", "No."
+    said = [(True, kind)] * 90 + [(False, kind)] * 5 + [(True, rude)] * 10 + [(False, rude)] * 15
+    rows = [
+        judged_row(f"CORE-{n:03}", is_polite, input=asked, output=text) for n, (is_polite, text) in enumerate(said, 1)
+    ]
+    write_lines(folder / "judged.jsonl", rows)
+    run(folder, "judge", "label", "judged.jsonl", "--output", "label.html")
+    truth = {row["id"]: row["output"] == kind for row in rows}
+    write_lines(folder / "labels.jsonl", labels_of(rows, truth))
+    run(folder, "judge", "calibrate", "judged.jsonl", "--labels", "labels.jsonl", "--output", "calibration.html")
 
 
 def remember(folder: Path) -> None:
@@ -96,6 +112,16 @@ def both(page: Page) -> None:
     page.locator("details.both", has_text="SEC-002").locator("summary").click()
 
 
+def labeled(page: Page) -> None:
+    """Some statements are answered."""
+    if page.get_by_label("Name").is_visible():
+        page.get_by_label("Name").fill("ann")
+        page.keyboard.press("Enter")
+    expect(page.locator("#tools")).to_be_visible()
+    for key in "yyn":
+        page.keyboard.press(key)
+
+
 def nothing(page: Page) -> None:
     """As it opens."""
 
@@ -128,6 +154,8 @@ STATES: dict[str, tuple[str, dict[str, Any], int, Act]] = {
     "both": ("compare.html", {}, 760, then(show("#moved"), both)),
     "refusal": ("refusal.html", {}, 260, nothing),
     "notebook": ("notebook.html", {}, 560, nothing),
+    "labeling": ("label.html", {}, 520, labeled),
+    "calibration": ("calibration.html", {}, 640, nothing),
     "history": ("site/index.html", {}, 770, show("#level-changes")),
 }
 """For each picture: which page, what the browser says of itself, how high, and what is done before it is taken."""
