@@ -52,6 +52,7 @@ REPLACED = frozenset({*names("judges"), "found", "missed", "judged"}) - {"error"
 _NOT_KEPT = REPLACED | {*names("demands"), "error", "unjudged", "judge", "attempts"}
 """Columns of a recorded row that the graded one has from the suite and its checks alone."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+_ALONE = "grade one run at a time"
 
 
 class Regrading(Struct, frozen=True, eq=False):
@@ -124,8 +125,10 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
         twice = [id_ for id_ in ids if id_ in place]
         if twice:
             message = f"two runs have answers of the same scenarios: {some_and_more(twice)}"
-            problems.append(Problem(message, str(run.path), hint="grade one run at a time"))
+            problems.append(Problem(message, str(run.path), hint=_ALONE))
         place |= dict.fromkeys(ids, number)
+        if run.history.plan.agent != runs[0].history.plan.agent:
+            problems.append(Problem("another agent was run, or one with other settings", str(run.path), hint=_ALONE))
     if problems:
         raise InputError(*problems)
     recorded = [stack.enter_context(folder.recorded(run.path)) for run in runs]

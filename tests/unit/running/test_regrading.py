@@ -149,6 +149,12 @@ def test_two_runs_of_the_same_scenarios_are_refused(here):
     assert "two runs have answers of the same scenarios: HOURS" in refused(here, "out", "two")
 
 
+def test_runs_of_two_agents_are_refused(here):
+    record(here / "out", here / "suite.json", lambda id_, _: REPLIES[id_], only=["HOURS"])
+    record(here / "two", here / "suite.json", lambda id_, _: REPLIES[id_], only=["FIND"], agent="other:answer")
+    assert "another agent was run" in refused(here, "out", "two")
+
+
 def test_runs_of_different_scenarios_are_graded_together_in_the_order_of_the_suite(here):
     record(here / "two", here / "suite.json", lambda id_, _: REPLIES[id_], only=["FIND", "LABEL"])
     record(here / "one", here / "suite.json", lambda id_, _: REPLIES[id_], only=["HOURS", "SECRET"])
