@@ -74,7 +74,15 @@ def test_a_grading_that_is_moved_has_no_identity(tmp_path: Path, place: str) -> 
 def test_a_run_that_nobody_graded_is_not_left_out_unseen(tmp_path: Path) -> None:
     path = graded(tmp_path, "eval-1/with_skill/run-1", PASSED)
     (tmp_path / "eval-1" / "with_skill" / "run-2" / "outputs").mkdir(parents=True)
-    assert "has no grading.json: run-2" in refusal("agentskills", path)
+    assert "has no grading.json: eval-1/with_skill/run-2" in refusal("agentskills", path)
+
+
+@pytest.mark.parametrize("run_folder", ["", "run-1"])
+def test_an_eval_that_nobody_graded_is_not_left_out_unseen(tmp_path: Path, run_folder: str) -> None:
+    path = graded(tmp_path, f"eval-1/with_skill/{run_folder}", PASSED)
+    (tmp_path / "eval-2" / "with_skill" / run_folder / "outputs").mkdir(parents=True)
+    (tmp_path / "eval-3" / "without_skill").mkdir(parents=True)
+    assert "has no grading.json: eval-2/with_skill" in refusal("agentskills", path)
 
 
 def expectations(*given: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -89,6 +97,7 @@ def expectations(*given: dict[str, Any], **more: Any) -> dict[str, Any]:
         (expectations({"passed": True}, {"passed": None}), "e1: the grader gave no verdict"),
         (expectations({"passed": True}, summary={"total": 2}), "total is 2, and 1 are listed"),
         (expectations({"passed": True}, summary={"failed": 1, "total": 1}), "failed is 1, and 0 are listed"),
+        (expectations({"passed": True}, summary={"passed": 0, "total": 1}), "passed is 0, and 1 are listed"),
     ],
 )
 def test_what_is_not_known_is_undecided(tmp_path: Path, grading: Any, why: str) -> None:
@@ -135,6 +144,17 @@ def test_a_run_or_an_eval_that_is_gone_from_a_benchmark_is_an_error(tmp_path: Pa
         assert report.missing == len(found)
     path.write_text(json.dumps({**whole, "runs": []}))
     assert "there are no expectations" in refusal("agentskills", path)
+
+
+def test_fewer_runs_than_a_benchmark_planned_are_errors(tmp_path: Path) -> None:
+    document = json.loads((FIXTURES / "agentskills" / "benchmark.json").read_text("utf-8"))
+    rows, _ = imported("agentskills", FIXTURES / "agentskills" / "benchmark.json")
+    planned = 1 + max(row["trial"] for row in rows)
+    document["metadata"]["runs_per_configuration"] = planned
+    (tmp_path / "benchmark.json").write_text(json.dumps(document), "utf-8")
+    found, _ = imported("agentskills", tmp_path / "benchmark.json")
+    assert len(found) > len(rows)
+    assert all("missing" in row["error"] for row in found[len(rows) :])
 
 
 def test_gradings_are_judged_by_the_suite_of_the_skill(tmp_path: Path) -> None:

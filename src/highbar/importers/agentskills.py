@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,8 @@ def _place(path: Path) -> Row:
     name = _EVAL.fullmatch(configuration.parent.name)
     if name is None:
         refuse("this grading is in no folder that says which eval it is of", hint=_LAYOUT)
-    ungraded = sorted(one.name for one in configuration.glob("run-*") if not (one / path.name).is_file())
-    if run and ungraded:
+    ungraded = sorted(_ungraded(configuration, path.name))
+    if ungraded:
         hint = "grade it, or remove its folder; a run that nobody graded must not be left out unseen"
         refuse(f"the run beside this one has no {path.name}: {', '.join(ungraded[:5])}", hint=hint)
     about = _beside(configuration.parent / "eval_metadata.json")
@@ -78,6 +79,16 @@ def _place(path: Path) -> Row:
         "input": about.text("prompt"),
         "tags": {"configuration": configuration.name},
     }
+
+
+def _ungraded(configuration: Path, name: str) -> Iterator[str]:
+    """The folders of runs of this configuration, in all evals of the iteration, that nobody graded."""
+    iteration = configuration.parent.parent
+    for eval_ in iteration.iterdir():
+        same = eval_ / configuration.name
+        if _EVAL.fullmatch(eval_.name) and same.is_dir():
+            runs = [one for one in same.glob("run-*") if one.is_dir()] or [same]
+            yield from (str(one.relative_to(iteration)) for one in runs if not (one / name).is_file())
 
 
 def _beside(path: Path) -> Record:
@@ -95,6 +106,7 @@ class _Benchmark:
         metadata = document.part("metadata")
         self._skill = metadata.text("skill_name")
         self._planned = [str(value) for value in metadata.items("evals_run") if isinstance(value, str | int)]
+        self._runs = metadata.whole("runs_per_configuration") or 0
         self._trials: dict[str | None, set[int]] = {}  # by configuration
         self._found: dict[tuple[str, str | None], set[int]] = {}
         self._named: set[str] = set()
@@ -117,11 +129,16 @@ class _Benchmark:
     def _missing(self, report: Report) -> Iterator[Row]:
         ids = dict.fromkeys(id_ for id_, _ in self._found)
         ids |= dict.fromkeys(scenario_id(name) for name in self._planned if name not in self._named)
-        for configuration, trials in self._trials.items():
+        for configuration, found in self._trials.items():
+            trials = found | set(islice((n for n in count(1) if n not in found), max(0, self._wanted - len(found))))
             for id_ in ids:
                 for trial in sorted(trials - self._found.get((id_, configuration), set())):
                     report.missing += 1
                     yield {**self._row(id_, trial, configuration), "error": "the run is missing: was it graded?"}
+
+    @property
+    def _wanted(self) -> int:
+        return min(self._runs, MOST_TRIALS)
 
     def _row(self, id_: str, trial: int, configuration: str | None) -> Row:
         tags = None if configuration is None else {"configuration": configuration}
@@ -164,12 +181,12 @@ def _text(expectation: Record) -> str:
 
 
 def _note_unlisted(verdicts: Verdicts, found: list[Record], totals: Record) -> None:
-    """Leave a trial undecided if its totals count more than is listed, or if nothing is."""
+    """Leave a trial undecided if its totals contradict what is listed, or if nothing is."""
     failed = sum(one.flag("passed") is False for one in found)
     counts: Mapping[str, Any] = {"total": len(found), "failed": failed, "passed": len(found) - failed}
     for name, listed in counts.items():
         number = totals.number(name)
-        if number is not None and number > listed:
+        if number is not None and number != listed:
             verdicts.add_broken("expectations", f"{name} is {number:g}, and {listed} are listed")
     if not found:
         verdicts.add_broken("expectations", "there are none")
