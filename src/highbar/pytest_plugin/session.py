@@ -58,7 +58,11 @@ class SessionEnd:
                 self._said = ["no verdict: tests were only collected"]
         except OSError as error:
             self._failure = f"{self._shown} could not be written: {error.strerror or error}"
-        result = yield
+        try:
+            result = yield
+        except pytest.exit.Exception as error:  # another plugin ends the session, with a code that must not hide ours
+            error.returncode = self._exit_code(session, int(exitstatus)) or error.returncode
+            raise
         session.exitstatus = self._exit_code(session, int(exitstatus))
         return result
 

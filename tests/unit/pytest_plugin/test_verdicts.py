@@ -194,6 +194,13 @@ def test_warnings_that_are_errors_are_about_the_tests_alone(tmp_path: Path) -> N
     assert judged(tmp_path, HALF, "def test_one(): pass", "-W", "error", conftest=WARNS).exit == 0
 
 
+@pytest.mark.parametrize("hook", ["pytest_sessionfinish(session)", "pytest_terminal_summary()"])
+@pytest.mark.parametrize(("tests", "code"), [("def test_one(): assert False", 1), ("def test_one(): pass", 7)])
+def test_a_plugin_that_ends_the_session_does_not_hide_a_fail(tmp_path: Path, hook: str, tests: str, code: int) -> None:
+    leaves = f"import pytest\ndef {hook}: pytest.exit('enough', returncode={0 if code == 1 else 7})"
+    assert judged(tmp_path, STRICT, tests, conftest=leaves).exit == code
+
+
 def test_terminal_codes_in_reports_are_made_visible(tmp_path: Path) -> None:
     tests = r"def test_one(): raise RuntimeError('\x1b[2J')"
     done = judged(tmp_path, STRICT, tests, "--tb=no", "--no-summary", "--color=no")
