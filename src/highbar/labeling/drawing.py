@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.labeling.conversation import ShownMessage, conversation
-from highbar.labeling.rows import FAILED, PASSED, JudgedRow, judged_rows, scored_columns, stratum_of
+from highbar.labeling.rows import FAILED, PASSED, JudgedRow, judged_rows, scored_columns
 from highbar.language.phrases import some_and_more
+from highbar.load.judged_rows import stratum_of
 from highbar.model import ResultsFile
 from highbar.model.judgments import Sampling
 from highbar.store.labels import run_digest

@@ -73,21 +73,6 @@ def _judged(found: object, file: str, trial: str) -> JudgedTrial:
     raise InputError(*problems)
 
 
-def stratum_of(row: Mapping[str, Any]) -> str:
-    """How a judge had a trial: failed if anything demanded is missing, or anything forbidden happened."""
-    if row.get("error") or row.get("violations") or row.get("correct") is False:
-        return FAILED
-    behaviors = row.get("behaviors") or {}
-    if isinstance(behaviors, Mapping):
-        seen, marks = {name for name, mark in behaviors.items() if mark}, list(behaviors.values())
-    else:
-        seen, marks = {str(name) for name in behaviors}, []
-    if not all(marks) or not seen.issuperset(row.get("expected_behaviors") or ()):
-        return FAILED
-    has_wrong_label = "correct" not in row and "predicted" in row and row["predicted"] != row.get("expected")
-    return FAILED if has_wrong_label or row.get("passed") is False else PASSED
-
-
 def scored_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns by which a trial is scored and chosen, without texts: a file of labels says no more than it must."""
     return {name: value for name, value in row.items() if name not in _NOT_SCORED and _is_scored(name, value)}

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from highbar.errors import InputError
 from highbar.labeling.drawing import Drawing, JudgedRun, chosen, draw, judged_run, shares
-from highbar.labeling.rows import scored_columns, stratum_of
+from highbar.labeling.rows import scored_columns
+from highbar.load.judged_rows import stratum_of
 from highbar.model import ResultsFile
 from tests.trials_to_label import judged_row, judged_rows, write
 

@@ -8,14 +8,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
 import highbar
-from highbar.labeling.rows import stratum_of as drawn_by
-from highbar.load.judged_rows import stratum_of
 from highbar.model import Verdict
 from highbar.report import REPORTERS
 from tests.commandline import check, judged
@@ -160,26 +157,6 @@ def test_rows_that_cannot_be_read_again_leave_every_rule_open() -> None:
         "judge.uncalibrated": "inconclusive",
     }
     assert all("out of reach" in rule.reason for rule in verdict.rules)
-
-
-def test_how_a_trial_was_drawn_is_found_as_it_was_drawn() -> None:
-    random = Random(1)
-
-    def maybe(name: str, *values: Any) -> dict[str, Any]:
-        return {name: random.choice(values)} if random.random() < 0.5 else {}
-
-    for _ in range(2000):
-        row = {
-            **maybe("error", "", "timeout"),
-            **maybe("violations", [], ["a"], 0, 2),
-            **maybe("correct", True, False),
-            **maybe("passed", True, False),
-            **maybe("expected_behaviors", [], ["a"], ["a", "b"]),
-            **maybe("behaviors", {}, {"a": True}, {"a": True, "b": False}, ["a"], [], ["a", "b"]),
-            **maybe("expected", "x"),
-            **maybe("predicted", "x", "y"),
-        }
-        assert stratum_of(row) == drawn_by(row), row
 
 
 # --- reports ---------------------------------------------------------------------------------

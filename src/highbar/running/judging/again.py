@@ -30,7 +30,6 @@ from highbar.running.judging.questions import (
     findings,
     judged_trial,
     question_of,
-    statements_of,
     unasked,
 )
 from highbar.running.loops import run_in_loop
@@ -150,11 +149,6 @@ def _known_canaries(suite: Suite, identity: JudgeIdentity, earlier: EarlierJudgm
         if known is not None:
             found[canary.id] = known
     return found
-
-
-def has_statements(suite: Suite) -> bool:
-    """Whether a scenario of the suite has something for a judge."""
-    return any(statements_of(scenario) for scenario in suite.scenarios.values())
 
 
 def _findings(
