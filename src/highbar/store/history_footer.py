@@ -29,8 +29,8 @@ _LARGEST_TEXT = 4 * 1024 * 1024
 """Of the JSON text: a policy of a thousand rules needs a tenth of it."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _DAY = 86_400
-_RELEASED = 1_798_761_600.0
-"""The end of 2026, in seconds since 1970. A clock that is earlier is wrong, and no reason to refuse a record."""
+_RELEASED = 1_794_873_600.0
+"""17 November 2026, in seconds since 1970. A clock that is earlier is wrong, and no reason to refuse a record."""
 _decoded = msgspec.json.Decoder(RunRecord).decode
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not be waited for
 
