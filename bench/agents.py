@@ -16,11 +16,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from bench.run import Line, run
 
+from highbar import pipeline
+from highbar import policy as policies
+from highbar.model.job import Job
 from highbar.running.choices import RunOptions, read_settings
+from highbar.running.deciding import UntilDecided
 from highbar.running.execution import Done, carry_out
 from highbar.running.preparing import Prepared, prepare
 from highbar.suite.agent_text import read_agent_text
@@ -75,7 +80,8 @@ def main() -> None:
         folder = Path(name)
         (folder / "agents.py").write_text(AGENT, "utf-8")
         print("| what | measured | against | ratio | bound |\n|---|---|---|---|---|")
-        for line in (*_python(folder, quick=quick), *_http(folder, quick=quick), _start(folder)):
+        lines = (_python(folder, quick=quick), _looks(folder, quick=quick), _http(folder, quick=quick))
+        for line in (*chain(*lines), _start(folder)):
             print(f"| {line.what} | {line.measured} | {line.against} | {line.ratio} | {line.bound} |", flush=True)
 
 
@@ -86,6 +92,26 @@ def _python(folder: Path, *, quick: bool) -> Iterator[Line]:
         trials = 4_000 if quick else 20_000
         each = _per_trial(folder, f"python:agents:{kind}", trials, "auto")
         yield Line(f"{trials:,} × 0 ms, {kind}", f"{each * 1e6:.0f} µs each", bound="100 µs")
+
+
+def _looks(folder: Path, *, quick: bool) -> Iterator[Line]:
+    """What looking whether a run is decided adds to its time, if that is never so; against the same run without."""
+    for kind, trials, at_once in (("slow", 2_000, 20), ("at_once", 40_000, "auto")):
+        size = trials // 5 if quick else trials
+        pairs = [[_timed(folder, kind, size, at_once, until=until) for until in (False, True)] for _ in range(3)]
+        without, looking = (statistics.median(times) for times in zip(*pairs, strict=True))
+        what = f"{size:,} × {50 if kind == 'slow' else 0} ms until decided"
+        ratio = statistics.median(pair[1] / pair[0] for pair in pairs)
+        yield Line(what, f"{looking:.2f} s", f"all trials: {without:.2f} s", f"{ratio:.2f}", "1.15")
+
+
+def _timed(folder: Path, kind: str, trials: int, at_once: int | str, *, until: bool) -> float:
+    """Seconds from the first call to the last. The suite is judged as a whole, so nothing is decided before its end."""
+    prepared = _prepared(folder, f"python:agents:{kind}", trials, at_once)
+    policy = policies.read_dict({"suite": "suite.json", "thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}, folder)
+    decided = UntilDecided(policy, lambda path: pipeline.check(Job((str(path),), policy=policy)))
+    done = _complete(carry_out(prepared, until=decided if until else None), trials)
+    return done.summary.seconds
 
 
 def _http(folder: Path, *, quick: bool) -> Iterator[Line]:

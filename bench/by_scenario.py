@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import comb
 
-from highbar.statistics.binomial import at_least
+from highbar.statistics.beta import at_least
 from highbar.statistics.bounds import suite_bounds
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.ratio import AbsoluteChange, influence_difference, ratio_influences

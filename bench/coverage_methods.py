@@ -25,7 +25,7 @@ from bench.coverage_grid import (
 
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value
 from highbar.statistics.normal import normal_quantile
-from highbar.statistics.student import student_quantile
+from highbar.statistics.ratio import student_quantile
 
 BATCH = 1_000
 

@@ -72,8 +72,8 @@ def rising_bars(rows: Rows) -> str:
                 ("baseline", "measured", "rate"), ((r["case"], r["measured"], _percent(r["share"], 1)) for r in rolling)
             ),
             "",
-            "The recorded rate is too high, because only runs at least as good as the last record replace it. Record on a",
-            "schedule, or give the rule a margin.",
+            "The recorded rate is too high, because only runs at least as good as the last record replace it. [Pool the last",
+            "runs](drift-luck-and-flakiness.md#luck-the-baseline) instead, or give the rule a margin.",
             "",
             "## `new_failures: all`",
             "",

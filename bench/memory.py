@@ -3,7 +3,7 @@
 The ratchet from pooled runs, `new_failures` by a test, a pooled baseline, and the drift detector: each beside what is
 done without a history (`bench/rising_bars.py`). The product's own functions decide. It writes
 docs/concepts/drift-luck-and-flakiness.csv, from which the page beside it is read (`bench/memory_page.py`). The seed was
-fixed before the first run. Some ten minutes.
+fixed before the first run. Some ten minutes; `python bench/memory.py drift` simulates one part.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,9 @@ from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
 from bench.rising_bars import bound, outcome  # noqa: E402 - likewise
 
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
-from highbar.statistics.drift import ALARM, SLOPES, STEPS, bets  # noqa: E402 - likewise
+from highbar.statistics.drift import ALARM, SLOPES, STEPS, bets, decline  # noqa: E402 - likewise
 from highbar.statistics.new_failures import newly_failing  # noqa: E402 - likewise
-from highbar.statistics.paired import single_trial_bounds  # noqa: E402 - likewise
+from highbar.statistics.paired import paired_bounds, single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.pooled import RUNS, pooled_end, pooled_share  # noqa: E402 - likewise
 
 SEED = 20261118
@@ -109,6 +110,7 @@ def ratchets(random: Random) -> Iterator[Row]:
 
 def suites() -> Iterator[tuple[str, Rates]]:
     """Agents whose scenarios fail in different ways."""
+    yield "100 scenarios that always pass", lambda _: np.ones(100)
     yield "5 of 100 scenarios at 0.9, the rest always pass", lambda _: np.r_[np.full(5, 0.9), np.ones(95)]
     yield "100 scenarios at 0.85, correlation 0", alike(0.85, 0.0, 100)
     yield "100 scenarios at 0.85, correlation 0.6", alike(0.85, 0.6, 100)
@@ -120,9 +122,13 @@ def alarms(history: np.ndarray, now: np.ndarray, trials: int) -> np.ndarray:
     broken: np.ndarray = (history[-1] == trials) & (now < trials)
     if not broken.any():
         return broken
+    steady = history[-1] == trials
     pooled = [(int(passed), len(history) * trials) for passed in history.sum(axis=0)]
     counts = [(int(passed), trials) if broke else None for passed, broke in zip(now, broken, strict=True)]
-    return np.array([fails for fails, _ in newly_failing(pooled, counts)])
+    asked, others = (list(compress(pooled, one)) for one in (steady, ~steady))
+    found = broken.copy()
+    found[steady] = [fails for fails, _ in newly_failing(asked, list(compress(counts, steady)), others)]
+    return found
 
 
 def new_failures(random: Random) -> Iterator[Row]:
@@ -131,8 +137,8 @@ def new_failures(random: Random) -> Iterator[Row]:
         for trials in (1, 3):
             case = f"{name}; {'1 trial' if trials == 1 else f'{trials} trials'}"
             yield "new_failures", case, "as in the baseline", "fails", today(random, draw, trials)
-            for runs in (5, 20):
-                method = f"test, {runs} runs"
+            for runs in (1, 3, 5, 20):
+                method = f"test, {runs} run{'' if runs == 1 else 's'}"
                 yield "new_failures", case, method, "fails", false_alarms(random, draw, trials, runs)
                 for broke in (1, 5):
                     found = detection(random, draw, trials, runs, broke)
@@ -175,25 +181,76 @@ def detection(random: Random, draw: Rates, trials: int, runs: int, broke: int, t
 
 
 def baselines(random: Random) -> Iterator[Row]:
-    """Margin 0, 50 scenarios: the rate that is recorded after 30 versions of an agent at 90 %."""
+    """Margin 0, 50 scenarios: what is recorded after 30 versions of an agent at 90 %, and what the next one gets."""
+    methods = ("the run of each pass", "five runs pooled at each pass", "five runs pooled after each run")
     for correlation in CORRELATIONS:
-        draw = alike(0.9, correlation, 50)
-        single, pooled, truth = [], [], []
-        for _ in range(2000):
+        draw, times, case = alike(0.9, correlation, 50), 1000, f"correlation {correlation:g}"
+        recorded: dict[str, list[float]] = {method: [] for method in methods}
+        outcomes: Counter[tuple[str, str, str]] = Counter()
+        for _ in range(times):
             rates = draw(random)
-            runs = random.random((30, 50)) < rates
-            base = runs[0]
-            for head in runs[1:]:
-                better, worse = int((head & ~base).sum()), int((base & ~head).sum())
-                low, high = single_trial_bounds(better, worse, 50, ALPHA)
-                excess = Excess(Fraction(better - worse, 50), Fraction(low), Fraction(high))
-                base = head if weigh(excess, "estimate", "")[0] == "pass" else base
-            single.append(base.mean())
-            pooled.append(runs[-RUNS:].mean())
-            truth.append(rates.mean())
-        case = f"correlation {correlation:g}"
-        yield "baseline", case, "the run of each pass", "recorded less true", float(np.mean(single) - np.mean(truth))
-        yield "baseline", case, "five runs pooled", "recorded less true", float(np.mean(pooled) - np.mean(truth))
+            runs = random.random((31, 50)) < rates
+            worse = random.random(50) < rates * (1 - 0.1 / rates.mean())
+            for method in methods:
+                base = rolled(runs[:30], method)
+                recorded[method].append(base.mean() - rates.mean())
+                outcomes[method, "unchanged", compared(base, runs[30])] += 1
+                outcomes[method, "10 points worse", compared(base, worse)] += 1
+        for method in methods:
+            yield "baseline", case, method, "recorded less true", float(np.mean(recorded[method]))
+            for kind in ("unchanged", "10 points worse"):
+                for word in ("fail", "inconclusive"):
+                    yield "baseline", case, method, f"{kind}: {word}", outcomes[method, kind, word] / times
+
+
+def rolled(runs: np.ndarray, method: str) -> np.ndarray:
+    """The share of trials that each scenario of the baseline passed, recorded again and again."""
+    base: np.ndarray = runs[0].astype(float)
+    for place in range(1, len(runs)):
+        passes = compared(base, runs[place]) == "pass"
+        if method == "the run of each pass":
+            base = runs[place].astype(float) if passes else base
+        elif passes or method == "five runs pooled after each run":
+            pool = runs[max(0, place + 1 - RUNS) : place + 1].mean(axis=0)
+            # The command refuses runs that are surely worse than the present baseline.
+            base = pool if compared(base, pool) != "fail" else base
+    return base
+
+
+def compared(base: np.ndarray, head: np.ndarray, margin: float = 0.0, evidence: str = "estimate") -> str:
+    """What a rule with a margin makes of a run, or of several pooled ones, against a baseline of one run or several."""
+    differences = np.round(head - base, 9)
+    if set(np.unique(np.r_[base, head])) <= {0.0, 1.0}:
+        better, worse = int((differences > 0).sum()), int((differences < 0).sum())
+        ends: tuple[float, float] = single_trial_bounds(better, worse, len(head), ALPHA)
+    else:
+        ends = bounds_of(tuple(sorted(Counter(differences.tolist()).items())))
+    low, high = (Fraction(end + margin) for end in ends)
+    return weigh(Excess(Fraction(float(differences.mean()) + margin), low, high), evidence, "")[0]
+
+
+@cache
+def bounds_of(differences: tuple[tuple[float, int], ...]) -> tuple[float, float]:
+    """The bounds of the mean difference, from how often each one occurs."""
+    found = paired_bounds([(difference, 1) for difference, times in differences for _ in range(times)], ALPHA)
+    return (-1.0, 1.0) if found is None else (found.low, found.high)
+
+
+def margins(random: Random) -> Iterator[Row]:
+    """Exactly at the margin: how often a version passes, with confidence, that is as much worse as is allowed."""
+    for correlation in CORRELATIONS:
+        for scenarios in (50, 200):
+            draw = alike(0.9, correlation, scenarios)
+            passed: Counter[str] = Counter()
+            for _ in range(1000):
+                rates = draw(random)
+                runs = random.random((RUNS, scenarios)) < rates
+                head = random.random(scenarios) < rates * (1 - 0.05 / rates.mean())
+                for method, base in (("one run", runs[0].astype(float)), ("five runs pooled", runs.mean(axis=0))):
+                    passed[method] += compared(base, head, 0.05, "confident") == "pass"
+            for method, number in passed.items():
+                case = f"correlation {correlation:g}, {scenarios} scenarios"
+                yield "margin", case, method, "5 points worse, margin 5: passes with confidence", number / 1000
 
 
 # --- drift ------------------------------------------------------------------------------------
@@ -250,22 +307,60 @@ def paths(runs: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
-def rows() -> Iterator[Row]:
-    """Every row of the table; each part has a random source of its own."""
-    for place, part in enumerate((ratchets, new_failures, baselines, drifts)):
-        yield from part(np.random.default_rng([SEED, place]))
+def repairs(random: Random) -> Iterator[Row]:
+    """The run in which a decline of half a point per version is repaired, and the one in which it goes on instead."""
+    for correlation in CORRELATIONS:
+        for scenarios in (100, 400):
+            draw, case = alike(0.85, correlation, scenarios), f"correlation {correlation:g}, {scenarios} scenarios"
+            for later in (1, 10):
+                found = [outcomes_after(random, draw, later) for _ in range(200)]
+                names = [(kind, method) for kind in ("repaired", "goes on") for method in ("evidence alone", "levels")]
+                for (kind, method), alarms in zip(names, np.mean(found, axis=0), strict=True):
+                    yield "repair", case, f"{kind}: {method}", f"{later} after the alarm: alarm", float(alarms)
 
 
-def main() -> int:
-    """Simulates and writes the table."""
-    with TABLE.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        for *words, share in rows():
-            table.writerow((*words, f"{share:.4f}"))
-            file.flush()
+def outcomes_after(random: Random, draw: Rates, later: int) -> list[bool]:
+    """Whether there is an alarm so many versions after the first one: repaired or not, by the evidence or as judged."""
+    rates, versions = draw(random), np.arange(100)[:, None]
+    runs = random.random((100, len(rates))) < np.clip(rates * (1 - 0.005 * versions / rates.mean()), 0, 1)
+    first = int(np.flatnonzero(paths(runs) >= np.log(ALARM))[0])
+    before, repaired = runs[: first + later], random.random(len(rates)) < rates
+    found = []
+    for last in (repaired, runs[first + later]):
+        judged = decline([[(int(passed), 1) for passed in run] for run in (*before, last)])
+        found += [judged.evidence >= ALARM, judged.is_alarm]
+    return found
+
+
+PARTS: dict[str, Callable[[Random], Iterator[Row]]] = {
+    "ratchet": ratchets,
+    "new_failures": new_failures,
+    "baseline": baselines,
+    "drift": drifts,
+    "repair": repairs,
+    "margin": margins,
+}
+"""By their name in the first column. The place of each is a part of its seed, so that it can be simulated alone."""
+
+
+def simulated(name: str) -> list[tuple[str, ...]]:
+    """The rows of one part, as they are written."""
+    random = np.random.default_rng([SEED, list(PARTS).index(name)])
+    return [(*words, f"{share:.4f}") for *words, share in PARTS[name](random)]
+
+
+def main(*names: str) -> int:
+    """Simulates these parts, or all, and writes the table; the rows of other parts stay."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        before = [tuple(row) for row in csv.reader(file)][1:]
+    found = {name: [row for row in before if row[0] == name] for name in PARTS}
+    for name in names or PARTS:
+        found[name] = simulated(name)
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerows([COLUMNS, *(row for part in found.values() for row in part)])
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

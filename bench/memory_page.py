@@ -13,6 +13,13 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 from bench.measured_pages import CONCEPTS, Rows, read, table  # noqa: E402 - needs the line above
 
 NAME = "drift-luck-and-flakiness"
+NEXT = (
+    ("unchanged: fails", "unchanged: fail"),
+    ("inconclusive", "unchanged: inconclusive"),
+    ("worse: fails", "10 points worse: fail"),
+    ("worse: inconclusive", "10 points worse: inconclusive"),
+)
+MARGIN = "5 points worse, margin 5: passes with confidence"
 
 
 def share(rows: Rows, what: str, case: str, method: str, measured: str) -> str:
@@ -34,8 +41,13 @@ def page(rows: Rows) -> str:
     versions = [f"version {number}" for number in (2, 5, 10, 30)]
     found = {what: [row for row in rows if row["what"] == what] for what in {row["what"] for row in rows}}
     climbs = list(dict.fromkeys((row["case"], row["method"]) for row in found["ratchet"]))
-    suites = list(dict.fromkeys((row["case"], row["method"]) for row in found["new_failures"]))
+    suites = [
+        (case, method)
+        for case, method in dict.fromkeys((row["case"], row["method"]) for row in found["new_failures"])
+        if method != "test, 3 runs" and case != "100 scenarios that always pass; 3 trials"  # they add nothing
+    ]
     bases = list(dict.fromkeys((row["case"], row["method"]) for row in found["baseline"]))
+    sizes = list(dict.fromkeys(row["case"] for row in found["margin"]))
     drifts = list(dict.fromkeys(row["case"] for row in found["drift"]))
     broken = [f"finds {count} broken" for count in (1, 5)]
     return "\n".join(
@@ -62,21 +74,48 @@ def page(rows: Rows) -> str:
             "",
             "## Luck: the baseline",
             "",
-            "A baseline that is recorded again at each pass is too high; the mean of the last five runs, passed or not, is not.",
-            "`highbar baseline record` takes one run, so record on a schedule and not after each pass. By how much the recorded",
-            "rate exceeds the true one after 30 versions (margin 0, 50 scenarios, 90 %):",
+            "A baseline that is recorded again at each pass is too high: the runs that pass are the lucky ones. `highbar",
+            "baseline record --history history/` [pools the last five runs](../how-to/history.md#a-baseline-of-several-runs),",
+            "passed or not. Later runs are compared with the mean over all trials of a scenario. By how much the recorded rate",
+            "exceeds the true one after 30 versions (margin 0, 50 scenarios, 90 %), and what becomes of the next version,",
+            "unchanged or 10 points worse:",
             "",
             *table(
-                ("", "recorded", "too high by"),
-                [(c, m, share(rows, "baseline", c, m, "recorded less true")) for c, m in bases],
+                ("", "recorded", "too high by", *(kind for kind, _ in NEXT)),
+                [
+                    (
+                        c,
+                        m,
+                        share(rows, "baseline", c, m, "recorded less true"),
+                        *(share(rows, "baseline", c, m, measured) for _, measured in NEXT),
+                    )
+                    for c, m in bases
+                ],
+            ),
+            "",
+            "A bar that is too high finds worse versions more often, too. With a margin of 5 points and `evidence: confident`,",
+            "about 5 % of versions pass that are 5 points worse, as promised, with either baseline:",
+            "",
+            *table(
+                ("", "one run", "five runs pooled"),
+                [(c, *(share(rows, "margin", c, m, MARGIN) for m in ("one run", "five runs pooled"))) for c in sizes],
             ),
             "",
             "## Flakiness: new failures",
             "",
             "With `history: history/` in the `baseline` block, a scenario newly fails only if a test of its trials against its",
             "earlier runs says so: of the same text, judged and scored alike. The test allows for how flaky the scenarios of",
-            "the suite are, and for their number (Benjamini and Hochberg, q = 0.10). How often the rule fails an unchanged",
-            "agent, and what share of scenarios it finds that passed before and always fail now:",
+            "the suite are, and for their number (Benjamini and Hochberg, q = 0.10).",
+            "",
+            "Only failures that were seen can excuse a failure. A scenario that never failed before newly fails without any",
+            "test",
+            "",
+            "- if no scenario of the suite was seen both to pass and to fail;",
+            "- if it has fewer than 4 earlier trials, or 2 if it is run several times. A scenario that fails one time in four",
+            "  passes 3 times and then fails in 10.5 % of cases; 4 passes and a failure are never more frequent than 8.2 %.",
+            "",
+            "How often the rule fails an unchanged agent, and what share of scenarios it finds that passed before and always",
+            "fail now:",
             "",
             *table(
                 ("suite", "new failure", "fails", *broken),
@@ -91,10 +130,9 @@ def page(rows: Rows) -> str:
                 ],
             ),
             "",
-            "With one trial per scenario, the test seldom finds a single broken scenario: one failure is too little evidence.",
-            "Run three trials, or put scenarios that must never fail into `required_scenarios`. With `--against-ref`, only runs",
-            "before the change count, so a change cannot explain its own failures. A scenario without earlier runs is judged as",
-            "without a history. `highbar history flaky` names scenarios that pass only sometimes.",
+            "With one trial per scenario in a flaky suite, the test seldom finds a single broken scenario. Run three trials, or",
+            "put scenarios that must never fail into `required_scenarios`. With `--against-ref`, only runs before the change",
+            "count, so a change cannot explain its own failures. `highbar history flaky` names scenarios that pass only sometimes.",
             "",
             "## Drift",
             "",
@@ -119,8 +157,37 @@ def page(rows: Rows) -> str:
                 ],
             ),
             "",
-            "Scenarios must vary independently of each other: if whole runs vary, for example with the load of a model",
-            "server, false alarms become more frequent. A damaged or missing history makes these rules inconclusive.",
+            "If whole runs vary, for example with the load of a model server, false alarms become more frequent. A damaged or",
+            "missing history makes these rules inconclusive.",
+            "",
+            "The e-value remembers a decline long after its repair. So there is no alarm if the newest runs are back at the level",
+            "before the decline, within a quarter of the fall, which only takes alarms away. From then on the runs are also judged",
+            "alone: a second decline is found as fast. How often a version raises the alarm that repairs a decline of half a",
+            "point per version, or in which it goes on, by the rule and by the e-value alone:",
+            "",
+            *table(
+                (
+                    "",
+                    "versions after the alarm",
+                    "repaired",
+                    "goes on",
+                    "repaired: e-value alone",
+                    "goes on: e-value alone",
+                ),
+                [
+                    (
+                        c,
+                        str(later),
+                        *(
+                            share(rows, "repair", c, f"{kind}: {method}", f"{later} after the alarm: alarm")
+                            for method in ("levels", "evidence alone")
+                            for kind in ("repaired", "goes on")
+                        ),
+                    )
+                    for c in drifts
+                    for later in (1, 10)
+                ],
+            ),
             "",
         ]
     )

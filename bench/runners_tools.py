@@ -57,11 +57,12 @@ def environment(way: Way, folder: Path, trials: int, seconds: float, log: Path |
     return {**kept, **SILENT, **{name: str(folder / part) for name, part in homes.items()}, **way.environment, **own}
 
 
-def installed(package: str, folder: Path) -> Path:
+def installed(package: str, folder: Path, version: str | None = None) -> Path:
     """The program that runs a tool, installed in an environment of its own below the folder unless it is there."""
     if package == "highbar":
         return Path(sys.executable)
-    home = folder / f"{package}-{VERSIONS[package]}"
+    wanted = version or VERSIONS[package]
+    home = folder / f"{package}-{wanted}"
     if package == "promptfoo":
         return _installed_by_npm(package, home)
     program = home / "bin" / ("inspect" if package == "inspect-ai" else "python")
@@ -69,7 +70,7 @@ def installed(package: str, folder: Path) -> Path:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
         pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, f"{package}=={VERSIONS[package]}"], check=True)
+        subprocess.run([*pip, f"{package}=={wanted}"], check=True)
         done.touch()
     return program
 

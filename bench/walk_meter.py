@@ -11,10 +11,12 @@ import ast
 import io
 import re
 import tokenize
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+
+from bench.walk_contracts import CONTRACTS
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 MUTABLE = re.compile(r"(list|dict|set|bytearray|defaultdict|Counter|deque|OrderedDict|Mutable\w+)\b")
@@ -63,16 +65,21 @@ def counts(package: Path) -> Iterator[Count]:
     yield Count("dataclasses and structs", f"{len(found)}", tuple(found))
     yield repeated("class names that stand for two or more things", class_places(source))
     yield repeated("public function names of two or more modules", function_places(source))
+    shared = {name: contract.what for name, contract in CONTRACTS.items() if is_shared(source, name)}
+    yield Count(
+        "  besides those of a contract", f"{len(shared)}", tuple(f"{name}: {what}" for name, what in shared.items())
+    )
     yield repeated("file names that recur", file_places(source))
     inside, silent = local_imports(source)
     yield Count("imports inside functions", f"{inside}")
-    yield Count("  of them without a reason beside them", f"{len(silent)}", tuple(silent))
+    yield Count("imports inside functions without a reason beside them", f"{len(silent)}", tuple(silent))
     fields = mutable_fields(source)
     yield Count("mutable fields of frozen dataclasses and structs", f"{len(fields)}", tuple(fields))
     comments = sum(1 for module in source for _ in whole_line_comments(module))
     yield Count("comments on lines of their own per 1,000 lines", f"{comments / lines * 1000:.1f}")
-    limits = limit_constants(source)
+    limits, bare = limit_constants(source)
     yield Count("constants named MOST_, LARGEST_, MAX_, FEW_ …", f"{len(limits)}", tuple(limits))
+    yield Count("  of them without a reason beside them", f"{len(bare)}", tuple(bare))
 
 
 def words(source: list[Module]) -> set[str]:
@@ -118,13 +125,34 @@ def class_places(source: list[Module]) -> dict[str, list[str]]:
 
 
 def function_places(source: list[Module]) -> dict[str, list[str]]:
-    """Where each public function of a module is defined; methods belong to their class."""
+    """Where each public function of a module is defined; methods belong to their class. A contract is one place."""
     places: dict[str, list[str]] = {}
+    for module, node in functions(source):
+        place = f"{module.path}:{node.lineno}"
+        if keeps_contract(module, node.name):
+            place = f"contract: {CONTRACTS[node.name].what}"
+        found = places.setdefault(node.name, [])
+        if place not in found:
+            found.append(place)
+    return places
+
+
+def functions(source: list[Module]) -> Iterator[tuple[Module, Function]]:
+    """Every public function of every module."""
     for module in source:
         for node in module.tree.body:
             if isinstance(node, Function) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(f"{module.path}:{node.lineno}")
-    return places
+                yield module, node
+
+
+def keeps_contract(module: Module, name: str) -> bool:
+    """If the module is one of those that share the name on purpose."""
+    return name in CONTRACTS and str(module.path).startswith(CONTRACTS[name].places)
+
+
+def is_shared(source: list[Module], name: str) -> bool:
+    """If two modules or more share the name on purpose."""
+    return sum(node.name == name and keeps_contract(module, name) for module, node in functions(source)) > 1
 
 
 def file_places(source: list[Module]) -> dict[str, list[str]]:
@@ -196,13 +224,26 @@ def whole_line_comments(module: Module) -> Iterator[str]:
             yield token.string
 
 
-def limit_constants(source: list[Module]) -> list[str]:
-    """Constants of a module whose name says that they are a limit."""
-    found: Counter[str] = Counter()
+def limit_constants(source: list[Module]) -> tuple[list[str], list[str]]:
+    """Constants of a module whose name says that they are a limit, and those of them that do not say why."""
+    found, bare = [], []
     for module in source:
-        for node in module.tree.body:
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
-            named = [target.id for target in targets if isinstance(target, ast.Name)]
-            found.update(f"{module.path}:{node.lineno} {name}" for name in named if LIMIT.match(name))
-    return list(found)
+        for node, after in zip_longest(module.tree.body, module.tree.body[1:]):
+            names = [f"{module.path}:{node.lineno} {name}" for name in assigned(node) if LIMIT.match(name)]
+            found += names
+            # The reason is a text below the constant, or a comment beside or above it.
+            around = module.lines[max(node.lineno - 2, 0) : node.lineno]
+            if not is_text(after) and not around[0].lstrip().startswith("#") and "#" not in around[-1]:
+                bare += names
+    return found, bare
+
+
+def assigned(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module assigns to."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+def is_text(node: ast.stmt | None) -> bool:
+    """If a statement is nothing but a text."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

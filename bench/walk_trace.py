@@ -10,6 +10,7 @@ import io
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import FrameType
@@ -66,8 +67,11 @@ def main() -> None:
     """Run the command line under the tracer."""
     package, arguments = Path(sys.argv[1]), sys.argv[2:]
     setattr(msgspec, "Struct", SeenStruct)  # noqa: B010 - before the package defines its structs; mypy forbids it written out
-    from highbar.cli import main as command_line  # before the tracer, which leaves start-up out
+    from highbar import cli  # before the tracer, which leaves start-up out
 
+    # Earlier versions have `main` alone, which took the arguments.
+    name = "run_guarded" if hasattr(cli, "run_guarded") else "main"
+    command_line: Callable[[Sequence[str]], int] = getattr(cli, name)
     walk = Walk(package)
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):

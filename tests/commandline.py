@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from highbar.cli import main
+from highbar.cli import run_guarded
 from tests.patience import PATIENCE, is_waiting, wait_for
 
 EXIT = {"pass": 0, "fail": 1, None: 2, "inconclusive": 3}
@@ -110,7 +110,7 @@ def _run_here(folder: Path, arguments: Sequence[str], stdin: bytes, environment:
         os.environ.update(environment)
         os.chdir(folder)
         sys.stdin, sys.stdout, sys.stderr = streams
-        code = main(arguments)
+        code = run_guarded(arguments)
     finally:
         os.environ.clear()
         os.environ.update(outside[0])

@@ -13,9 +13,10 @@ import gc
 import itertools
 import os
 import re
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,18 @@ _started: list[str] = []
 _unmarked: dict[str, float] = {}
 
 
-def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in STARTS:
+def _note_start(event: str, arguments: tuple[Any, ...], starts: Collection[str] = frozenset(STARTS)) -> None:
+    # Every run asks git for the commit, which takes milliseconds: that alone makes no test slow.
+    if event in starts and arguments[:1] != (
+        "git",
+    ):  # `starts` is an argument: at the very end of the process this module is empty, and the hook still called
         _started.append(f"{event}{arguments[:2]}"[:200])
 
 
 sys.addaudithook(_note_start)
+# A shell starts `scripts/test &` with interrupts ignored, and every process below would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,14 +67,25 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for something that costs, and group the tests that share a session of Spark or a server."""
+    """Mark what asks for something that costs, and group the tests that share what takes long to make.
+
+    That is a session of Spark, a server, or what a fixture makes once for the tests of a file.
+    """
     for item in items:
         for fixture, marker in MARKER_OF_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(marker)
+        if _of_module(item) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.get_closest_marker("spark"):
             shared = "spark" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("spark" if shared else f"spark {item.path.stem}"))
+
+
+def _of_module(item: pytest.Item) -> bool:
+    """Whether a test uses a fixture that is made once for the tests of its file: in one worker, then."""
+    found = getattr(item, "_fixtureinfo", None)
+    return found is not None and any(each[-1].scope == "module" for each in found.name2fixturedefs.values())
 
 
 @pytest.hookimpl(tryfirst=True)

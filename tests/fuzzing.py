@@ -23,8 +23,20 @@ from pathlib import Path
 Attempt = Callable[[int, Path], str]
 
 
+def _certain(_: Sequence[str]) -> Attempt:
+    from tests.laws.certain import attempt
+
+    return attempt
+
+
 def _crashes(_: Sequence[str]) -> Attempt:
     from tests.laws.crashes import attempt
+
+    return attempt
+
+
+def _deciding(_: Sequence[str]) -> Attempt:
+    from tests.runs.deciding import attempt
 
     return attempt
 
@@ -72,6 +84,18 @@ def _kills(_: Sequence[str]) -> Attempt:
     return attempt
 
 
+def _sequential(_: Sequence[str]) -> Attempt:
+    from tests.laws.sequential import attempt
+
+    return attempt
+
+
+def _killed(_: Sequence[str]) -> Attempt:
+    from tests.runs.killing import attempt_until_decided
+
+    return attempt_until_decided
+
+
 def _twice(_: Sequence[str]) -> Attempt:
     from tests.laws.twice import attempt
 
@@ -89,11 +113,15 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "foreign": _foreign,  # files under other names: a guessed mapping makes no pass that the rows would not get
     "twice": _twice,  # L2: two statements about one thing must agree
     "worse": _worse,  # L3: worse never helps, and nor does taking a statement away
+    "certain": _certain,  # a rule that is not open stays what it is: a run may stop
     "crashes": _crashes,  # L3 on formulas: a crash never lifts a rule
     "forms": _forms,  # L4: the same rows in every form
     "imports": _imports,  # L3 on files of other tools and of ours, by the verdict
+    "deciding": _deciding,  # runs: stopped when they are decided, they come to what all of them would have come to
     "interruptions": _interruptions,  # runs: interrupted at any request and resumed, they come to the same verdict
     "kills": _kills,  # runs: killed at any moment and resumed, they are as if nobody had disturbed them
+    "sequential": _sequential,  # what a rule does not see changes nothing, what breaks never helps, trials are no units
+    "killed": _killed,  # runs that stop when they are decided: killed and resumed, they decide the same
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass
 }
 """By name, a function of what stands behind the colon that gives the attempt."""

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
 
 from msgspec.structs import replace
 
+from highbar.load.checkout import Checkout
 from highbar.running import folder
 from highbar.running.calls import Reply
 from highbar.running.describing import describe
 from highbar.running.functions import CheckFunctions
 from highbar.running.grading import Grader
+from highbar.running.order import permutation
 from highbar.running.records import Chosen, Ended, RunPlan, TurnEnd
 from highbar.running.rows import line
+from highbar.store.run_document import RunEnd
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"
+NOWHERE = Checkout()
 Answers = Callable[[str, int], str | Reply | Ended | None]
 """By id and trial what came of it: a reply, the end of the trial, or None if it was never called."""
 
@@ -28,17 +31,23 @@ def record(
     suite_file: Path,
     answers: Answers,
     *,
-    how: Literal["complete", "budget", "time", "interrupted"] = "complete",
+    how: RunEnd = "complete",
     only: Sequence[str] = (),
     shard: tuple[int, int] | None = None,
     functions: bool = False,
     agent: str = "agent:answer",
+    seed: int = 1,
+    order: Sequence[str] | None = None,
+    chosen_ids: Sequence[str] = (),
+    checkout: Checkout = NOWHERE,
 ) -> Path:
-    """The folder of a run of the suite in a file, which got these answers."""
+    """The folder of a run of the suite in a file, which got these answers. The order is that of the seed, or forged."""
     suite = read(suite_file)
-    ids = tuple(id_ for id_ in suite.scenarios if not only or id_ in only)
+    wanted = only or chosen_ids
+    ids = tuple(id_ for id_ in suite.scenarios if not wanted or id_ in wanted)
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
-    with folder.create(path, _plan(suite, suite_file, ids, chosen, agent)) as run, ExitStack() as stack:
+    plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout)
+    with folder.create(path, replace(plan, order=tuple(order or plan.order))) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], Ended | None] = {}
         for id_ in ids:
             for trial in range(1, suite.scenarios[id_].trials + 1):
@@ -64,15 +73,15 @@ def _ended(suite: Suite, id_: str, trial: int, answer: str | Reply | Ended | Non
     return Ended(id_, trial, digest, "answered", (TurnEnd(reply, 12.5),))
 
 
-def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen, agent: str) -> RunPlan:
+def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen, agent: str, seed: int) -> RunPlan:
     return RunPlan(
         suite_file=str(suite_file.absolute()),
         suite_text=suite_file.read_bytes(),
         suite_digest=suite.digest,
-        order=ids[::-1],
+        order=permutation(ids, seed),
         trials={id_: suite.scenarios[id_].trials for id_ in ids},
         digests={id_: suite.scenarios[id_].digest for id_ in ids},
-        seed=1,
+        seed=seed,
         started=AT,
         agent={"kind": "python", "target": agent, "version": None},
         settings={},

@@ -26,7 +26,9 @@ from highbar.model.job import Job, Wants
 if TYPE_CHECKING:  # see compare, and _mapping
     from highbar.model.comparison import Comparison
     from highbar.model.mapping import RowMap
+    from highbar.running.deciding import UntilDecided
     from highbar.running.preparing import Prepared
+    from highbar.running.records import Chosen
     from highbar.suite import Agent, Judge
 
 
@@ -120,11 +122,14 @@ def compare(
     job = Job(
         policy=policies.choose(_policy(policy)), mapping=_mapping(map), where=_where(where), wants=Wants(tuple(slices))
     )
+    job = with_history(job)
     before, after = (_opened(results, mapped=map is not None) for results in (base, head))
 
     def outputs(found: Comparison) -> Comparison:
+        from highbar.changes.outputs import with_outputs  # only for a page that shows them
+
         with before(job) as base_job, after(job) as head_job:
-            return pipeline.with_outputs(found, base_job, head_job)
+            return with_outputs(found, base_job, head_job)
 
     with before(job) as base_job, after(job) as head_job:
         return replace(pipeline.compare(base_job, head_job), read_again=outputs)
@@ -171,9 +176,11 @@ def run(  # noqa: PLR0913 - what the command line can say
     category: Sequence[str] = (),
     limit: int | None = None,
     shard: str | None = None,
+    seed: int | None = None,
     subset: bool = False,
     output: AnyPath | None = None,
     agent_version: str | None = None,
+    until_decided: bool = False,
 ) -> Run:
     """Run an agent on the scenarios of a suite, and grade its answers. Raises InputError before the first call.
 
@@ -188,12 +195,16 @@ def run(  # noqa: PLR0913 - what the command line can say
         trials, concurrency, timeout, retries, budget, max_time: instead of the suite's `run` block, written as there.
         only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
         shard: "2/5" runs the second of five parts; `check` judges the folders of all parts together.
+        seed: of the random order of the scenarios; by default a random one. Give all shards of a run the same.
         output: the run folder, which must not exist; else runs/NAME-DATE-TIME.
         agent_version: which version this is.
+        until_decided: stop as soon as the verdict by the policy is certain.
     """
-    from highbar.running.choices import RunOptions, read_settings, read_shard  # only for a run
+    from highbar.load.checkout import checkout  # only for a run
+    from highbar.running.choices import RunOptions, read_settings, read_shard  # likewise
     from highbar.running.preparing import prepare  # likewise
     from highbar.running.records import Chosen  # likewise
+    from highbar.store.run_document import DecidedBy  # likewise
 
     given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
     given |= {"retries": retries, "budget": budget, "max_time": max_time}
@@ -203,14 +214,28 @@ def run(  # noqa: PLR0913 - what the command line can say
         agent_version,
         None if output is None else Path(output),
         Chosen(tuple(only), tuple(category), limit, None if shard is None else read_shard(shard)),
+        seed,
         judges=() if judge is None else (_judge(judge),),
     )
+    until = _until_decided(policy, options.chosen, subset=subset) if until_decided else None
+    if until is not None:
+        options = replace(options, until_decided=DecidedBy(until.policy.file or "<policy>", until.policy.sha256))
     file, data = _suite(suite)
     try:
-        prepared = prepare(file, options, os.environ, data, agent if callable(agent) else None)
+        function = agent if callable(agent) else None
+        prepared = prepare(file, options, os.environ, data, function, checkout(os.environ))
     except InputError as error:
         raise error if data is None else _without_places(error, str(file)) from None
-    return Run(_in_a_loop_of_its_own(prepared), policy, subset=subset)
+    return Run(_in_a_loop_of_its_own(prepared, until), policy, subset=subset)
+
+
+def _until_decided(policy: PolicyLike | None, chosen: Chosen, *, subset: bool) -> UntilDecided:
+    """What decides a run: the check that `Run.verdict` makes at its end. Raises InputError if that decides nothing."""
+    from highbar.running.deciding import UntilDecided, refuse_undecidable  # only for a run
+
+    read = policies.choose(_policy(policy))
+    refuse_undecidable(read, chosen, subset=subset)
+    return UntilDecided(read, lambda folder: check(folder, policy, subset=subset))
 
 
 def _judge(judge: str | Mapping[str, Any]) -> Judge:
@@ -249,14 +274,14 @@ def _without_places(error: InputError, file: str) -> InputError:
     return InputError(*(replace(one, **unplaced) if one.file == file else one for one in error.problems))
 
 
-def _in_a_loop_of_its_own(prepared: Prepared) -> Path:
+def _in_a_loop_of_its_own(prepared: Prepared, until: UntilDecided | None) -> Path:
     """Carry out a run in a thread: a notebook has an event loop that is running already."""
     from highbar.running.execution import carry_out  # only for a run
     from highbar.running.stopping import StopRequest  # likewise
 
     stop = StopRequest()
     with ThreadPoolExecutor(1, "highbar-run") as thread:
-        done = thread.submit(carry_out, prepared, stop)
+        done = thread.submit(carry_out, prepared, stop, until=until)
         try:
             return done.result().folder
         except KeyboardInterrupt:

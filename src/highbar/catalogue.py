@@ -41,6 +41,9 @@ class Measure(Struct, frozen=True):
     meaning: str
 
 
+YES_OR_NO = frozenset({"passed", "correct", "error", "violated"})
+"""Measured columns that are 0 or 1 in every trial."""
+
 _ADVERSARIAL: Where = (("category", ("adversarial",)),)
 
 MEASURES: Mapping[str, Measure] = {
@@ -139,7 +142,7 @@ _METRICS: tuple[tuple[str, str, Unit, Better, str | None, str], ...] = (
 WEIGHTED_SCORE = "weighted_score"
 FINAL_SCORE = "final_score"
 
-_REPEATED = re.compile(r"pass_(at|hat)_([1-9][0-9]{0,2})")
+_REPEATED = r"pass_(at|hat)_([1-9][0-9]{0,2})"
 _LATENCY = re.compile(r"latency_p([1-9][0-9]?)")
 
 
@@ -152,7 +155,7 @@ def metrics() -> Mapping[str, Metric]:
     }
 
 
-def find(name: str) -> Metric | None:
+def find_metric(name: str) -> Metric | None:
     """The built-in metric of that name; K of `pass_at_K` may be 1 to 999, NN of `latency_pNN` 1 to 99."""
     latency = _LATENCY.fullmatch(name)
     if name in metrics():
@@ -174,7 +177,7 @@ def find(name: str) -> Metric | None:
 def is_repeated(name: str) -> bool:
     """Whether `name` is pass_at_K or pass_hat_K, as a metric and as a column for `mean`."""
     # Asked for every scenario of a comparison: most names are settled without the pattern.
-    return name.startswith(("pass_at_", "pass_hat_")) and _REPEATED.fullmatch(name) is not None
+    return name.startswith(("pass_at_", "pass_hat_")) and re.fullmatch(_REPEATED, name) is not None
 
 
 def weighted_score(weights: Mapping[str, Fraction]) -> Metric:

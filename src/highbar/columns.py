@@ -142,7 +142,7 @@ BY_NAME = {column.name: column for column in COLUMNS}
 COLUMN_NAMES = frozenset(BY_NAME)
 
 
-def names(*kinds: Kind, form: Form | None = None) -> tuple[str, ...]:
+def column_names(*kinds: Kind, form: Form | None = None) -> tuple[str, ...]:
     """The columns of some kinds, and of one form if it is given, in the order of the table."""
     return tuple(column.name for column in COLUMNS if column.kind in kinds and form in (None, column.form))
 
@@ -155,16 +155,16 @@ def of_form(*forms: Form) -> tuple[str, ...]:
 MEASURED = tuple(column for column in COLUMNS if column.kind == "measures")
 UNBOUNDED = tuple(column for column in MEASURED if not column.bounded)
 UNBOUNDED_NAMES = frozenset(column.name for column in UNBOUNDED)
-SCENARIO_TEXTS = names("describes", form="text")
+SCENARIO_TEXTS = column_names("describes", form="text")
 """Texts that describe a scenario; a suite may say them."""
-DESCRIPTION_COLUMNS = (*SCENARIO_TEXTS, *names("describes", form="number"))
+DESCRIPTION_COLUMNS = (*SCENARIO_TEXTS, *column_names("describes", form="number"))
 """Everything that describes a scenario but its tags."""
-OF_THE_RUN = names("run")
+OF_THE_RUN = column_names("run")
 SLICEABLE = frozenset({*SCENARIO_TEXTS, *OF_THE_RUN})
 """Columns that scenarios may be chosen by: what was asked of the agent, never what it did."""
-JUDGMENTS = frozenset({*names("judges"), *of_form("violated")})
+JUDGMENTS = frozenset({*column_names("judges"), *of_form("violated")})
 """Columns that can say whether a trial passed. `expected` alone is a demand without an answer."""
-JUDGING = frozenset({*names("judges", "demands"), *(column.name for column in MEASURED if column.bounded)})
+JUDGING = frozenset({*column_names("judges", "demands"), *(column.name for column in MEASURED if column.bounded)})
 """Columns that judge a trial, or say by what it is to be judged."""
 
 
@@ -217,7 +217,7 @@ NAMED_IN_FORMULAS = frozenset({"passed", "correct", "behavior_score", *(column.n
 """Quantities that `mean` and `sum` take by name."""
 
 
-def recorded(quantity: str) -> str:
+def recorded_column(quantity: str) -> str:
     """The column of the results that a quantity has the values of; the quantity itself if it is computed."""
     known = QUANTITIES.get(quantity)
     return known.of or quantity if known else quantity

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -10,21 +9,19 @@ from msgspec.structs import replace
 from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
-from highbar.errors import ReportError
+from highbar.errors import InputError, Problem
+from highbar.load import run_folders
 from highbar.load.refusals import refuse_categories
 from highbar.load.results import Results, results
 from highbar.model import Policy, Verdict
-from highbar.model.job import SILENT, Job, JobWatch
+from highbar.model.job import SILENT, Job, JobWatch, Wants
 from highbar.model.reduction import Reduction
-from highbar.verdicts import CheckResult, refuse_unusable, verdict
+from highbar.verdicts import CheckResult, finished_part, refuse_unusable, verdict
 
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
     from highbar.changes.run import ScoredRun
-    from highbar.model.comparison import Comparison, Side
-    from highbar.model.details import TrialDetail
-
-MOST_MOVED = 25
-"""Scenarios that broke, and as many that were fixed, whose outputs a comparison shows."""
+    from highbar.model.comparison import Comparison
+    from highbar.planning import Plan
 
 
 def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
@@ -35,28 +32,29 @@ def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
 def checked(job: Job, watch: JobWatch = SILENT) -> CheckResult:
     """The same, with the run scenario by scenario if the job wants it."""
     policy = policies.choose(job.policy, job.where)
-    if policy.recalls is not None and job.engine.name == "duckdb":  # no other engine gives the digests of texts
-        job = replace(job, wants=replace(job.wants, texts=True))
+    # Recalling the history needs the digests of texts, which no other engine gives.
+    wants = replace(job.wants, texts=job.wants.texts or (policy.recalls is not None and job.engine.name == "duckdb"))
     with results(job, policy, watch) as found:
-        sums = reduce(found, lambda columns: measure.needs(policy, columns, job.wants))
-        return judge(job, policy, found, sums)
+        sums = reduce(found, lambda columns: measure.needs(policy, columns, with_order(wants, found)))
+        return judge_sums(job, policy, found, sums)
 
 
-def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckResult:
+def with_order(wants: Wants, found: Results) -> Wants:
+    """What a check needs of the results: every scenario on its own, too, if they are judged in a recorded order."""
+    return replace(wants, run=True) if found.has_order else wants
+
+
+def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckResult:
     """The part of a check that reads no rows."""
     refuse_categories(found, sums.categories)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
         return CheckResult(verdict(job, policy, found, sums), policy, sums)
-    from highbar.changes.run import run_of  # likewise
-    from highbar.changes.since import since_baseline  # few checks compare
+    from highbar.changes.earlier import earlier_runs  # few checks compare
 
-    run = run_of(policy, sums, found) if sums.records else None
-    changes, warnings = since_baseline(job, policy, run)
-    recalled = None
-    if policy.recalls is not None and job.recall is not None and run is not None and sums.records is not None:
-        recalled = job.recall(policy, run, sums.records.texts), run
-    return CheckResult(verdict(job, policy, found, sums, changes, warnings, recalled), policy, sums, run, changes)
+    before = earlier_runs(job, policy, found, sums)
+    judged = verdict(job, policy, found, sums, before.changes, before.warnings, before.recalled, before.run)
+    return CheckResult(judged, policy, sums, before.run, before.changes, finished_part(judged, found))
 
 
 def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
@@ -68,7 +66,34 @@ def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
         refuse_categories(found, sums.categories)
         refuse_unusable(policy, found, sums)
-        return run_of(policy, sums, found)
+        run = run_of(policy, sums, found)
+        not_run = _not_run(job, found, run)
+        return run.stopped_without(not_run) if not_run else run
+
+
+def _not_run(job: Job, found: Results, run: ScoredRun) -> frozenset[str]:
+    """The scenarios without which the run was decided. Raises InputError if nothing says which ones these are."""
+    folder = run_folders.stopped_early(source.file for source in found.sources())
+    if folder is None:
+        return frozenset()
+    from highbar.model.order import NoOrder  # few runs stop early
+
+    order = NoOrder() if job.order is None else job.order(found.files)
+    if isinstance(order, NoOrder):
+        message = f"the run stopped early, and nothing says which scenarios were not run: {order.reason}"
+        raise InputError(Problem(message, folder, hint=run_folders.run_the_rest(folder)))
+    return frozenset(record.id for record in run.records if record.id not in order.finished)
+
+
+def plan_from(verdict: Verdict) -> Plan:
+    """What would settle each rule. Raises InputError if scenarios that were not run would count as failed."""
+    from highbar.planning import plan_verdict  # only for a plan
+
+    folder = run_folders.stopped_early(source.file for source in verdict.results)
+    if folder is not None and (verdict.sequential is None or verdict.sequential.problem):
+        message = "the run stopped early, and this policy judges all scenarios: nothing can be planned from a part"
+        raise InputError(Problem(message, folder, hint=run_folders.run_the_rest(folder)))
+    return plan_verdict(verdict)
 
 
 def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
@@ -80,37 +105,3 @@ def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
     scored = policies.without_rules(policy)
     before, after = (baseline_of(job) or score(job, scored, watch) for job in (base, head))
     return compare_runs(policy, before, after, head.wants.slices)
-
-
-def with_outputs(comparison: Comparison, base: Job, head: Job) -> Comparison:
-    """The comparison with the trials of the scenarios that broke or were fixed, read again from both runs.
-
-    A baseline has no outputs, and standard input cannot be read twice. Raises ReportError if a run has changed.
-    """
-    from highbar.model.comparison import MovedScenario  # only for a comparison
-
-    ids = (*comparison.broken[:MOST_MOVED], *comparison.fixed[:MOST_MOVED])
-    if not ids:
-        return comparison
-    policy = policies.without_rules(policies.choose(head.policy))
-    both = ((base, comparison.base), (head, comparison.head))
-    before, after = (_trials_of(job, policy, side, ids) for job, side in both)
-    moved = (
-        MovedScenario(id_, *(None if trials is None else trials.get(id_, ()) for trials in (before, after)))
-        for id_ in ids
-    )
-    return replace(comparison, moved=tuple(moved))
-
-
-def _trials_of(
-    job: Job, policy: Policy, side: Side, ids: tuple[str, ...]
-) -> Mapping[str, tuple[TrialDetail, ...]] | None:
-    """The trials of the scenarios by id; None if the run cannot be read again."""
-    if side.is_baseline or "-" in job.results:
-        return None
-    policy, wants = policies.choose(policy, job.where), replace(job.wants, trials_of=ids)
-    with results(job, policy, SILENT) as found:
-        sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
-        if found.sources() != side.sources:
-            raise ReportError("the results changed while they were compared")
-    return sums.trials

@@ -48,7 +48,7 @@ OF_A_JUDGE: Mapping[str, str] = {
     "running/judging/asking.py": "where the wire formats have it",
     "running/judging/panel.py": "of several judges together",
     "running/judging/recorded.py": "of a whole run",
-    "store/run_document.py": "likewise, in run.json",
+    "store/run_judge.py": "likewise, in run.json",
 }
 """Files about the judge, whose tokens and cost are apart from the agent's."""
 OF_A_HISTORY: Mapping[str, str] = {
@@ -68,6 +68,7 @@ MORE: Mapping[str, Mapping[str, str]] = {
         "running/preparing.py": "likewise, of the part of it before a resume",
         "running/stopping.py": "the budget of a run",
         "running/summary.py": "what a run cost",
+        "mcp_server/runs.py": "what is taken from the budget of a server",
     },
     "tokens_used": {
         **OF_A_REPLY,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.repository import ROOT, text, tracked
+from tests.architecture.repository import ROOT, SOURCE, text, tracked
 
 pytestmark = pytest.mark.process
 
@@ -27,6 +27,8 @@ BRITISH = re.compile(
     re.IGNORECASE,
 )
 NOT_OURS = {"LICENSE", "requirements-dev.lock"}
+PUBLISHED = ROOT / "tests" / "importers" / "fixtures" / "every_eval_ever" / "schemas"
+"""Schemas of another project, as it published them."""
 
 
 def lines(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
@@ -41,7 +43,8 @@ def lines(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
 
 def ours(*suffixes: str) -> list[Path]:
     """Our own files, with these endings."""
-    return [file for file in tracked() if file.suffix in suffixes and file.name not in NOT_OURS]
+    own = (file for file in tracked() if file.name not in NOT_OURS and file.parent != PUBLISHED)
+    return [file for file in own if file.suffix in suffixes]
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -64,6 +67,13 @@ def test_the_spelling_is_american() -> None:
 def test_nothing_is_left_for_later() -> None:
     later = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
     assert lines(later, ours(".py", ".md", ".yaml", ".toml", ".json")) == []
+
+
+def test_contributing_says_what_every_package_does() -> None:
+    packages = {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in SOURCE.rglob("*.py")}
+    table = re.findall(r"^\| (`.*?) \|", text(ROOT / "CONTRIBUTING.md") or "", re.MULTILINE)
+    described = {name for row in table for name in re.findall(r"`(\w+)`", row)}
+    assert {name for name in packages if not name.startswith("__")} == described
 
 
 def test_every_script_can_be_run() -> None:

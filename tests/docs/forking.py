@@ -87,7 +87,7 @@ def serve(address: str) -> None:
 
 def _answered(call: socket.socket) -> int:
     """Run one call in this process, and tell its exit code."""
-    from highbar.cli import main
+    from highbar.cli import run_guarded
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # git is a child of the call
     length, streams, _, _ = socket.recv_fds(call, 4, 3)
@@ -101,11 +101,11 @@ def _answered(call: socket.socket) -> int:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    code = main(arguments)
+    code = run_guarded(arguments)
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:  # the reader of a pipe is gone; `main` has set the exit code
+    except OSError:  # the reader of a pipe is gone; `run_guarded` has set the exit code
         pass
     call.sendall(bytes([code]))
     return code

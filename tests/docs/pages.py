@@ -27,7 +27,7 @@ from tests.docs import forking
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
-LANGUAGES = {"console", "python", "yaml", "json", "jsonl", "csv", "sh", "text"}
+LANGUAGES = {"console", "python", "yaml", "json", "jsonl", "csv", "toml", "sh", "text"}
 FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "end of output"
 BUSY = "note: this machine was busy; measured latencies may be too long\n"

@@ -29,6 +29,8 @@ TESTED = {
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
         ".venv/bin/python -m bench.history": "a command of its own: it writes 230 MB",
+        ".venv/bin/python -m bench.early_stopping": "tests/docs/test_early_stopping.py reads what it wrote",
+        ".venv/bin/python -m bench.early_runs": "tests/runs/test_completion_order.py does a little of it",
         ".venv/bin/python -m bench.runners": "a command of its own: it installs the other tools",
         "scripts/samples": "tests/importers reads the same files",
         "scripts/fuzz": "tests/laws/test_file_laws.py and tests/importers/test_fuzzing.py do a little of it",
@@ -46,6 +48,10 @@ TESTED = {
     "docs/how-to/lm-eval.md": {
         "lm_eval --model local-completions --tasks gsm8k --output_path results --log_samples": "make_lm_eval.py does",
         "highbar check results/my-model": "the page itself, on its files",
+    },
+    "docs/how-to/every-eval-ever.md": {
+        "every_eval_ever convert inspect --log_path logs --output_dir data": "make_every_eval_ever.py does",
+        "highbar check data/arithmetic/example/clerk": "the page itself, on its files",
     },
     "docs/how-to/junit.md": {
         "pytest --junitxml=report.xml tests/evals": "tests/importers/recipes/make_junit.py makes such a file",
@@ -78,6 +84,10 @@ TESTED = {
     "docs/how-to/raise-the-bar.md": {
         "git fetch --depth=1 origin main": "git's own; the page commits instead",
         "highbar check results.jsonl --against-ref origin/main": "the page itself, against main",
+    },
+    "docs/how-to/mcp.md": {
+        "pip install '.[mcp]'": "scripts/setup installs the same",
+        "highbar mcp --allow-run --budget '$5'": "tests/unit/mcp_server/test_process.py",
     },
     "docs/how-to/spark.md": {
         "pip install '.[spark]'": "scripts/setup installs the same",

@@ -13,8 +13,7 @@ from bench.by_scenario import count_bounds, point_gate_chance
 from bench.coverage_page import page as coverage_page
 from bench.measured_pages import CONCEPTS, PAGES, Rows, measured, read
 
-from highbar.statistics.planning import enough_to_pass, gate_chances, scenarios_to_pass
-from highbar.statistics.tolerance import clusters_to_exclude
+from highbar.statistics.planning import clusters_to_exclude, enough_to_pass, gate_chances, scenarios_to_pass
 
 DOCS = CONCEPTS.parent
 

@@ -32,7 +32,38 @@ def test_the_pooled_ratchet_fails_an_unchanged_agent_in_at_most_8_of_100_runs_of
 
 def test_new_failures_by_a_test_are_at_most_as_many_false_alarms_as_promised():
     shares = measured("new_failures", "fails")
-    assert max(share for (_, method), share in shares.items() if method.startswith("test")) <= 0.10
+    assert max(share for (_, method), share in shares.items() if method in ("test, 5 runs", "test, 20 runs")) <= 0.10
+
+
+def test_a_suite_that_never_failed_is_guarded_however_short_its_history_is():
+    found = measured("new_failures", "finds 1 broken")
+    assert {share for (case, _), share in found.items() if "always pass; 1" in case and case.startswith("100")} == {1.0}
+
+
+def test_a_pooled_baseline_is_not_too_high_and_seldom_fails_an_unchanged_agent():
+    excess, fails = measured("baseline", "recorded less true"), measured("baseline", "unchanged: fail")
+    for correlation in ("correlation 0", "correlation 0.6"):
+        assert excess[correlation, "the run of each pass"] > 0.04
+        assert abs(excess[correlation, "five runs pooled after each run"]) < 0.002
+        assert excess[correlation, "five runs pooled at each pass"] < 0.02
+        assert fails[correlation, "five runs pooled at each pass"] < 0.03 < fails[correlation, "the run of each pass"]
+
+
+def test_a_comparison_with_a_pooled_baseline_errs_no_more_often_than_promised():
+    shares = measured("margin", "5 points worse, margin 5: passes with confidence")
+    assert max(share for (_, method), share in shares.items() if method == "five runs pooled") <= 0.06
+
+
+@pytest.mark.parametrize("later", [1, 10])
+def test_a_repair_is_seldom_punished_and_a_decline_that_goes_on_is_still_found(later):
+    shares = measured("repair", f"{later} after the alarm: alarm")
+    judged = {
+        kind: [s for (_, method), s in shares.items() if method == f"{kind}: levels"]
+        for kind in ("repaired", "goes on")
+    }
+    assert max(judged["repaired"]) <= 0.25
+    alone = [share for (_, method), share in shares.items() if method == "goes on: evidence alone"]
+    assert all(now >= before - 0.06 for now, before in zip(judged["goes on"], alone, strict=True))
 
 
 def test_an_unchanged_agent_raises_the_alarm_of_drift_in_at_most_5_of_100_histories():

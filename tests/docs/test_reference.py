@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ import highbar
 from highbar import catalogue, policy
 from highbar.cli.app import COMMANDS, root
 from highbar.columns import COLUMNS
+from highbar.mcp_server.tools import TOOLS
 from highbar.policy import reading
 from highbar.policy.schema import schema as policy_schema
 from highbar.report import REPORTERS
@@ -24,7 +26,7 @@ from highbar.suite.identity import TOP_KEYS
 from highbar.suite.judge_settings import JUDGE_KEYS
 from highbar.suite.scenarios import SCENARIO_KEYS
 from highbar.suite.settings import AGENT_KEYS, RUN_KEYS
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, blocks
 
 REFERENCE = ROOT / "docs" / "reference"
 EXAMPLE = ROOT / "examples" / "support-agent"
@@ -89,6 +91,29 @@ def test_help_shows_the_fields_of_every_public_type() -> None:
     assert highbar.Verdict in types
     for type_ in types:
         assert list(inspect.signature(type_).parameters) == list(type_.__struct_fields__)
+
+
+def test_every_configuration_of_a_client_starts_a_server_that_exists() -> None:
+    found = {}
+    for block in blocks((ROOT / "docs" / "how-to" / "mcp.md").read_text("utf-8")):
+        if block.file:
+            read = tomllib.loads(block.text) if block.language == "toml" else json.loads(block.text)
+            (servers,) = read.values()
+            found[block.file] = servers["highbar"]
+    assert found.keys() == {
+        ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".codex/config.toml", "claude_desktop_config.json"
+    }  # fmt: skip
+    command = root.get_command(click.Context(root), "mcp")
+    assert command is not None
+    for server in found.values():
+        assert Path(server["command"]).name == "highbar"
+        assert server["args"][0] == "mcp"
+        assert command.make_context("mcp", server["args"][1:]).params["against_ref"] == "origin/main"
+
+
+def test_every_tool_is_on_the_page_about_setting_it_up() -> None:
+    page = (ROOT / "docs" / "how-to" / "mcp.md").read_text("utf-8")
+    assert first_cells(page, "tool") == [tool.name for tool in TOOLS]
 
 
 def test_every_measure_is_in_the_reference() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import highbar
 from highbar.report import REPORTERS
 from tests.commandline import Run, check, judged, refused, run
+from tests.reports.readers import META_OPTIONS
 
 GOOD = [{"id": f"S{n}", "passed": True, "latency_ms": 10} for n in range(20)]
 HALF = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
@@ -41,7 +42,7 @@ def test_without_a_policy_nothing_is_judged_and_the_metrics_are_shown(tmp_path: 
 @pytest.mark.parametrize("name", REPORTERS)
 def test_without_a_policy_no_report_says_pass(tmp_path: Path, name: str) -> None:
     check(tmp_path, GOOD, None)
-    done = run(tmp_path, "check", "results.jsonl", "--format", name, "--output", f"{name}=report")
+    done = run(tmp_path, "check", "results.jsonl", "--format", name, "--output", f"{name}=report", *META_OPTIONS)
     assert done.exit == 2, done.err
     assert (tmp_path / "report").read_text("utf-8") == done.out
     assert "PASS" not in done.out

@@ -26,6 +26,11 @@ TOOLS: dict[str, tuple[str, str, bytes]] = {
     "deepeval": ("run.json", "metricsData", (FIXTURES / "deepeval" / "test_run.json").read_bytes()),
     "pydantic-evals": ("report.json", "assertions", (FIXTURES / "pydantic_evals" / "once.json").read_bytes()),
     "lm-eval": ("samples.jsonl", "doc_id", next((FIXTURES / "lm_eval").glob("samples_words*")).read_bytes()),
+    "every-eval-ever": (
+        "e_samples.jsonl",
+        "is_correct",
+        (FIXTURES / "every_eval_ever" / "00000001-0000-4000-8000-000000000000_samples.jsonl").read_bytes(),
+    ),
     "tau-bench": ("runs.json", "reward", json.dumps(TAU).encode()),
     "mlflow": ("table.json", "assessment_name", (FIXTURES / "mlflow" / "eval_results.json").read_bytes()),
     "otel": ("traces.jsonl", "traceId", (FIXTURES / "otel" / "traces.jsonl").read_bytes()),

@@ -17,6 +17,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from highbar.report import REPORTERS
 from tests.commandline import Run, check, judged, run
+from tests.reports.readers import META_OPTIONS
 from tests.unit.report.workflow import read_commands, read_outputs
 
 TERMINAL = (
@@ -130,7 +131,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     }
     for file in environment.values():
         Path(file).touch()
-    outputs = [argument for name in FORMATS for argument in ("--output", f"{name}=report.{name}")]
+    outputs = [argument for name in FORMATS for argument in ("--output", f"{name}=report.{name}")] + META_OPTIONS
     environment |= {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(folder), "API_TOKEN": CANARY}
     done = run(folder, "check", "results.jsonl", "--policy", "policy.json", *outputs, "-v", environment=environment)
     assert done.exit == 1, done.out + done.err
@@ -355,6 +356,6 @@ def test_h77_hostile_text_never_breaks_a_report(tmp_path: Path) -> None:
     ]
     for format_ in FORMATS:
         check(tmp_path, rows, {"required_scenarios": {"ids": ["A"]}})
-        done = run(tmp_path, "check", "results.jsonl", "--policy", "policy.json", "--format", format_)
+        done = run(tmp_path, "check", "results.jsonl", "--policy", "policy.json", "--format", format_, *META_OPTIONS)
         assert done.exit == 1, done.out + done.err
         assert "Traceback" not in done.err

@@ -44,6 +44,8 @@ WORSE = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I",
 """A verdict, and the one that is worse."""
 NOTHING: tuple[Any, ...] = (None, float("nan"))
 """What may stand where a value was taken away."""
+ONLY_TRACES = frozenset({"droppedEventsCount", "droppedAttributesCount"})
+"""Members of OpenTelemetry that are the only trace of what an exporter dropped: without them, nothing was."""
 TRACELESS = frozenset({"map"})
 """Formats of which nothing is known: what a member means, and whether anything else declares it, the mapping says."""
 MAPPING: dict[str, Any] = {
@@ -157,7 +159,7 @@ def bent_value(document: Any, chance: random.Random, kind: str) -> Any | None:
         worse = [way for way in ways if isinstance(at(document, way), bool | str) and at(document, way) in WORSE]
         way = chance.choice(worse) if worse else None
         return None if way is None else put(document, way, WORSE[at(document, way)])
-    members = [way for way in ways if way and isinstance(way[-1], str)]
+    members = [way for way in ways if way and isinstance(way[-1], str) and way[-1] not in ONLY_TRACES]
     if not members:
         return None
     way = chance.choice(members)

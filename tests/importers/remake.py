@@ -20,6 +20,7 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from highbar.errors import InputError
 from tests.importers.imported import COUNTS, FIXTURES, SAMPLES, imported, recognized
@@ -40,20 +41,39 @@ def folder_of(name: str) -> Path:
     return SUITES / name.removesuffix("_suites") if name.endswith("_suites") else FIXTURES / name
 
 
-def pinned(recipe: Path) -> list[str]:
-    """What a recipe needs, each with its version: the header of inline script metadata."""
+def header(recipe: Path) -> dict[str, Any]:
+    """The header of a recipe: inline script metadata."""
     found = _HEADER.search(recipe.read_text("utf-8"))
     if found is None:
         raise ValueError(f"{recipe.name} has no header that says what it needs")
-    needed: list[str] = tomllib.loads(re.sub(r"^# ?", "", found[1], flags=re.MULTILINE))["dependencies"]
+    return tomllib.loads(re.sub(r"^# ?", "", found[1], flags=re.MULTILINE))
+
+
+def pinned(recipe: Path) -> list[str]:
+    """What a recipe needs, each with its version."""
+    needed: list[str] = header(recipe)["dependencies"]
     return needed
+
+
+def interpreter(recipe: Path) -> str:
+    """A Python that is new enough for a recipe: this one, or the oldest sufficient one that is installed."""
+    least = int(header(recipe)["requires-python"].removeprefix(">=3."))
+    if sys.version_info.minor >= least:
+        return sys.executable
+    names = (shutil.which(f"python3.{minor}") for minor in range(least, least + 5))
+    found = next(
+        (name for name in names if name and not subprocess.run([name, "-c", ""], check=False).returncode), None
+    )
+    if found is None:
+        raise FileNotFoundError(f"{recipe.name} needs Python 3.{least} or later")
+    return found
 
 
 def environment(folder: Path, name: str) -> Path:
     """The Python of an environment that holds what the recipes of a tool need; it is made once."""
     python = folder / name / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
+        subprocess.run([interpreter(recipes()[name]), "-m", "venv", str(folder / name)], check=True)
     if needed := pinned(recipes()[name]):
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *needed], check=True)
     return python

@@ -20,6 +20,7 @@ FILES = {
     "pydantic-evals": FIXTURES / "pydantic_evals" / "once.json",
     "mlflow": FIXTURES / "mlflow" / "eval_results.json",
     "otel": FIXTURES / "otel" / "logs.jsonl",
+    "every-eval-ever": FIXTURES / "every_eval_ever" / "00000001-0000-4000-8000-000000000000_samples.jsonl",
 }
 RUN = {"task_id": 0, "reward": 1.0, "info": {}, "traj": [], "trial": 0}
 TOOLS = [*FILES, "tau-bench"]
@@ -31,14 +32,14 @@ def content(tool: str) -> bytes:
 
 
 def suffix(tool: str) -> str:
-    return ".jsonl" if tool == "otel" else ".json"
+    return FILES[tool].suffix if tool in FILES else ".json"
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_file_cut_anywhere_is_refused(tmp_path: Path, tool: str) -> None:
     data = content(tool).rstrip()
     for cut in range(1, len(data) - 1, max(1, len(data) // 40)):
-        if tool == "otel" and data[cut - 1 : cut] == b"\n":
+        if suffix(tool) == ".jsonl" and b"\n" in data[cut - 1 : cut + 1]:
             continue
         path = written(tmp_path, f"cut{suffix(tool)}", data[:cut])
         assert refusal(tool, path)
@@ -70,6 +71,7 @@ def test_what_is_no_file_of_the_tool_is_refused_in_words(tmp_path: Path, tool: s
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path, tool: str) -> None:
     data = content(tool)
     key = {"deepeval": b'"success"', "pydantic-evals": b'"value"', "mlflow": b'"feedback"', "otel": b'"eventName"'}
+    key["every-eval-ever"] = b'"is_correct"'
     name = key.get(tool, b'"reward"')
     assert name in data
     twice = data.replace(name, name + b": 1, " + name, 1)

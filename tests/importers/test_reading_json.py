@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 
 def parts(text: bytes, *arrays: str) -> list[tuple[str, object]]:
-    return [(place, reading.decode(part)) for place, part in reading.json_parts(io.BytesIO(text), arrays)]
+    return [(place, reading.decode_value(part)) for place, part in reading.json_parts(io.BytesIO(text), arrays)]
 
 
 def refused(text: bytes, *arrays: str) -> str:
@@ -166,9 +166,9 @@ def test_memory_is_that_of_the_largest_element_not_of_the_file():
 def test_a_key_that_stands_twice_is_refused_however_numbers_and_texts_are_spelled(key, number):
     twice = f'{{"x": {number}, "b": {{"{key}": 1, "c": {number}, "{key}": 2}}}}'.encode()
     with pytest.raises(InputError, match="duplicate key"):
-        reading.decode(twice)
+        reading.decode_value(twice)
     once = f'{{"x": {number}, "b": {{"{key}": 1, "c": {number}, "{key}2": 2}}}}'.encode()
-    assert len(reading.decode(once)["b"]) == 3
+    assert len(reading.decode_value(once)["b"]) == 3
 
 
 def test_the_end_of_a_value_is_found_whatever_msgspec_says_about_the_text_after_it(monkeypatch):

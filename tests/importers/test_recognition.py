@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from highbar import importers
-from highbar.importers import signs
 from tests.importers.imported import FIXTURES, recognized, samples, written
 
 ROOT = Path(__file__).parents[2]
@@ -16,12 +15,14 @@ TOOLS = {
     "inspect": "inspect",
     "junit": "junit",
     "lm_eval": "lm-eval",
+    "every_eval_ever": "every-eval-ever",
     "promptfoo": "promptfoo",
     "deepeval": "deepeval",
 } | {
     "mlflow": "mlflow",
     "otlp": "otel",
     "otel": "otel",
+    "otel_events": "otel",
     "pydantic_evals": "pydantic-evals",
     "tau_bench": "tau-bench",
     "agentskills": "agentskills",
@@ -36,7 +37,7 @@ def test_every_fixture_is_taken_for_its_tools(folder):
             assert recognized(path) == ("junit" if path.name.endswith(".junit.xml") else TOOLS[folder])
 
 
-@pytest.mark.parametrize("folder", sorted({*TOOLS} - {"otel"}))
+@pytest.mark.parametrize("folder", sorted({*TOOLS} - {"otel", "otel_events"}))
 def test_no_real_file_is_taken_for_another_tools(folder):
     for path in samples(folder):
         assert recognized(path) in (TOOLS[folder], "junit" if path.name.endswith(".junit.xml") else None, None)
@@ -81,7 +82,7 @@ def test_every_tool_in_the_table_has_a_reader_a_title_and_a_page():
 
 
 def test_a_sign_answers_quickly_for_the_longest_start_of_a_file():
-    for pattern in (value for name, value in vars(signs).items() if name.isupper()):
+    for pattern in {pattern for importer in importers.IMPORTERS for _, pattern in importer.signs if pattern}:
         importer = importers.Importer("x", "x", "x", ((".x", pattern),))
         for head in (b'{"a": ' * 10_000, b" " * 65_536, b'{"results": {"a": {' + b"x" * 65_000, b"<" * 65_536):
             assert not importer.recognizes("f.x", head)

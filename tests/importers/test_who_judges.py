@@ -225,6 +225,13 @@ REAL = [
         "graded",
     ),
     Judged("lm-eval", "lm_eval/samples_choices_2026-01-01T00-00-00.000000.jsonl", "acc_norm", "acc_norm", "acc"),
+    Judged(
+        "every-eval-ever",
+        "every_eval_ever/00000003-0000-4000-8000-000000000000_samples.jsonl",
+        "{ scorer: 'stars:mean', at_least: 4 }",
+        "stars:mean at least 4",
+        "graded:accuracy",
+    ),
     Judged("promptfoo", "promptfoo/matrix.json", "length", "length", "accuracy"),
     Judged("deepeval", "deepeval/test_run.json", "Correctness", "Correctness", "Bias"),
     Judged(

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from highbar.engine import descriptions, per_scenario, quantities, scoring, sources, trials, twice, typed
+from highbar.engine import per_scenario, quantities, scoring, sources, trials, twice, typed
 from highbar.engine import suite as suite_match
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, refusals, tables
@@ -195,8 +195,8 @@ def _text_as_numbers(patch: Patch) -> None:
 
 def _each_trial_for_itself(patch: Patch) -> None:
     """A trial that leaves out the category of its scenario takes the scenario out of it."""
-    joined, relation = descriptions.joined, per_scenario.relation
-    patch.setattr(descriptions, "joined", lambda *given, **how: joined(*given, **{**how, "fill": False}))
+    joined, relation = trials.with_descriptions, per_scenario.relation
+    patch.setattr(trials, "with_descriptions", lambda *given, **how: joined(*given, **{**how, "fill": False}))
     by_all = re.compile(r"max\(((?:by|where)_\d+|category)\)")
     only = r"CASE WHEN count(\1) = count(*) THEN min(\1) END"
     patch.setattr(per_scenario, "relation", lambda *given, **how: by_all.sub(only, relation(*given, **how)))
@@ -231,12 +231,12 @@ def _passes_nothing(rows: list[worse.Row], policy: worse.Row, suite: object = No
 def _only_what_is_given(patch: Patch) -> None:
     """A trial without a value is left out of the mean: the rule before there was one for what is not known."""
 
-    def trials(self: per_scenario._Rows, quantity: quantities.QuantitySql) -> str:
+    def trials(self: per_scenario._ScenarioColumns, quantity: quantities.QuantitySql) -> str:
         everything = "count(*)" if self.layout.repeated else "1"
         return everything if quantity.of_every_trial else self._count(quantity.given)
 
-    patch.setattr(per_scenario._Rows, "_trials", trials)
-    patch.setattr(per_scenario._Rows, "_may_lack", lambda *_: False)
+    patch.setattr(per_scenario._ScenarioColumns, "_trials", trials)
+    patch.setattr(per_scenario._ScenarioColumns, "_may_lack", lambda *_: False)
     patch.setattr(unknown, "without_values", lambda *_: None)
 
 

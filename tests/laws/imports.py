@@ -83,6 +83,11 @@ EXCEPTIONS: Mapping[str, Callable[[Case, Change, str], bool]] = {
         and metric in ("error_rate", "violation_rate")
         and ".vars." in change.gone
     ),
+    # The specification: an undecided trial is undecided for every rate. `is_correct` below full marks is undecided;
+    # made false, it is a known failure, and a trial that was looked at and has no violation is not violated.
+    "a trial that is known to be wrong is not violated": lambda case, change, metric: (
+        case.tool == "every-eval-ever" and change.kind == "worse" and metric in ("error_rate", "violation_rate")
+    ),
     # The specification: rows are chosen by the text of a tag, another text is another variant, and the report counts
     # what is left out. A tag that is gone, or is no text, is not excepted.
     "a tag with another text is of another variant": lambda case, change, _: (

@@ -56,7 +56,7 @@ def recorded(rows, folder, policy):
     file = Path(folder, "baseline.json")
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
     done = pipeline.checked(job)
-    replacing.write(file, render(made(done.verdict, done.run, None, "a law")), seen=None)
+    replacing.write(file, render(made(done.verdict, done.policy, done.run, None, "a law")), seen=None)
     return read_baseline(file)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from tests.oracle.trials import Settings
@@ -33,6 +34,7 @@ COLUMN_CALL = re.compile(r"\b(weighted_mean|mean|sum|percentile)\(\s*([a-z_]+)")
 TOKEN = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<percent>\s*%)?|[A-Za-z_]\w*|>=|<=|!=|==|[^\w\s]")
 
 
+@functools.cache
 def translated(formula: str) -> str:
     """The guide's notation as Python over fractions."""
     formula = "percentile(latency_ms, 95%)" if formula == "95th percentile of response times" else formula

@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
 
 from tests.oracle.formulas import FORMULAS, columns_in, names_in, translated
 from tests.oracle.scenarios import Scenario
-from tests.oracle.trials import CELLS, RATE_UNKNOWN, Column, Ends, Settings, Trial, known
+from tests.oracle.trials import CELLS, RATE_UNKNOWN, Column, Ends, Settings, Trial, known, once
 
 Where = Mapping[str, Any]
 End = Literal["worst", "best"]
@@ -126,17 +127,24 @@ class Group(Mapping[str, Any]):
 
     def where(self, where: Where | None) -> Group:
         """The scenarios whose columns have one of the wanted values."""
-        wanted = {c: v if isinstance(v, (list, tuple)) else [v] for c, v in (where or {}).items()}
-        chosen = (s for s in self.scenarios if all(s.column(c) in v for c, v in wanted.items()))
+        if not where:
+            return self
+        wanted = tuple((c, tuple(v) if isinstance(v, (list, tuple)) else (v,)) for c, v in where.items())
+        return self._chosen(wanted)
+
+    @once
+    def _chosen(self, wanted: tuple[tuple[str, tuple[Any, ...]], ...]) -> Group:
+        chosen = (s for s in self.scenarios if all(s.column(c) in v for c, v in wanted))
         return Group(chosen, self.settings, self.end, self.turned)
 
-    @property
+    @cached_property
     def at_best(self) -> Group:
         """The same scenarios with undecided trials at their best."""
         return Group(self.scenarios, self.settings, "best")
 
     # what the trials add to a measure
 
+    @once
     def parts(self, key: str) -> dict[str, list[Part]]:
         """For each scenario that has part in a measure, what those of its trials add that have.
 
@@ -336,6 +344,7 @@ class Group(Mapping[str, Any]):
         if any(0 < has < max(resting.values()) for key, has in resting.items() if key in unbounded):
             raise UndefinedError("uneven")
 
+    @once
     def answer(self, name: str) -> Answer:
         """A metric's value with its counts."""
         has, lacks, undecided = self.support(name)
@@ -370,6 +379,7 @@ class Group(Mapping[str, Any]):
                 found.add("passed")
         return found
 
+    @once
     def value(self, name: str) -> tuple[Fraction | None, str | None]:
         """A metric at this group's end, or None and why."""
         try:
@@ -377,6 +387,7 @@ class Group(Mapping[str, Any]):
         except UndefinedError as undefined:
             return None, str(undefined)
 
+    @once
     def support(self, name: str) -> tuple[int, int, int]:
         """How many scenarios a name rests on, how many it lacks, and how many trials are undecided for it.
 
@@ -396,6 +407,7 @@ class Group(Mapping[str, Any]):
         has, lacks, undecided = zip(*terms, strict=True)
         return min(has), max(lacks), max(undecided)
 
+    @once
     def having(self, key: str) -> tuple[int, int, int]:
         """How many scenarios have part in `key`, how many have none, and how many trials are undecided for it."""
         parts = self.parts(key)

@@ -21,6 +21,7 @@ from tests.oracle.trials import (
     forbidden_names,
     has_label,
     known,
+    once,
 )
 
 DESCRIPTIONS = ("category", "capability", "cluster", "weight")
@@ -33,7 +34,7 @@ def is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scenario:
     """The trials, what describes them all, and what the suite demands of each."""
 
@@ -54,6 +55,7 @@ class Scenario:
             tags = {name: value for name, value in (row.get("tags") or {}).items() if not is_blank(value)} | tags
         return found | {"tags": tags}
 
+    @once
     def column(self, name: str) -> str | None:
         """The scenario's value of a column, `tags.name` included, as the text that slices and rules name it by."""
         value = self.described.get(name)
@@ -61,7 +63,7 @@ class Scenario:
             value = self.described["tags"].get(name.removeprefix("tags."))
         return None if value is None else str(value)
 
-    @property
+    @cached_property
     def weight(self) -> Fraction:
         """The product of the category's weight, the capability's and the scenario's own; each 1 if absent."""
         own = exact(self.described.get("weight", 1))
@@ -93,10 +95,12 @@ class Scenario:
         """Whether a row, or the suite, lists something that must not happen."""
         return bool(forbidden_names(self.demands.get("must_not"))) or any(trial.must_not for trial in self.trials)
 
+    @once
     def has_number(self, column: str) -> bool:
         """Whether a row records a value of a number column."""
         return any(trial.number(column) is not None for trial in self.trials)
 
+    @once
     def gives(self, key: str) -> bool:
         """Whether the rows' own columns, or the suite's demands, give a measure to this scenario."""
         if key == "correct":
@@ -109,6 +113,7 @@ class Scenario:
 
     # what became of a trial
 
+    @once
     def state(self, trial: Trial) -> str:
         """Passed, failed or undecided."""
         own = trial.row.get("passed")
@@ -149,22 +154,24 @@ class Scenario:
         """Whether the scenario lists must-nots, and this row neither lists any nor says what was violated."""
         return self.has_must_nots and not trial.must_not and not trial.says("violations")
 
+    @once
     def lacks_violations(self, trial: Trial) -> bool:
         """Whether another trial says what was violated, and this row does not."""
         return not trial.says("violations") and any(other.says("violations") for other in self.trials)
 
-    @property
+    @cached_property
     def states(self) -> list[str]:
         """The state of each trial."""
         return [self.state(trial) for trial in self.trials]
 
-    @property
+    @cached_property
     def outcome(self) -> str:
         """Failed if any trial failed; else undecided if any is; else passed."""
         return next(state for state in (FAILED, UNDECIDED, PASSED) if state in self.states)
 
     # measures: None where this trial has no part in one
 
+    @once
     def measure(self, trial: Trial, key: str) -> Ends | None:
         """A trial's value of a measure that is a rate or a count."""
         if key == "passed":

@@ -6,14 +6,29 @@ value (`Ends`). What the other trials of the scenario add is in `scenarios.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
 
 LIMITS = {"latency_ms": "latency_limit", "tokens_used": "tokens_limit", "cost_usd": "cost_limit"}
+
+
+def once(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of an object that never changes: computed once for the same arguments."""
+
+    @functools.wraps(method)
+    def found(self: Any, *arguments: Any) -> Any:
+        known = self.__dict__.setdefault(f"_{method.__name__}", {})
+        if arguments not in known:
+            known[arguments] = method(self, *arguments)
+        return known[arguments]
+
+    return found
 
 
 class Ends(NamedTuple):
@@ -28,6 +43,7 @@ class Ends(NamedTuple):
         return self.worst != self.best
 
 
+@functools.cache
 def known(value: object) -> Ends:
     """A value that is known: both ends are it."""
     number = Fraction(value)  # type: ignore[arg-type]
@@ -120,7 +136,7 @@ def marked_names(must_not: Any, mark: bool) -> set[str]:
 # --- what one row says -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """One row, read by itself."""
 
@@ -131,33 +147,33 @@ class Trial:
         """Whether the row has a value in one of these columns; null is absent."""
         return any(self.row.get(column) is not None for column in columns)
 
-    @property
+    @cached_property
     def error(self) -> bool:
         """The agent crashed or timed out; an empty text is none."""
         return bool(self.row.get("error"))
 
-    @property
+    @cached_property
     def unjudged(self) -> bool:
         """The row says that nobody judged it."""
         return bool(self.row.get("unjudged"))
 
-    @property
+    @cached_property
     def expected_behaviors(self) -> set[str]:
         """What should be seen."""
         return set(self.row.get("expected_behaviors") or ())
 
-    @property
+    @cached_property
     def must_not(self) -> set[str]:
         """What must not happen."""
         return forbidden_names(self.row.get("must_not"))
 
-    @property
+    @cached_property
     def violated(self) -> bool:
         """Anything in `violations`, a marked must-not, or a behavior that is both observed and forbidden."""
         happened = marked_names(self.row.get("must_not"), mark=True)
         return bool(self.row.get("violations") or happened or observed_names(self.row.get("behaviors")) & self.must_not)
 
-    @property
+    @cached_property
     def must_not_known(self) -> bool:
         """Whether the row says what became of all that must not happen.
 
@@ -169,39 +185,39 @@ class Trial:
         behaviors = self.row.get("behaviors")
         return behaviors is not None and not self.unjudged and not unmarked_names(behaviors) & self.must_not
 
-    @property
+    @cached_property
     def must_nots_marked(self) -> bool:
         """Whether `must_not` is in a form that says what happened, of each name."""
         must_not = self.row.get("must_not")
         marked = marked_names(must_not, mark=True) | marked_names(must_not, mark=False)
         return bool(self.must_not) and self.must_not <= marked
 
-    @property
+    @cached_property
     def blank(self) -> bool:
         """Nothing but descriptions, demands that nobody looked at, latency, tokens, cost and texts."""
         return self.silent and not self.error and not self.violated
 
-    @property
+    @cached_property
     def silent(self) -> bool:
         """Whether no column says how it went, but for an error."""
         judgments = ("passed", "correct", "outcome", "expected", "behaviors", "violations", "quality_score")
         own = self.says(*self.settings.own_columns)
         return not (self.says(*judgments) or self.must_nots_marked or own)
 
-    @property
+    @cached_property
     def asks_for_nothing(self) -> bool:
         """Whether the row carries no expectation of any kind, or none that anybody looked at."""
         asks = self.says("correct", "outcome", "expected") or self.expected_behaviors or self.must_not
         return bool(not asks or self.silent or self.unjudged)
 
-    @property
+    @cached_property
     def answered(self) -> bool:
         """Whether the agent said something; where no row has an `output`, that is not the question."""
         return not self.settings.output_column or bool((self.row.get("output") or "").strip())
 
     # measures that the row's own columns give; None where they do not
 
-    @property
+    @cached_property
     def behaviors_observed(self) -> Ends | None:
         """How many expected behaviors were observed. An absent `behaviors` says nothing; an error observed nothing."""
         expected = self.expected_behaviors
@@ -216,7 +232,7 @@ class Trial:
         open_ = expected - seen - not_seen if self.unjudged else ()
         return Ends(Fraction(len(seen)), Fraction(len(seen) + len(open_)))
 
-    @property
+    @cached_property
     def behavior_score(self) -> Ends | None:
         """Distinct expected behaviors observed ÷ distinct expected behaviors; 0 if violated."""
         observed = self.behaviors_observed
@@ -224,7 +240,7 @@ class Trial:
             return known(0)
         return observed and Ends(*(count / len(self.expected_behaviors) for count in observed))
 
-    @property
+    @cached_property
     def correct(self) -> Ends | None:
         """Whether the answer was right. An error is a wrong answer; no prediction is one too, unless unjudged."""
         if not self.says("correct", "outcome", "expected"):
@@ -239,7 +255,7 @@ class Trial:
             return RATE_UNKNOWN
         return known(same_label(self.row.get("predicted"), self.row["expected"]))
 
-    @property
+    @cached_property
     def cells(self) -> Mapping[str, Ends] | None:
         """tp, fp and fn. An error finds no positive, and takes back no false alarm."""
         outcome, expected = self.row.get("outcome"), self.row.get("expected")
@@ -254,6 +270,7 @@ class Trial:
         outcome = "fn" if outcome == "tp" and self.error else outcome
         return {cell: known(outcome == short) for cell, short in zip(CELLS, ("tp", "fp", "fn"), strict=True)}
 
+    @once
     def number(self, column: str) -> Fraction | None:
         """The value of a number column, as recorded."""
         return exact(self.row[column]) if self.says(column) else None

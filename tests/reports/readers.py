@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 from junitparser import xunit2
 from markdown_it import MarkdownIt
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+EVERY_EVAL_EVER = Path(__file__).parents[1] / "importers" / "fixtures" / "every_eval_ever" / "schemas"
 MISSED = frozenset({"fail", "undefined", "inconclusive"})
 WORDS = {"FAIL": frozenset({"fail", "undefined"}), "INCONCLUSIVE": frozenset({"inconclusive"}), "WARN": MISSED}
 
@@ -282,6 +285,34 @@ def read_html(text: str) -> Found:
     return found
 
 
+META = {
+    "model_id": "example/agent-2",
+    "source_organization_name": "Example",
+    "evaluator_relationship": "first_party",
+    "dataset_name": "support",
+    "date": "2026-11-17",
+}
+"""What the format every-eval-ever needs to be told."""
+META_OPTIONS = [argument for key, value in META.items() for argument in ("--meta", f"{key}={value}")]
+
+
+def read_every_eval_ever(text: str) -> Found:
+    """By the published schema; what it has no member for is text among the details of the library."""
+    document = json.loads(text)
+    jsonschema.validate(document, json.loads((EVERY_EVAL_EVER / "eval.schema.json").read_text("utf-8")))
+    said = document["eval_library"]["additional_details"]
+    found = Found(said["verdict"])
+    for name, told in said.items():
+        if name.startswith("rule."):
+            level, outcome = told.split(": ")[:2]
+            found.rules[name.removeprefix("rule.")] = Rule(frozenset({outcome}), level, has_value=False)
+    found.metrics = {
+        one["evaluation_result_id"]: one["score_details"]["score"] for one in document["evaluation_results"]
+    }
+    found.metrics |= {name.removeprefix("undefined."): None for name in said if name.startswith("undefined.")}
+    return found
+
+
 READERS: dict[str, Callable[[str], Found]] = {
     "text": read_text,
     "json": read_json,
@@ -290,5 +321,6 @@ READERS: dict[str, Callable[[str], Found]] = {
     "junit": read_junit,
     "openmetrics": read_openmetrics,
     "csv": read_csv,
+    "every-eval-ever": read_every_eval_ever,
     "html": read_html,
 }

@@ -47,8 +47,16 @@ def attempt(seed: int, folder: Path) -> str:
     return Killing(Random(seed), folder).run()
 
 
+def attempt_until_decided(seed: int, folder: Path) -> str:
+    """The same of a run that is to stop when it is decided; says how it ended."""
+    return KillingUntilDecided(Random(seed), folder).run()
+
+
 class Killing:
     """The state of one attempt."""
+
+    options: tuple[str, ...] = ()
+    exits: tuple[int, ...] = (1,)  # of what has ended by itself
 
     def __init__(self, random: Random, folder: Path) -> None:
         self.random = random
@@ -77,7 +85,7 @@ class Killing:
     def session(self, who: str) -> None:
         """Start or resume the run, and kill it at some moment."""
         before, wanted = len(self.project.asked()), self.still_asked()
-        command = ("--resume", "out") if self.journal.exists() else ("suite.json", "--output", "out")
+        command = ("--resume", "out") if self.journal.exists() else ("suite.json", "--output", "out", *self.options)
         with self.project.started("run", *command) as process:
             self.wait(process, before + self.random.randint(0, sum(wanted.values())))
             below = descendants(process.pid)
@@ -87,7 +95,7 @@ class Killing:
             done = finished(process)
         wait_until_gone(below)
         self.killed[who if is_killed else "nobody"] += 1
-        assert done.exit in ((-signal.SIGKILL,) if is_killed and who != "agent" else (1, 2)), done
+        assert done.exit in ((-signal.SIGKILL,) if is_killed and who != "agent" else (*self.exits, 2)), done
         assert b"Traceback" not in done.stderr, done.err
         self.look(before, wanted, who)
 
@@ -122,11 +130,11 @@ class Killing:
         assert self.recorded <= recorded, self.recorded - recorded
         again = Counter(said for said, _ in self.project.asked()[before:]) - wanted
         # If the agent dies and the run goes on, what was in flight is asked again.
-        assert all(count == 1 and who == "agent" for count in again.values()), again
+        assert all(count <= self.trials and who == "agent" for count in again.values()), again
         self.recorded = recorded
         # A run that had ended, and was killed after it was resumed, may have recorded that it went on.
         may_be_judged = (self.journal.parent / "run.json").exists()
-        assert self.project.check().exit in ((1, 2) if may_be_judged else (2,))
+        assert self.project.check().exit in ((*self.exits, 2) if may_be_judged else (2,))
 
     def compare(self) -> None:
         """The rows are those of a run that nobody disturbed, with every answer that was recorded."""
@@ -143,5 +151,34 @@ class Killing:
             assert row["correct"] is (place % 7 != 3 and place % 5 != 2), row
             assert ("error" in row) is (place % 7 == 3), row
         calls = len(self.project.asked())
-        assert self.project.resume().exit == 1
+        assert self.project.resume().exit in self.exits
         assert len(self.project.asked()) == calls
+
+
+class KillingUntilDecided(Killing):
+    """A run that stops when it is decided. Where it stops depends on the kills; what it decides does not."""
+
+    options = ("--until-decided",)
+    exits = (0, 1, 3)
+
+    def __init__(self, random: Random, folder: Path) -> None:
+        super().__init__(random, folder)
+        bar = random.choice(("≥ 20%", "≥ 40%", "≥ 65%", "≥ 95%"))
+        policy = f"evidence: sequential\nsuite: suite.json\nthresholds: {{ blocking: {{ pass_rate: {bar} }} }}\n"
+        (folder / "highbar.yaml").write_text(policy, "utf-8")
+
+    def run(self) -> str:
+        """Kill and resume, let it decide, then run the rest: that changes nothing that was decided."""
+        for _ in range(self.random.randint(1, 3)):
+            self.session(self.random.choice(("run", "agent", "both")))
+        done = self.project.resume() if self.journal.exists() else self.project.run(*self.options)
+        state, decided = self.project.document()["state"], done.json
+        assert self.project.check().json == decided
+        whole = self.project.resume("--run-all")
+        self.compare()
+        assert (whole.exit, whole.json["verdict"]) == (done.exit, decided["verdict"])
+        places = [
+            [one["stopping"] and one["stopping"]["decided_at"] for one in run["rules"]] for run in (decided, whole.json)
+        ]
+        assert places[0] == places[1]
+        return f"{state}, {decided['verdict']}"

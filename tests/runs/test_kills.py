@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.killing import attempt
+from tests.runs.killing import attempt, attempt_until_decided
 
 
 @pytest.mark.process
@@ -15,3 +15,9 @@ def test_a_run_that_is_killed_at_any_moment_and_resumed_is_as_if_nobody_had_dist
     tmp_path: Path, seed: int
 ) -> None:
     assert attempt(seed, tmp_path)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_a_run_that_is_killed_and_resumed_decides_what_it_would_have_decided(tmp_path: Path, seed: int) -> None:
+    assert attempt_until_decided(seed, tmp_path)

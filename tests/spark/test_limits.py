@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from highbar.engine.database import Query
+from highbar.engine.protocol import Query
 from highbar.engine.spark_sql import translate
 
 

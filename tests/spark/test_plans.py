@@ -14,7 +14,7 @@ from bench.spark_data import made
 import highbar
 from highbar import measure
 from highbar import policy as policies
-from highbar.engine.database import Query
+from highbar.engine.protocol import Query
 from highbar.engine.spark import SparkEngine
 from highbar.engine.spark_sql import Translated
 

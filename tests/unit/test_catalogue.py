@@ -49,7 +49,7 @@ def test_columns_are_listed_once():
 
 @pytest.mark.parametrize("name", ["pass_at_1", "pass_hat_3", "pass_at_999"])
 def test_pass_at_k_is_made_for_any_k(name):
-    metric = catalogue.find(name)
+    metric = catalogue.find_metric(name)
     assert (metric.name, metric.unit, metric.better) == (name, "ratio", "higher")
     assert metric.expression == parse(f"mean({name})")
     assert catalogue.terms(metric.expression) == (Term(name), Term(name, "count"))
@@ -57,12 +57,12 @@ def test_pass_at_k_is_made_for_any_k(name):
 
 @pytest.mark.parametrize("name", ["pass_at_0", "pass_at_", "pass_hat_03", "pass_at_-1", "pass_in_3", "pass_at_10000"])
 def test_there_is_no_pass_at_k_for_what_is_no_count(name):
-    assert catalogue.find(name) is None
+    assert catalogue.find_metric(name) is None
 
 
 def test_a_builtin_is_found_by_its_name():
-    assert catalogue.find("accuracy") is catalogue.metrics()["accuracy"]
-    assert catalogue.find("acuracy") is None
+    assert catalogue.find_metric("accuracy") is catalogue.metrics()["accuracy"]
+    assert catalogue.find_metric("acuracy") is None
 
 
 def test_a_measure_is_one_term_and_a_mean_is_two():

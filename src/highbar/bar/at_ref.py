@@ -41,7 +41,7 @@ from highbar.model import (
     ScenarioRule,
     Source,
     StepRule,
-    Suite,
+    SuiteDemands,
     SuiteRule,
     Verdict,
     Weakening,
@@ -71,7 +71,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         tempfile.TemporaryDirectory(prefix="highbar-") as rows,
         _repeatable(job) as again,
     ):
-        there = revision.at(against_ref, Path(folder).resolve())
+        there = revision.revision_at(against_ref, Path(folder).resolve())
         path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
         here = policies.choose(job.policy)
         if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
@@ -90,7 +90,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         )
         runs = regrading.runs_in(job.results)
         bounded = _quarantine_bounded(here, before)
-        asked = replace(again(), policy=bounded, flaky=flaky, recall=job.recall, wants=job.wants)
+        asked = replace(again(), policy=bounded, flaky=flaky, recall=job.recall, order=job.order, wants=job.wants)
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
             earlier_baseline = _baseline(there, before, job.baseline)
             named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
@@ -148,7 +148,7 @@ def _judged_now(
     bar = _bar_alike(job, policy, earlier) if alike else None
 
     def needs(columns: Sequence[str]) -> tuple[Request, Request | None]:
-        now = measure.needs(policy, columns, job.wants)
+        now = measure.needs(policy, columns, pipeline.with_order(job.wants, found))
         return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
 
     # One reduction that covers both policies: to read the rows twice would double the time of every pull request.
@@ -161,9 +161,9 @@ def _judged_now(
             seen = replace(found, policy=bar)
             with explained(seen):
                 refuse_columns(seen, sums.columns)
-            return pipeline.judge(other, bar, seen, sums)
+            return pipeline.judge_sums(other, bar, seen, sums)
 
-        yield pipeline.judge(job, policy, found, sums), judge_earlier
+        yield pipeline.judge_sums(job, policy, found, sums), judge_earlier
 
 
 def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
@@ -251,7 +251,7 @@ def _read_policy(there: Revision, path: str) -> Policy:
         raise _renamed(error, there) from None
 
 
-def _with_new_scenarios(before: Suite | None, now: Suite | None) -> Suite | None:
+def _with_new_scenarios(before: SuiteDemands | None, now: SuiteDemands | None) -> SuiteDemands | None:
     """The suite as it was, and what was added since: more scenarios do not lower the bar, fewer do."""
     if before is None or now is None:
         return before

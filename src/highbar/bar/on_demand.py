@@ -1,27 +1,33 @@
-"""A job that reads the history only if a rule of its policy needs it: most policies have none, and need not load it."""
+"""A job that reads the history, or the order of a run, only if a rule of its policy needs it: most policies do not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from highbar.model import Policy
+from highbar.model import Policy, ResultsFile
 from highbar.model.job import Job
 
 if TYPE_CHECKING:  # see above
     from highbar.changes.run import ScoredRun
     from highbar.load.revision import Revision
+    from highbar.model.order import NoOrder, RunOrder
     from highbar.model.recall import Recalled
 
 
 def with_history(job: Job, there: Revision | None = None) -> Job:
-    """The job, which can read the history; against a git ref, as it was there."""
+    """The job, which can read the history, against a git ref as it was there; and the order of its run."""
 
     def recall(policy: Policy, run: ScoredRun, texts: Mapping[str, str], /) -> Recalled:
         from highbar.bar.recalling import recalled  # see above
 
         return recalled(job, there, policy, run, texts)
 
-    return replace(job, recall=recall)
+    def order(files: Sequence[ResultsFile], /) -> RunOrder | NoOrder:
+        from highbar.running.replaying import recorded_order  # see above
+
+        return recorded_order(files)
+
+    return replace(job, recall=recall, order=job.order or order)

@@ -18,11 +18,12 @@ from highbar import history as histories
 from highbar.bar.remembering import agent_of, texts_of
 from highbar.errors import InputError, Problem
 from highbar.history import quarantine
+from highbar.history.explaining import WHOSE
 from highbar.language.phrases import some_and_more
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
 from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
-from highbar.model.history import RunRecord
+from highbar.model.history import NOBODY, RunRecord
 from highbar.model.job import Job
 from highbar.model.quarantine import AutoQuarantine, QuarantineEntry, QuarantinePolicy
 
@@ -65,18 +66,20 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     ancestry = ancestors_of_merge_base(there)
     if ancestry.problem is not None:
         return AutoQuarantine(problem=ancestry.problem)
-    agent = agent_of(job)
+    agent = agent_of(job, before)
     today = job.today or datetime.now(UTC).date()
     last = quarantine.of_ancestors(found, ancestry.commits, quarantine.runs_needed(window), today, agent)
     if job.today is not None and last.later:
         raise InputError(_too_early(job.today, last.later[-1]))
     notes = tuple(there.renamed(note) for note in quarantine.notes_of(found, last))
+    if last.is_agent_open:
+        return AutoQuarantine(notes=notes, problem=f"{block.history} {WHOSE}")
     if not last.runs:
-        of_agent = "" if agent is None else " with the same settings of the agent"
+        of_agent = "" if agent == NOBODY else " of the same agent, with the same settings"
         problem = f"{block.history} has no run of a commit before the change{of_agent}"
         return AutoQuarantine(notes=notes, problem=problem)
     unsteady = quarantine.unsteady(last, window)
-    if unsteady and agent is None:
+    if unsteady and agent == NOBODY:
         notes += (f"quarantine: whether all runs in {block.history} are of the same agent is not known",)
     return AutoQuarantine(unsteady, texts_of(job, here), notes)
 

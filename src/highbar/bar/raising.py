@@ -11,7 +11,7 @@ from pathlib import Path
 from highbar import policy as policies
 from highbar.bar.pooling import PooledBaseline, pooled_baseline
 from highbar.bar.ratchet import Climb, propose
-from highbar.documents.files import read_bytes, read_document
+from highbar.documents.files import read_bytes, read_tree
 from highbar.errors import InputError, Problem
 from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
 from highbar.model.proposals import PooledRuns, Proposal, Ratchet
@@ -94,7 +94,7 @@ def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) ->
     single = [(rule.threshold_place, rule.demand) for rule in policy.rules if isinstance(rule, ThresholdRule)]
     conditions = [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
     weighed = [demand for place, demand in (*steps, *single) if place in raised] + conditions
-    if any(demand.evidence == "confident" for demand in weighed):
+    if any(demand.is_confident for demand in weighed):
         yield _CONFIDENT_WARNING
 
 
@@ -121,7 +121,7 @@ def _bounds(policy: Policy, path: Path, data: bytes) -> tuple[Bound, ...]:
     conditions = [rule for rule in policy.rules if isinstance(rule, ConditionRule)]
     if not conditions:
         return ()
-    root = read_document(path, data=data).root
+    root = read_tree(path, data=data).root
     return tuple(bound for rule in conditions for bound in bounds_of(rule, root, policy.metrics))
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.language.phrases import count
-from highbar.language.threshold import ThresholdError, canonical, check
+from highbar.language.threshold import ThresholdError, canonical, check_threshold
 from highbar.model import (
     ConditionRule,
     Metric,
@@ -244,7 +244,7 @@ def _within(aim: Fraction, why: str, value: Value, target: Threshold | None) -> 
 def _possible(threshold: Threshold, metric: Metric) -> bool:
     """Whether a policy may say so: `< 0%` can never hold."""
     try:
-        check(metric, threshold.operator, threshold.value)
+        check_threshold(metric, threshold.operator, threshold.value)
     except ThresholdError:
         return False
     return True

@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from highbar import history as histories
-from highbar.bar.remembering import agent_of, judge_digest, scoring_digest, texts_of
+from highbar.bar.remembering import agent_of, commits_of, judge_digest, scoring_digest, texts_of
 from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
 from highbar.history.drift import MOST_RUNS, ScenarioKey, counts_by_run
-from highbar.history.explaining import JudgedRun, that_may_explain
+from highbar.history.explaining import WHOSE, JudgedRun, is_whose_unknown, that_may_explain
 from highbar.history.order import by_ancestry
 from highbar.language.phrases import count
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
@@ -24,7 +24,7 @@ from highbar.load.checkout import ancestors, checkout, own_commits
 from highbar.load.commit_line import commits_here, is_shallow
 from highbar.load.revision import Revision
 from highbar.model import Policy
-from highbar.model.history import RunRecord, ScenarioCounts
+from highbar.model.history import NOBODY, RunRecord, ScenarioCounts
 from highbar.model.job import Job
 from highbar.model.recall import Recalled, Trials
 from highbar.store.history_footer import SUFFIX
@@ -43,16 +43,14 @@ def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, t
     Whatever keeps it from being read is in `problem`: then nothing is known.
     """
     try:
-        return _recalled(there, policy, run, texts_of(job, policy) or texts, agent_of(job))
+        return _recalled(job, there, policy, run, texts_of(job, policy) or texts)
     except InputError as error:
         first = error.problems[0]
         message = first.message + (f"; {first.hint}" if first.hint else "")
         return Recalled(problem=message if there is None else there.renamed(message))
 
 
-def _recalled(
-    there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str], agent: str | None
-) -> Recalled:
+def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
     history = histories.read(_folder(there, policy.recalls or ""))
     line: frozenset[str] | None = None
     if there is not None:
@@ -63,20 +61,24 @@ def _recalled(
     else:
         line = ancestors()
     earlier = _earlier(history.runs, {source.sha256 for source in run.about.sources})
-    runs = [one for one in earlier if _is_alike(one, policy, run)]
+    judged = _judged(job, line, policy, run)
+    alike = [one for one in earlier if _is_alike(one, policy, run)]
+    runs = [one for one in alike if one.agent_name == judged.agent[0]]
     chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
     found, damaged = counts_by_run(history, chosen.runs)
     lost = {one.file for one in damaged}
     read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
     trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}
-    judged = _judged(line, policy, run, agent)
+    whose = is_whose_unknown(alike, judged.agent)
     return Recalled(
         runs=tuple(trials.values()),
-        explaining=tuple(trials[one.record] for one in that_may_explain(read, judged)),
-        is_agent_known=agent is not None,
+        explaining=() if whose else tuple(trials[one.record] for one in that_may_explain(read, judged)),
+        is_agent_known=judged.agent != NOBODY,
+        unexplained=f"the history {WHOSE}" if whose else "",
         damaged=tuple(one.file for one in (*history.damaged, *damaged)),
         lacking=(
             *_lacking_runs(earlier, runs, chosen, is_line_known=line is not None),
+            *_lacking_names(alike, judged.agent[0]),
             *_lacking_texts(run, texts, found),
         ),
     )
@@ -91,10 +93,10 @@ def _with_texts(found: Mapping[ScenarioKey, ScenarioCounts], texts: Mapping[str,
     }
 
 
-def _judged(line: frozenset[str] | None, policy: Policy, run: ScoredRun, agent: str | None) -> JudgedRun:
+def _judged(job: Job, line: frozenset[str] | None, policy: Policy, run: ScoredRun) -> JudgedRun:
     return JudgedRun(
-        commits=None if line is None else own_commits(os.environ),
-        agent=agent,
+        commits=None if line is None else own_commits(os.environ) | commits_of(job),
+        agent=agent_of(job, policy),
         scoring=scoring_digest(policy, run.scoring),
         judge=judge_digest(run),
         results=frozenset(source.sha256 for source in run.about.sources),
@@ -135,6 +137,15 @@ def _lacking_runs(
     if alike and not chosen.runs and not found:
         return (f"no earlier run is of this line of commits: {chosen.said}",)
     return found
+
+
+def _lacking_names(alike: Sequence[RunRecord], name: str | None) -> tuple[str, ...]:
+    """Runs that may be of this agent, if only they or only this run has a name."""
+    found = sum((one.agent_name is None) != (name is None) for one in alike)
+    if not found:
+        return ()
+    fault = "say their agent, and this one does not" if name is None else "do not say their agent"
+    return (f"{count(found, 'run')} that {fault}; name it with --agent, or with agent in the policy",)
 
 
 def _lacking_texts(

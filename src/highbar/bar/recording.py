@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,23 +11,31 @@ from msgspec.structs import replace
 from highbar import gate, pipeline
 from highbar import policy as policies
 from highbar.bar.on_demand import with_history
-from highbar.changes.run import ScoredRun
+from highbar.changes.run import ScoredRun, measured
 from highbar.changes.since import excused
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import some
+from highbar.load import run_folders
 from highbar.model import Policy, Verdict
 from highbar.model.baseline import Baseline, RecordedRule
+from highbar.model.history import DamagedRecord
 from highbar.model.job import SILENT, Job, JobWatch
 from highbar.store import baseline_reading, replacing
 from highbar.store.baseline_text import render
 
 
 class Recorded(Struct, frozen=True):
-    """A baseline that was written, where, and whether it replaced another."""
+    """A baseline that was written, where, and whether it replaced another.
+
+    `notes` and `damaged` say which runs of a history were left out.
+    """
 
     baseline: Baseline
     file: str
     replaced: bool
     reasons: tuple[str, ...]  # why --force was needed, if it was
+    notes: tuple[str, ...] = ()
+    damaged: tuple[DamagedRecord, ...] = ()
 
 
 def record(
@@ -51,20 +60,32 @@ def record(
         raise ValueError("the job did not want its run")
     _refuse_undecided(run, str(target))
     reasons = _reasons(verdict, _gone(policy, run, before))
+    baseline = made(verdict, done.policy, run, date, force if reasons else None)
+    write_baseline(baseline, target, seen, reasons, force)
+    return Recorded(baseline, str(target), seen is not None, reasons)
+
+
+def write_baseline(
+    baseline: Baseline, target: Path, seen: str | None, reasons: Sequence[str], force: str | None
+) -> None:
+    """Write a baseline; `seen` is the digest of the file that it replaces. Raises InputError, and writes nothing then.
+
+    If there are `reasons` why later runs should not be compared with it, that takes `force`.
+    """
     if reasons and not force:
         hint = "--force REASON records it anyway; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
-    baseline = made(verdict, run, date, force if reasons else None)
     replacing.write(target, render(baseline), seen=seen)
-    return Recorded(baseline, str(target), seen is not None, reasons)
 
 
 def _refuse_undecided(run: ScoredRun, target: str) -> None:
     """Refuse undecided trials, even with --force: a baseline says what became of every trial."""
     ids = [id_ for id_, _ in run.undecided]
     if ids:
-        message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {_some(ids)}"
-        raise InputError(Problem(message, target, hint="judge them and check again: a baseline must be complete"))
+        message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {some(ids)}"
+        folder = run_folders.stopped_early(source.file for source in run.about.sources)
+        hint = "run or judge them, and check again" if folder is None else run_folders.run_the_rest(folder)
+        raise InputError(Problem(message, target, hint=f"{hint}: a baseline must be complete"))
 
 
 def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
@@ -73,9 +94,9 @@ def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
     if verdict.verdict != "pass":
         missed = [rule.rule for rule in verdict.rules if rule.level == "blocking" and rule.outcome != "pass"]
         word = "failed" if verdict.verdict == "fail" else "is inconclusive"
-        found.append(f"the run {word}: {_some(missed)}")
+        found.append(f"the run {word}: {some(missed)}")
     if gone:
-        found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {_some(gone)}")
+        found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {some(gone)}")
     return tuple(found)
 
 
@@ -86,17 +107,23 @@ def _gone(policy: Policy, run: ScoredRun, before: Baseline | None) -> list[str]:
     return [id_ for id_ in missing if not excused(policy, id_)]
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+def made(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
+    """The baseline of a run that was judged; `forced`: the --force reason, if it was needed.
 
-
-def made(verdict: Verdict, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
-    """The baseline of a run that was judged; `forced`: the --force reason, if it was needed."""
+    A rule that was decided early has its value at stopping, which is luckier than the run: the baseline has the run's.
+    """
+    whole = measured(policy, run)
     return Baseline(
         scenarios=run.records,
         metrics={name: value for name, value in sorted(verdict.metrics.items()) if value.value is not None},
         rules=tuple(
-            RecordedRule(rule.rule, rule.metric, rule.slice, rule.threshold, rule.value)
+            RecordedRule(
+                rule.rule,
+                rule.metric,
+                rule.slice,
+                rule.threshold,
+                rule.value if rule.stopping is None else whole.value(rule.metric, rule.slice),
+            )
             for rule in verdict.rules
             if rule.metric is not None and rule.value is not None and rule.value.value is not None
         ),

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -24,11 +24,12 @@ from highbar.language import formula
 from highbar.load.checkout import Checkout
 from highbar.model import Metric, Operator, Policy, Verdict
 from highbar.model.baseline import Scoring
-from highbar.model.history import MetricInRun, NewRun, RuleInRun, RunRecord, ScenarioCounts
+from highbar.model.history import AgentKey, MetricInRun, NewRun, RuleInRun, RunRecord, ScenarioCounts
 from highbar.model.job import Job
 from highbar.model.records import ScenarioRecord
 from highbar.running.folder import read_run
 from highbar.store import verdict as verdicts
+from highbar.store.baseline_text import scenario_text
 from highbar.store.encoding import encode
 from highbar.store.history import identity
 from highbar.store.run_document import RunDocument, read_document
@@ -39,23 +40,38 @@ _BOUND = re.compile(r"(>=|>|<=|<|=|!=) (-?[0-9]+(?:\.[0-9]+)?)(?:ms)?")
 
 
 class Origin(Struct, frozen=True):
-    """Where a run comes from: its commit, and the time that the caller gave, or now."""
+    """Where a run comes from: the commit that is checked out, and the time that the caller gave, or now.
+
+    `commit` and `branch` are what the caller named; None if it named none. A run folder has a commit of its own, which
+    counts unless the caller named another.
+    """
 
     checkout: Checkout
     now: datetime
     given: datetime | None = None
+    commit: str | None = None
+    branch: str | None = None
 
 
 def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
-    """The record of results that were just judged; the job must have wanted the run."""
+    """The record of results that were just judged; the job must have wanted the run.
+
+    If the run ended early, its scenarios are those that have finished: nothing is known about the others. The digest of
+    the suite is that of all planned scenarios, so that runs of one suite stay comparable, wherever they ended.
+    """
     if done.run is None:
         raise ValueError("the job did not want its run")
     folders = _run_folders(job)
-    documents = [document for folder in folders if (document := _document_of(folder)) is not None]
+    documents = _documents(folders)
     found = done.sums.records
     texts = _texts(folders, done.policy) or ({} if found is None else found.texts)
-    new = of_verdict(done.verdict, _with_ends(origin, documents))
-    scenarios = tuple(_counts(record, texts.get(record.id)) for record in done.run.records)
+    source, doubt = _of_runs(origin, documents)
+    new = of_verdict(done.verdict, source)
+    planned = [
+        (one.id, texts.get(one.id), one.columns.get("category"), str(float(one.weight))) for one in done.run.records
+    ]
+    records = [one for one in done.run.records if done.finished is None or one.id in done.finished]
+    scenarios = tuple(_counts(record, texts.get(record.id)) for record in records)
     metrics = {
         name: replace(value, definition=_definition(name, done.policy.metrics))
         for name, value in new.run.metrics.items()
@@ -65,14 +81,16 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         time_of="run" if documents and origin.given is None else new.run.time_of,
         metrics=metrics,
         state=_only(document.state for document in documents),
-        suite=_digest([done.run.suites, [(one.id, one.digest, one.category, str(one.weight)) for one in scenarios]]),
+        suite=_digest([done.run.suites, planned]),
         scoring=scoring_digest(done.policy, done.run.scoring),
         judge=judge_digest(done.run),
+        agent_name=job.agent or done.policy.agent,
         agent=_agent(documents),
         judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
+        suites=done.run.suites,
         listed=len(scenarios),
     )
-    return NewRun(run, new.document, scenarios)
+    return NewRun(run, new.document, scenarios, doubt, tuple(scenario_text(record) for record in records))
 
 
 def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
@@ -138,26 +156,54 @@ def _run_folders(job: Job) -> list[Path]:
     return [Path(path).parent for path in runs_in(job.results)]
 
 
-def _document_of(folder: Path) -> RunDocument | None:
-    try:
-        return read_document(folder)
-    except InputError:
-        return None
+def _documents(folders: Iterable[Path]) -> list[RunDocument]:
+    """What the runs planned and did, of those folders that say it."""
+    found = []
+    for folder in folders:
+        with suppress(InputError):
+            found.append(read_document(folder))
+    return found
 
 
-def _with_ends(origin: Origin, documents: Sequence[RunDocument]) -> Origin:
-    """The origin, at the time at which the runs ended. A commit that is younger than that is not theirs."""
+def _of_runs(origin: Origin, documents: Sequence[RunDocument]) -> tuple[Origin, str | None]:
+    """The origin as run folders say it: their commit, and the time at which they ended.
+
+    And why the commit is not known, if it is not: then none is better than a wrong one.
+    """
     ends = [datetime.fromisoformat(document.ended) for document in documents if document.ended is not None]
-    if not ends:
-        return origin
-    committed = origin.checkout.committed
-    later = committed is not None and origin.checkout.changed is not None and committed > max(ends)
-    return replace(origin, checkout=Checkout() if later else origin.checkout, given=origin.given or max(ends))
+    timed = replace(origin, given=origin.given or max(ends, default=None))
+    if origin.commit is not None or not documents:
+        return timed, None
+    known = {document.commit for document in documents}
+    if known == {None} and not any(document.resumes for document in documents):
+        return _unless_younger(timed, max(ends, default=None))
+    recorded = documents[0]
+    branch = origin.branch or _only(document.branch for document in documents)
+    if len(known) > 1 or recorded.commit is None:
+        why = "it was run in parts at several commits, or at some that are not known"
+        return replace(timed, checkout=Checkout(branch=origin.branch)), why
+    states = [document.changed for document in documents]
+    changed = True if True in states else _only(states)
+    return replace(timed, checkout=Checkout(recorded.commit, branch, recorded.parents, changed)), None
 
 
-def agent_of(job: Job) -> str | None:
-    """The digest of the settings of the agent that was run; None if no run says it."""
-    return _agent([document for folder in _run_folders(job) if (document := _document_of(folder)) is not None])
+def _unless_younger(origin: Origin, ended: datetime | None) -> tuple[Origin, str | None]:
+    """The origin of a run that does not say its commit: one that was made after the run ended is not its own."""
+    found = origin.checkout
+    if ended is None or found.committed is None or found.changed is None or found.committed <= ended:
+        return origin, None
+    why = f"{str(found.commit)[:12]}, which is checked out, was made after the run ended"
+    return replace(origin, checkout=Checkout()), why
+
+
+def agent_of(job: Job, policy: Policy) -> AgentKey:
+    """Which agent was run: as the caller or the policy calls it, and the settings that run folders say."""
+    return job.agent or policy.agent, _agent(_documents(_run_folders(job)))
+
+
+def commits_of(job: Job) -> frozenset[str]:
+    """The commits that run folders say they are of."""
+    return frozenset(one.commit for one in _documents(_run_folders(job)) if one.commit is not None)
 
 
 def _agent(documents: Sequence[RunDocument]) -> str | None:
@@ -249,7 +295,10 @@ def _plain(value: object) -> str:
     raise TypeError(f"no digest of {type(value).__name__}")
 
 
-def _only(values: Iterable[str]) -> str | None:
+_T = TypeVar("_T")
+
+
+def _only(values: Iterable[_T]) -> _T | None:
     """The value that all have; None if they differ, or there is none."""
     found = set(values)
     return found.pop() if len(found) == 1 else None

@@ -129,12 +129,23 @@ def _reaches(other: ThresholdRule | Step, rule: ThresholdRule | Step) -> bool:
 def _weighs(other: Demand, demand: Demand) -> bool:
     """Whether `other` asks for as much evidence as `demand`."""
     return (
-        (other.evidence == "confident" or demand.evidence == "estimate")
+        _weighs_alike(other, demand)
         and other.margin <= demand.margin
         and other.tolerate <= demand.tolerate
         and other.failures <= demand.failures
         and (other.min_scenarios or 0) >= (demand.min_scenarios or 0)
     )
+
+
+def _weighs_alike(other: Demand, demand: Demand) -> bool:
+    """Whether `other` allows no decision that `demand` leaves open.
+
+    Neither of `confident` and `sequential` is weaker, and no way of spending the error is. But each may decide what
+    another left open: to change it after a look at the results is a second chance.
+    """
+    if demand.evidence == "estimate":
+        return True
+    return (other.evidence, other.spending, other.horizon) == (demand.evidence, demand.spending, demand.horizon)
 
 
 def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[str, str]:
@@ -154,6 +165,8 @@ def _evidence(demand: Demand, other: Demand) -> str:
     """What `demand` has that `other` has otherwise."""
     texts = {
         "evidence": demand.evidence,
+        "spending": demand.spending,
+        "horizon": str(demand.horizon or "none"),
         "margin": write_decimal(demand.margin),
         "tolerate": amount(demand.tolerate, "ratio"),
         "failures": str(demand.failures),
@@ -247,6 +260,8 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
     yield from _of_limits(before, now)
     if _version_lowered(before, now):
         yield Weakening("agent_version", "lowered", before.agent_version or "", now.agent_version)
+    if before.agent != now.agent:  # whose earlier runs may excuse a failure
+        yield Weakening("agent", "changed", before.agent or "not named", now.agent or "not named")
     for key in ("positive", "population"):
         if getattr(before, key) != getattr(now, key):
             yield Weakening(key, "changed", str(getattr(before, key)), str(getattr(now, key)))

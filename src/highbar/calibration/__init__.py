@@ -18,8 +18,8 @@ from highbar.calibration.binding import BoundLabels, bind
 from highbar.calibration.people import between_people, disagreements
 from highbar.calibration.words import DRAWN, LabeledWords
 from highbar.errors import InputError, Problem
-from highbar.labeling.drawing import JudgedRun, judged_run
-from highbar.labeling.rows import judged_rows
+from highbar.labeling.drawing import RunToLabel, judged_run
+from highbar.labeling.rows import rows_to_label
 from highbar.language.phrases import count, some_and_more
 from highbar.load import files
 from highbar.model import Policy, ResultsFile, Source, Verdict
@@ -74,7 +74,7 @@ def calibrate(job: CalibrationJob) -> Calibrated:
 
 def _judge(found: Sequence[ResultsFile]) -> str | None:
     """The one judge of the results, as their rows name it."""
-    row = next(iter(judged_rows(found)))
+    row = next(iter(rows_to_label(found)))
     judge = row.row.get("judge")
     return None if judge is None else str(judge)
 
@@ -109,7 +109,7 @@ class _Making(Struct, frozen=True):
 
     job: CalibrationJob
     policy: Policy
-    run: JudgedRun
+    run: RunToLabel
     bound: BoundLabels
     usable: tuple[LabeledTrial, ...]
     scored: tuple[ScoredLabel, ...]

@@ -1,4 +1,4 @@
-"""Labels that do not say which conversation they are about → the same labels, said to be of some results."""
+"""Labels that do not say which conversation they are about → the same labels, assigned to some results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.labeling.rows import JudgedRow, judged_rows, scored_columns
+from highbar.labeling.rows import JudgedRow, rows_to_label, scored_columns
 from highbar.model import ResultsFile
 from highbar.model.judgments import Label, Sampling
 from highbar.store.label_form import GIVEN
@@ -31,7 +31,7 @@ class BoundLabels(Struct, frozen=True):
 
 def bind(labels: Labels, files: Sequence[ResultsFile]) -> BoundLabels:
     """Take labels without a sample for those of these results. They were not drawn at random, and say so."""
-    rows = {row.key: row for row in judged_rows(files)}
+    rows = {row.key: row for row in rows_to_label(files)}
     run = run_digest((*row.key, row.judged.digest) for row in rows.values())
     lines: list[Label] = [label for label in labels.lines if label.sample is not None]
     bound = [label for label in labels.unbound if _why_not(label, rows) is None]

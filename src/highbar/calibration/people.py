@@ -17,16 +17,20 @@ _Place = tuple[str, int, str, str]
 def between_people(labels: Sequence[Label]) -> PeopleAgreement | None:
     """How far people agree; None if no two of them labeled the same statement."""
     answers = _answers(labels)
-    shared = {place: said for place, said in answers.items() if len(said) > 1}
+    shared = {place: by_person for place, by_person in answers.items() if len(by_person) > 1}
     if not shared:
         return None
-    people = dict.fromkeys(by for said in shared.values() for by in said)
+    people = dict.fromkeys(by for by_person in shared.values() for by in by_person)
     pairs = []
     for first, second in combinations(people, 2):
-        both = [(said[first], said[second]) for said in shared.values() if first in said and second in said]
+        both = [
+            (by_person[first], by_person[second])
+            for by_person in shared.values()
+            if {first, second} <= by_person.keys()
+        ]
         if both:
             pairs.append(PairOfPeople(first, second, len(both), sum(one is two for one, two in both) / len(both)))
-    alpha = krippendorff_alpha(list(said.values()) for said in shared.values())
+    alpha = krippendorff_alpha(list(by_person.values()) for by_person in shared.values())
     return PeopleAgreement(len(shared), alpha, tuple(pairs))
 
 
@@ -34,8 +38,8 @@ def disagreements(trials: Sequence[LabeledTrial], labels: Sequence[Label]) -> It
     """Every statement of which most people say another thing than the judge."""
     answers = _answers(labels, unsure=True)
     for trial in trials:
-        for name, (said, observed) in trial.statements.items():
-            if observed is None or said == ("observed" if observed else "not_observed"):
+        for name, (word, observed) in trial.statements.items():
+            if observed is None or word == ("observed" if observed else "not_observed"):
                 continue
             judged = trial.sample.judged.statements[name]
             people = answers[trial.id, trial.trial, trial.sample.run, name]
@@ -44,7 +48,7 @@ def disagreements(trials: Sequence[LabeledTrial], labels: Sequence[Label]) -> It
                 trial.trial,
                 name,
                 judged.statement,
-                said,
+                word,
                 judged.evidence,
                 observed,
                 tuple(people.items()),

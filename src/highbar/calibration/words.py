@@ -14,7 +14,7 @@ from highbar.model.judgments import JudgmentWord, LabeledTrial
 from highbar.statistics.agreement import Agreement, agreement
 from highbar.statistics.judges import Cells, Corrected, JudgeRates, LabelStratum, judge_rates
 from highbar.store.label_form import GIVEN
-from highbar.verdicts.corrections import shown, written
+from highbar.verdicts.corrections import rounded_end, written
 from highbar.verdicts.judged_parts import ScoredLabel
 from highbar.verdicts.label_rates import rates_of
 
@@ -73,9 +73,9 @@ class LabeledWords:
 
     def _of(self, name: str, statement: str | None, names: Collection[str] | None) -> CalibratedWord:
         pairs = [
-            WordPair(_group(trial), trial.id, _said(said), observed)
+            WordPair(_group(trial), trial.id, _observed(word), observed)
             for trial in self.complete
-            for behavior, (said, observed) in trial.statements.items()
+            for behavior, (word, observed) in trial.statements.items()
             if observed is not None and (names is None or behavior in names)
         ]
         # What the judge cannot tell is right about neither what happened nor what did not.
@@ -101,7 +101,7 @@ class LabeledWords:
         return next((found.statement for found in texts if found is not None), None)
 
     def _weight(self, pair: WordPair) -> Fraction:
-        """How many trials of its run a label stands for."""
+        """How many trials of its run a label represents."""
         count = self._trials[pair.group]
         return Fraction(max(self._sizes[pair.group], count), count)
 
@@ -136,10 +136,10 @@ def _group(trial: LabeledTrial) -> _Group:
     return trial.sample.run, trial.sample.stratum
 
 
-def _said(word: JudgmentWord) -> bool | None:
+def _observed(word: JudgmentWord) -> bool | None:
     return None if word == "cannot_tell" else word == "observed"
 
 
 def rate_of(found: Corrected | None) -> JudgeRate | None:
     """A rate with as many digits as are written."""
-    return None if found is None else JudgeRate(written(found.value), *map(shown, found.bounds))
+    return None if found is None else JudgeRate(written(found.value), *map(rounded_end, found.bounds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec.structs import replace
@@ -16,6 +16,8 @@ from highbar.changes.run import ScoredRun, measured
 from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits
+from highbar.language.phrases import count
+from highbar.load.run_folders import run_the_rest, stopped_early
 from highbar.measure.limits import FALSE_DISCOVERIES
 from highbar.model import BaselineRule, Policy, RuleResult, Source
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
@@ -26,7 +28,9 @@ COMPARED = "pass_rate"
 FEW_PAIRS = 30
 """Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
 MOST_NAMED = 10
+"""Scenarios in one warning: a report has the whole list."""
 _MOST_SLICES = 1000
+"""Slices of a comparison, as many as a verdict has."""
 
 
 def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Sequence[str]) -> Comparison:
@@ -36,11 +40,34 @@ def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Seque
     """
     if base.judges and head.judges and base.judges != head.judges:
         raise InputError(_other_judge(base, head))
+    not_run = base.not_run | head.not_run
+    if not_run and policy.comparing and not policy.advisory:
+        raise InputError(*_stopped_early(base, head))
+    if not_run:
+        base, head = base.without(not_run), head.without(not_run)
     if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
         raise InputError(_nothing_in_common(base, head))
     if policy.advisory:  # the default policy only advises: no rule decides
-        return compare(policies.without_rules(policy), base, head, slices=slices)
-    return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+        return comparison_of(policies.without_rules(policy), base, head, slices=slices)
+    return comparison_of(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+
+
+def _stopped_early(base: ScoredRun, head: ScoredRun) -> Iterator[Problem]:
+    """Why no rule is judged: where a run stops depends on its results, so that a part would pass or fail too often."""
+    message = "the run stopped early, and rules that compare are judged over all scenarios"
+    for folder in dict.fromkeys(stopped_early(one.file for one in run.about.sources) for run in (base, head)):
+        if folder is not None:
+            yield Problem(message, folder, hint=run_the_rest(folder))
+
+
+def _not_run(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:
+    """How many scenarios are no pairs because a run stopped before them."""
+    number = len(base.not_run | head.not_run)
+    if not number:
+        return ()
+    who = " and ".join(name for name, run in (("base", base), ("head", head)) if run.not_run)
+    left_out = "is left out because it was" if number == 1 else "are left out because they were"
+    return (f"{count(number, 'scenario')} {left_out} not run: the {who} stopped when the verdict was certain",)
 
 
 def _other_judge(base: ScoredRun, head: ScoredRun) -> Problem:
@@ -50,12 +77,14 @@ def _other_judge(base: ScoredRun, head: ScoredRun) -> Problem:
 
 
 def _nothing_in_common(base: ScoredRun, head: ScoredRun) -> Problem:
-    shown = [", ".join(record.id for record in run.records[:3]) for run in (base, head)]
+    not_run = base.not_run | head.not_run
+    shown = [", ".join(record.id for record in run.records[:3]) or "none" for run in (base, head)]
     message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
-    return Problem(message, hint="the same scenario must have the same id in both runs")
+    hint = "the same scenario must have the same id in both runs"
+    return Problem(message, hint=f"{hint}; highbar run --resume DIR --run-all runs the rest" if not_run else hint)
 
 
-def compare(
+def comparison_of(
     policy: Policy, base: ScoredRun, head: ScoredRun, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
@@ -84,6 +113,7 @@ def compare(
         warnings=(
             *policy.notes,
             *change_warnings(changes),
+            *_not_run(base, head),
             *_undecided(base, head),
             *_missing_slices(changes, slices),
             *_few(pairs),
@@ -251,7 +281,7 @@ def _missing_slices(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]
 
 
 def _few(pairs: Pairs) -> tuple[str, ...]:
-    count = len(set(pairs.units))
-    if count >= FEW_PAIRS:
+    units = len(set(pairs.units))
+    if units >= FEW_PAIRS:
         return ()
-    return (f"only {count} independent pairs: the bounds of tokens, costs and times are rough below {FEW_PAIRS}",)
+    return (f"only {units} independent pairs: the bounds of tokens, costs and times are rough below {FEW_PAIRS}",)

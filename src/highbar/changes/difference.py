@@ -17,7 +17,7 @@ from msgspec import Struct
 from highbar.changes.gradient import Leaf, gradient_leaves, value_and_gradient
 from highbar.changes.record_sums import RecordSums
 from highbar.measure import doubts
-from highbar.measure.intervals import Bounds
+from highbar.measure.intervals import FormulaBounds
 from highbar.measure.parts import Formula, Node, is_share, is_weighted
 from highbar.model import Doubt, Percentile, Ratio
 from highbar.model.comparison import Factor
@@ -186,7 +186,7 @@ class PairedRuns(Struct, frozen=True):
         percentile = _percentile_in(leaf)
         sides = []
         for run, gradient in ((self.head, slope), (self.base, other)):
-            value, ends = self._value(run, leaf), Bounds(run.group, self.alpha).of(Formula(leaf))
+            value, ends = self._value(run, leaf), FormulaBounds(run.group, self.alpha).of(Formula(leaf))
             reach = (gradient * (ends.low - value), gradient * (ends.high - value)) if gradient else (0.0, 0.0)
             sides.append((0.0, Interval(min(reach), max(reach))))
         return bounds_of_difference(sides[0], sides[1], self._together(percentile))

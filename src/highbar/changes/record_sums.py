@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from highbar.catalogue import is_repeated
-from highbar.engine.contribution import pass_k_value
+from highbar.engine.quantities import pass_k_value
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
+from highbar.policy.sequential import is_chosen
 from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.percentile import Ranks, clustered_ranks_of, nearest_rank, percentile_ranks
@@ -244,7 +245,7 @@ def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:
 
 def is_selected(record: ScenarioRecord, where: Where) -> bool:
     """Whether the scenario is among those that count."""
-    return not where or all(record.columns.get(column) in values for column, values in where)
+    return not where or is_chosen(record.columns, where)
 
 
 def add_up(numbers: Iterable[Fraction]) -> Fraction:

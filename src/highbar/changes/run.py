@@ -32,10 +32,22 @@ class ScoredRun(Struct, frozen=True):
     suites: tuple[str, ...] = ()
     suite: Source | None = None
     best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if nothing is undecided
+    not_run: frozenset[str] = frozenset()  # scenarios without a record, because the run was decided without them
 
     def at_best(self) -> ScoredRun:
         """The run with undecided trials at their best."""
         return replace(self, records=self.best or self.records, best=())
+
+    def without(self, ids: frozenset[str]) -> ScoredRun:
+        """The run without the records of some scenarios."""
+        records, best = (tuple(one for one in side if one.id not in ids) for side in (self.records, self.best))
+        return replace(self, records=records, best=best if best != records else ())
+
+    def stopped_without(self, ids: frozenset[str]) -> ScoredRun:
+        """The run, which stopped early, without the scenarios that it did not finish."""
+        left = self.without(ids)
+        trials = sum(record.trials for record in left.records)
+        return replace(left, about=replace(self.about, scenarios=len(left.records), trials=trials), not_run=ids)
 
     @property
     def undecided(self) -> tuple[Trial, ...]:
@@ -57,6 +69,7 @@ def run_in(baseline: Baseline) -> ScoredRun:
         forced=baseline.forced,
         judged_by=tuple(Judging(tool, judges) for tool, judges in baseline.scoring.judged_by),
         selection=Selection(baseline.scoring.select) if baseline.scoring.select else None,
+        runs=baseline.runs,
     )
     return ScoredRun(baseline.scenarios, about, baseline.scoring, baseline.judges, baseline.suites, baseline.suite)
 
@@ -114,12 +127,13 @@ def _suite_source(policy: Policy) -> Source | None:
 
 def measured(policy: Policy, run: ScoredRun) -> measure.Measured:
     """The metrics of one run over all its scenarios."""
-    best = _sums(policy, run.best).group if run.best else None
+    best = sums_of(policy, run.best).group if run.best else None
     categories = sorted({record.columns["category"] for record in run.records if "category" in record.columns})
-    return measure.Measured(policy, _sums(policy, run.records).group, best, categories=tuple(categories))
+    return measure.Measured(policy, sums_of(policy, run.records).group, best, categories=tuple(categories))
 
 
-def _sums(policy: Policy, records: tuple[ScenarioRecord, ...]) -> RecordSums:
+def sums_of(policy: Policy, records: tuple[ScenarioRecord, ...]) -> RecordSums:
+    """The sums over some scenarios, by the weights and at the confidence of a policy."""
     units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
     below = frozenset(column for column, ends in measure.ends(policy).items() if ends.higher)
     return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)

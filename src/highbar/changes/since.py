@@ -18,11 +18,14 @@ from highbar.model import Policy, ScenarioRule, Value, Where
 from highbar.model.baseline import Scoring
 from highbar.model.comparison import Difference
 from highbar.model.job import Job
+from highbar.model.recall import Recalled
 from highbar.statistics.interval import Interval
 from highbar.store import baseline_reading
 
 _MOST_NAMES = 5
+"""Names in one message: enough to recognize what they are."""
 _MOST_IDS = 10
+"""Scenarios that broke or were fixed in one warning: a comparison lists all."""
 
 
 class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it computes once, on demand
@@ -42,6 +45,17 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
     def passed_in_base(self) -> tuple[str, ...]:
         """The scenarios that passed all trials in the base, sorted."""
         return tuple(record.id for record in self.base.records if record.all_passed)
+
+    @property
+    def runs_in_base(self) -> int:
+        """How many runs the base pools; 1 if it is a single run."""
+        return self.base.about.runs
+
+    @property
+    def pooled(self) -> Recalled:
+        """The trials of both sides by scenario, as a test of new failures takes them."""
+        before, now = ({one.id: (one.passed, one.trials) for one in side.records} for side in (self.base, self.head))
+        return Recalled(explaining=(before,), now=now)
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
         """A metric over the pairs, in both runs."""
@@ -175,6 +189,8 @@ def _run_warnings(base: ScoredRun, head: ScoredRun) -> list[str]:
     if base.suite and head.suite and base.suite.sha256 != head.suite.sha256:
         found.append(f"the suite {head.suite.file} is not what it was when the baseline was recorded")
     for name, about in (("base", base.about), ("head", head.about)):
+        if about.runs > 1:
+            found.append(f"the {name} is a baseline of {about.runs} runs, pooled scenario by scenario")
         if about.forced:
             found.append(f"the {name} is a baseline that was recorded by force: {about.forced}")
     if base.about.agent_version and base.about.agent_version == head.about.agent_version:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from highbar.checks.applying import Functions, apply, as_mapping, function_names, reads_calls, statements
 from highbar.checks.glossary import GLOSSARY
 from highbar.checks.labels import Predict, correct, predicted, read_predict
-from highbar.checks.problems import Problem
 from highbar.checks.reading import Reading, read, read_answer
 from highbar.checks.tree import Check, Finding, Reported, Statement
+from highbar.documents.problems import ValueProblem
 
 __all__ = [
     "GLOSSARY",
@@ -19,10 +19,10 @@ __all__ = [
     "Finding",
     "Functions",
     "Predict",
-    "Problem",
     "Reading",
     "Reported",
     "Statement",
+    "ValueProblem",
     "apply",
     "as_mapping",
     "correct",

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from highbar.checks.values import NotJson, Unreadable, decode
+from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import Answer, ToolCall
 
 OF_OTHERS = frozenset({"user", "human", "system", "developer", "tool", "function"})
@@ -27,22 +27,22 @@ def with_added(answer: Answer) -> Answer:
         return answer
     reported = Counter(map(_key, answer.calls))
     added = []
-    for call in (call for message in own for call in calls_of(message)):
+    for call in (call for message in own for call in message_calls(message)):
         key = _key(call)
         if reported[key]:
             reported[key] -= 1
         else:
             added.append(call)
-    texts = tuple(text for message in own for text in texts_of(message.get("content")))
+    texts = tuple(text for message in own for text in message_texts(message.get("content")))
     return replace(answer, replies=(*answer.replies, *texts), tool_calls=(*answer.tool_calls, tuple(added)))
 
 
 def role_of(message: Mapping[str, Any]) -> str:
-    """Who said a message, in lower case."""
+    """The role of a message, in lower case."""
     return str(message.get("role")).strip().lower()
 
 
-def texts_of(content: Any) -> Iterator[str]:
+def message_texts(content: Any) -> Iterator[str]:
     """The texts of a message: its content, or the parts of it that are text."""
     for part in content if isinstance(content, list) else [content]:
         text = part.get("text", part.get("refusal")) if isinstance(part, Mapping) else part
@@ -50,7 +50,7 @@ def texts_of(content: Any) -> Iterator[str]:
             yield text
 
 
-def calls_of(message: Mapping[str, Any]) -> Iterator[ToolCall]:
+def message_calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
     """The calls of a message, in the forms that chat interfaces have for them."""
     content, calls = message.get("content"), message.get("tool_calls")
     blocks = [part for part in content if _is_use(part)] if isinstance(content, list) else []
@@ -72,6 +72,6 @@ def _decoded(arguments: Any) -> Any:
     if not isinstance(arguments, str):
         return arguments
     try:
-        return decode(arguments)
+        return decode_json(arguments)
     except (NotJson, Unreadable):
         return arguments

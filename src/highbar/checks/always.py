@@ -9,7 +9,7 @@ from highbar.checks.tree import All, AnyOf, Called, Check, JsonAt, Not
 _Path = tuple[str | int, ...]
 
 
-def faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]]:
+def always_faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]]:
     """Where a combination of checks always holds, or never; that a single one does is found when it is read."""
     if is_constant(check, holds=True):
         yield (), "this check always holds"
@@ -17,7 +17,7 @@ def faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]]:
         yield (), "this check never holds, so nothing could violate it"
     else:
         for inner in _inside(check):
-            yield from faults(inner, must_not=False)
+            yield from always_faults(inner, must_not=False)
 
 
 def is_constant(check: Check, *, holds: bool) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from highbar.checks import call_checks, reply_checks, strict_checks, value_checks
-from highbar.checks.evidence import cut, cut_value
+from highbar.checks.evidence import cut_evidence, cut_value
 from highbar.checks.tree import (
     All,
     AnyOf,
@@ -37,7 +37,7 @@ from highbar.checks.tree import (
     unclear,
     yes,
 )
-from highbar.checks.values import number
+from highbar.checks.values import json_number
 from highbar.model.answer import Answer
 
 Functions = Callable[[str], Callable[[Mapping[str, Any]], Any]]
@@ -67,6 +67,7 @@ def apply(
         parts = (apply(part, answer, must_not=must_not, functions=functions, judged=judged) for part in check.checks)
         return _all(parts) if isinstance(check, All) else _any(parts)
     if isinstance(check, Not):
+        # To find more under `not` would be to find less: the stricter reading must not excuse an agent.
         return negated(apply(check.check, answer, must_not=False, functions=functions, judged=judged))
     if isinstance(check, Function):
         return _called(check.name, answer, functions)
@@ -76,6 +77,7 @@ def apply(
         return unclear(lack)
     try:
         found = _leaf(check, answer)
+        # The plain reading first: what it finds, the strict one finds too, and its evidence is easier to read.
         if must_not and found.observed is not True:
             stricter = strict_checks.find(check, answer)
             found = found if stricter.observed is False else stricter
@@ -137,7 +139,7 @@ def _leaf(check: Check, answer: Answer) -> Finding:
 
 
 def _at_most(check: AtMost, answer: Answer) -> Finding:
-    found = number(answer.measured.get(check.column))
+    found = json_number(answer.measured.get(check.column))
     if found is None:
         return unclear(f"{check.column} is not known")
     return Finding(found <= check.most, answer.measured[check.column])
@@ -154,20 +156,20 @@ def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
     if functions is None:
         return unclear(f"the function {name} was not loaded")
     try:
-        said = functions(name)(as_mapping(answer))
+        returned = functions(name)(as_mapping(answer))
     except FunctionFailed as error:
-        return unclear(cut(f"{name} {error}"))
+        return unclear(cut_evidence(f"{name} {error}"))
     except (Exception, SystemExit) as error:  # noqa: BLE001  # it is the user's code: whatever it raises is a reason
-        return unclear(cut(f"{name} raised {type(error).__name__}: {error}"))
+        return unclear(cut_evidence(f"{name} raised {type(error).__name__}: {error}"))
     found = None
-    if isinstance(said, Mapping) and said.keys() <= {"observed", "found"}:
-        found = said.get("found")
-        said = said.get("observed")
-    if not isinstance(said, bool):
+    if isinstance(returned, Mapping) and returned.keys() <= {"observed", "found"}:
+        found = returned.get("found")
+        returned = returned.get("observed")
+    if not isinstance(returned, bool):
         return Finding(
-            None, reason=f"{name} returned a {type(said).__name__}, wanted true, false or {{observed, found}}"
+            None, reason=f"{name} returned a {type(returned).__name__}, wanted true, false or {{observed, found}}"
         )
-    return Finding(said, cut_value(found))
+    return Finding(returned, cut_value(found))
 
 
 def as_mapping(answer: Answer) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from highbar.checks import reply_checks, texts, value_checks
-from highbar.checks.evidence import call, cut, described
+from highbar.checks.evidence import call, cut_evidence, value_words
 from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Finding, no, unclear, yes
 from highbar.checks.values import Unreadable, refuse_depth, same
 from highbar.model.answer import Answer, ToolCall
@@ -26,10 +26,10 @@ def find(
         return _in_order(check.names, answer.calls, same_name)
     if isinstance(check, CalledOnly):
         other = next((c for c in answer.calls if not any(same_name(c.name, name) for name in check.names)), None)
-        return yes() if other is None else no(cut(f"{other.name} was called"), call(other))
+        return yes() if other is None else no(cut_evidence(f"{other.name} was called"), call(other))
     calls = [found for found in answer.calls if same_name(found.name, check.name)]
     if not calls:
-        return no(cut(f"{check.name} was not called"))
+        return no(cut_evidence(f"{check.name} was not called"))
     met = [_meets(check, found, in_text, same_text) for found in calls]
     return _counted(check, calls, met)
 
@@ -45,7 +45,7 @@ def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -
     if most < check.at_least or (check.at_most is not None and least > check.at_most):
         if not good and bad is not None:
             return no(bad[1], call(bad[0]))
-        return no(cut(f"{least} calls of {check.name} matched"), call(calls[0]))
+        return no(cut_evidence(f"{least} calls of {check.name} matched"), call(calls[0]))
     if least < check.at_least or (check.at_most is not None and most > check.at_most) or (check.every and unknown):
         return unknown[0]
     return yes(call(good[0]))
@@ -60,22 +60,22 @@ def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_te
     if check.arguments is not None:
         difference = _difference(check.arguments, found.arguments, same_text or _same_text, exact=check.exact)
         if difference is not None:
-            return no(cut(difference))
+            return no(cut_evidence(difference))
     # What the arguments must not be is compared plainly: to find more of it would be to miss calls without it.
     if check.not_arguments is not None and _difference(check.not_arguments, found.arguments, _same_text) is None:
         return no("every call has these arguments")
-    return value_checks.values_at(check.where, found.arguments, in_text, same_text) if check.where else yes()
+    return value_checks.find_at(check.where, found.arguments, in_text, same_text) if check.where else yes()
 
 
 def _difference(wanted: Mapping[str, Any], found: Any, same_text: SameText, *, exact: bool = False) -> str | None:
     """How the arguments of a call differ from those that are named; None if they do not."""
     if not isinstance(found, Mapping):
-        return f"the arguments are {described(found)}, wanted a mapping"
+        return f"the arguments are {value_words(found)}, wanted a mapping"
     for name, value in wanted.items():
         if name not in found:
             return f"the argument '{name}' is missing"
         if not same(found[name], value, same_text):
-            return f"the argument '{name}' is {described(found[name])}, wanted {described(value)}"
+            return f"the argument '{name}' is {value_words(found[name])}, wanted {value_words(value)}"
     more = [name for name in found if name not in wanted] if exact else []
     return f"the argument '{more[0]}' is not wanted" if more else None
 
@@ -91,4 +91,4 @@ def _in_order(names: Sequence[str], calls: Sequence[ToolCall], same_name: SameTe
             met.append(found)
     if len(met) == len(names):
         return yes([call(found) for found in met])
-    return no(cut(f"{names[len(met)]} was not called after {len(met)} of {len(names)}"))
+    return no(cut_evidence(f"{names[len(met)]} was not called after {len(met)} of {len(names)}"))

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from highbar.checks.limits import MOST_FOUND
-from highbar.checks.values import Unreadable, kind, refuse_depth, written
+from highbar.checks.values import Unreadable, kind, number_text, refuse_depth
 from highbar.model.answer import ToolCall
 
 
-def cut(text: str) -> str:
+def cut_evidence(text: str) -> str:
     """The beginning of a text."""
     return text[:MOST_FOUND]
 
@@ -20,21 +20,21 @@ def cut(text: str) -> str:
 def cut_value(value: Any) -> Any:
     """A JSON value; one that is large is the beginning of its JSON text."""
     if isinstance(value, str):
-        return cut(value)
+        return cut_evidence(value)
     text = as_json(value)
     try:
-        return json.loads(text, parse_constant=str) if len(text) <= MOST_FOUND else cut(text)
+        return json.loads(text, parse_constant=str) if len(text) <= MOST_FOUND else cut_evidence(text)
     except ValueError:
-        return cut(text)
+        return cut_evidence(text)
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON text, or what stands for one that has none."""
+    """A value as JSON text, or a description if it has none."""
     try:
         refuse_depth(value)
         return json.dumps(value, ensure_ascii=False, default=_plain)
     except (Unreadable, TypeError, ValueError):
-        return written(value) if isinstance(value, int) else f"a {type(value).__name__}"
+        return number_text(value) if isinstance(value, int) else f"a {type(value).__name__}"
 
 
 def _plain(value: Any) -> Any:
@@ -44,7 +44,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def described(value: Any) -> str:
+def value_words(value: Any) -> str:
     """A value and its kind, for a reader who must see that the text "99" is not the number 99."""
     text = as_json(value)[:200]
     return text if value is None else f"the {kind(value)} {text}"
@@ -52,4 +52,4 @@ def described(value: Any) -> str:
 
 def call(found: ToolCall) -> dict[str, Any]:
     """A tool call, as a row shows it."""
-    return {"name": cut(found.name), "arguments": cut_value(found.arguments)}
+    return {"name": cut_evidence(found.name), "arguments": cut_value(found.arguments)}

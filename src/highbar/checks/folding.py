@@ -32,11 +32,12 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 _SPACES = re.compile(" {2,}")
 _PIECE = 4096
 _MOST_CHARACTERS = 50_000
+"""Characters whose folding is remembered: hostile text may use all of Unicode."""
 _STANDS_FOR_SEVERAL = 0xFDD0
-"""The first of 32 code points that are no characters: each stands for a set of letters that something looks like."""
+"""The first of 32 code points that are no characters: each means a set of letters that something looks like."""
 
 
-class _Table(dict[int, str]):
+class _FoldTable(dict[int, str]):
     """What each character is folded into, found when it is first met."""
 
     def __init__(self, fold: Callable[[str], str]) -> None:
@@ -55,7 +56,7 @@ class Folded(Struct, frozen=True):
 
     text: str
     original: str
-    table: _Table
+    table: _FoldTable
 
     def stretch(self, start: int, end: int) -> str:
         """The part of the original text that was folded into this part of the folded text, which is not empty.
@@ -161,10 +162,10 @@ def _seen(character: str) -> str:
 
 _NOT_ACCENTS = re.compile(f"(?!{_ACCENT.pattern}){_MARK.pattern}")
 _LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
-_SIMPLE = _Table(lambda character: character if character in _LINE_BREAKS else _simple(character))
-_PLAIN = _Table(_plain)
-_STRICT = _Table(lambda character: _strict(character, _MARK))
-_STRICT_WITH_ACCENTS = _Table(lambda character: _strict(character, _NOT_ACCENTS))
+_SIMPLE = _FoldTable(lambda character: character if character in _LINE_BREAKS else _simple(character))
+_PLAIN = _FoldTable(_plain)
+_STRICT = _FoldTable(lambda character: _strict(character, _MARK))
+_STRICT_WITH_ACCENTS = _FoldTable(lambda character: _strict(character, _NOT_ACCENTS))
 
 
 def simple(text: str) -> str:
@@ -172,7 +173,7 @@ def simple(text: str) -> str:
     return text if text.isascii() else text.translate(_SIMPLE)
 
 
-def plain(text: str) -> Folded:
+def plain_form(text: str) -> Folded:
     """`text` in the plain form."""
     return _remembered_plain(text) if len(text) <= MOST_REMEMBERED else _fold(text, _PLAIN)
 
@@ -200,7 +201,7 @@ def _remembered_strict(text: str, *, accents: bool) -> Folded:
     return _fold(text, _STRICT_WITH_ACCENTS if accents else _STRICT)
 
 
-def _fold(text: str, table: _Table) -> Folded:
+def _fold(text: str, table: _FoldTable) -> Folded:
     folded = _SPACES.sub(" ", text.translate(table))
     # Several marks on one letter in Unicode's order. They are decomposed already, so that no length changes.
     return Folded(_MARKS.sub(lambda marks: unicodedata.normalize("NFD", marks[0]), folded), text, table)

@@ -9,10 +9,19 @@ from msgspec import Struct
 
 from highbar.checks.applying import Functions, apply
 from highbar.checks.limits import MOST_TEXT, MOST_WANTED
-from highbar.checks.problems import Place, Problem
 from highbar.checks.texts import core
 from highbar.checks.tree import Check, Finding, Pointer
-from highbar.checks.values import ABSENT, NotJson, Unreadable, at, number, read_pointer, read_reply, written
+from highbar.checks.values import (
+    ABSENT,
+    NotJson,
+    Unreadable,
+    at_pointer,
+    json_number,
+    json_of_reply,
+    number_text,
+    read_pointer,
+)
+from highbar.documents.problems import ValueCursor, ValueProblem
 from highbar.model.answer import Answer
 
 Label: TypeAlias = str | bool
@@ -21,7 +30,7 @@ _MOST_PREDICTED = 200
 
 
 class Predict(Struct, frozen=True):
-    """Where the label stands in a reply that is JSON."""
+    """Where the label is in a reply that is JSON."""
 
     pointer: Pointer
 
@@ -31,9 +40,9 @@ def correct(check: Check, answer: Answer, *, functions: Functions | None = None)
     return apply(check, answer, functions=functions)
 
 
-def read_predict(value: Any) -> tuple[Predict | None, tuple[Problem, ...]]:
+def read_predict(value: Any) -> tuple[Predict | None, tuple[ValueProblem, ...]]:
     """`predict: {json: POINTER}`, and its problems."""
-    place = Place()
+    place = ValueCursor()
     if not isinstance(value, dict) or list(value) != ["json"]:
         place.refuse_value(value, "{json: POINTER}")
         return None, tuple(place.problems)
@@ -51,31 +60,31 @@ def predicted(answer: Answer, labels: Iterable[Label], predict: Predict | None =
     Case, space, and punctuation around the whole do not count. None if there is no reply, or no value at the pointer:
     no prediction is a wrong one. A reply that could be two labels is none of them.
     """
-    said = _said(answer, predict)
-    if said is None:
+    predicted_label = _predicted_label(answer, predict)
+    if predicted_label is None:
         return None
     known = tuple(dict.fromkeys(labels))
-    if any(type(label) is type(said) and label == said for label in known):
-        return said
-    text = _written_label(said)
+    if any(type(label) is type(predicted_label) and label == predicted_label for label in known):
+        return predicted_label
+    text = _written_label(predicted_label)
     bare = core(text).replace(" ", "") if len(text) <= MOST_WANTED else ""
     equal = [label for label in known if bare and core(_written_label(label)).replace(" ", "") == bare]
     same = [label for label in equal if _written_label(label) == text] or equal
     return same[0] if len(same) == 1 else text[:_MOST_PREDICTED]
 
 
-def _said(answer: Answer, predict: Predict | None) -> Label | None:
+def _predicted_label(answer: Answer, predict: Predict | None) -> Label | None:
     text = answer.output
     if predict is None or text is None:
         return text or None
     try:
-        value = at(read_reply(text), predict.pointer) if len(text) <= MOST_TEXT else ABSENT
+        value = at_pointer(json_of_reply(text), predict.pointer) if len(text) <= MOST_TEXT else ABSENT
     except (NotJson, Unreadable):
         return None
     if isinstance(value, str | bool):
         return value
-    found = number(value)
-    return None if found is None else written(found)
+    found = json_number(value)
+    return None if found is None else number_text(found)
 
 
 def _written_label(label: Label) -> str:

@@ -1,7 +1,7 @@
-"""Characters that look like a letter or a digit of ASCII, and are none: what a reader takes for one and the same.
+"""Characters that look like a letter or a digit of ASCII and are not: a reader takes them for the same.
 
 From the table of confusable characters of Unicode (UTS 39), without those that compatibility form (NFKD) already maps,
-and with a few small capitals and lower-case letters. What looks like a capital I stands for `i` and for `l`.
+and with a few small capitals and lower-case letters. What looks like a capital I means `i` and `l`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _BETWEEN = re.compile(r"[^,]+")
 def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal, int, int]]:
     """Each number in `text` with its place: a point is decimal, commas group thousands, digits are of any script.
 
-    A minus counts if nothing stands right before it (10-12 is a range). What follows a letter (B12) is a name, and
+    A minus counts if there is nothing right before it (10-12 is a range). What follows a letter (B12) is a name, and
     1.2.3 is a version: neither is a number.
 
     >>> [str(number) for number, _, _ in numbers("-1,250.5 of B12 in 1.2.3, or 7%")]
@@ -33,6 +33,7 @@ def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal,
     for run in _RUN.finditer(digits):
         start, end = run.span()
         before = digits[start - 1] if start else ""
+        # A point before it is the rest of a version or of an ellipsis, a letter before it makes it a name.
         if before == "." or (before.isalpha() and not inside_words):
             continue
         if _DECIMAL.fullmatch(run[0]):
@@ -89,6 +90,7 @@ def is_wanted(found: Number, check: NumberIs) -> bool:
 @lru_cache(maxsize=256)
 def _bounds(check: NumberIs) -> tuple[tuple[Decimal, Decimal], ...]:
     """The least and the greatest number that is near enough to each wanted one, exact."""
+    # Decimal rounds to 28 digits by default, and a bound that is rounded would accept what it should not.
     with localcontext(prec=16 * MOST_DIGITS):
         size = Decimal(check.within)
         exact = [(Decimal(wanted), abs(Decimal(wanted))) for wanted in check.wanted]

@@ -26,13 +26,13 @@ _PROBES = (
 
 def error_of(pattern: str) -> str | None:
     """What is wrong with a pattern; None if nothing is."""
-    import re2
+    import re2  # only for a suite with patterns
 
     try:
         compiled(pattern)
     except re2.error as error:
-        said = error.args[0] if error.args else ""
-        return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        message = error.args[0] if error.args else ""
+        return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     except UnicodeEncodeError:
         return "it contains a lone surrogate"
     return None
@@ -44,11 +44,12 @@ def always_matches(pattern: str) -> bool:
 
 
 def bad_boundary(pattern: str) -> str | None:
-    r"""A letter beyond ASCII that stands beside `\b` or `\B`, which do not see it as a letter.
+    r"""A letter beyond ASCII beside `\b` or `\B`, which do not see it as a letter.
 
     >>> bad_boundary(r"\bécole"), bad_boundary(r"(café)\b"), bad_boundary(r"\bcafé "), bad_boundary(r"\\bé")
     ('é', 'é', None, None)
     """
+    # Every escape is taken as a whole, so that the `b` of `\\b` is not mistaken for a boundary.
     for match in re.finditer(r"\\(.)", pattern, re.DOTALL):
         if match[1] not in "bB":
             continue
@@ -64,19 +65,19 @@ def bad_boundary(pattern: str) -> str | None:
 
 def search(pattern: str, text: str, *, any_case: bool = False) -> tuple[int, int] | None:
     """Where the pattern first occurs in `text`."""
-    # Half of a surrogate pair has no UTF-8; what stands for it has the same length.
+    # Half of a surrogate pair has no UTF-8; its replacement has the same length.
     found = compiled(pattern, any_case=any_case).search(_SURROGATE.sub("\ufffd", text))
     return None if found is None else found.span()
 
 
 def search_folded(text: str, wanted: str) -> tuple[int, int] | None:
-    """Where `wanted` first stands in a text, both in the strict form, in which a character may stand for several."""
+    """Where `wanted` first occurs in a text, both in the strict form, in which a character may mean several letters."""
     return search("".join(_class_of(character) for character in wanted), text)
 
 
 @lru_cache(maxsize=1024)
 def _class_of(character: str) -> str:
-    """A pattern for one character of a folded text and those that may stand for it."""
+    """A pattern for one character of a folded text and those that may replace it."""
     own = PLACEHOLDERS.get(character, character)
     others = "".join(placeholder for placeholder, letters in PLACEHOLDERS.items() if set(letters) & set(own))
     if not others:
@@ -87,10 +88,10 @@ def _class_of(character: str) -> str:
 @lru_cache(maxsize=1024)
 def compiled(pattern: str, *, any_case: bool = False) -> Any:
     """The compiled pattern."""
-    # Loaded only if a suite has a pattern, or a must-not meets a look-alike that may stand for several letters.
+    # Loaded only if a suite has a pattern, or a must-not meets a look-alike of several letters.
     import re2
 
     options = re2.Options()
-    options.log_errors = False
+    options.log_errors = False  # else it writes to standard error on its own
     options.case_sensitive = not any_case
     return re2.compile(pattern, options)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from highbar.checks.problems import Place
-from highbar.checks.read_texts import flag, whole_bounds
+from highbar.checks.read_texts import read_flag, whole_bounds
 from highbar.checks.read_values import is_json_value
 from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Check
+from highbar.documents.problems import ValueCursor
 
 
-def calls(entries: Mapping[str, Any], place: Place, at_values: Callable[[Any, Place], Any]) -> Check | None:
-    """`calls` and everything that may be said about the calls of that tool."""
+def read_calls_check(
+    entries: Mapping[str, Any], place: ValueCursor, at_values: Callable[[Any, ValueCursor], Any]
+) -> Check | None:
+    """`calls` and all conditions on the calls of that tool."""
     known = len(place.problems)
     name = _name(entries["calls"], place.at("calls"))
-    exact, every = flag(entries, "exact", place), flag(entries, "every", place)
+    exact, every = read_flag(entries, "exact", place), read_flag(entries, "every", place)
     arguments = _arguments(entries, "arguments", place, may_be_empty=exact)
     not_arguments = _arguments(entries, "not_arguments", place, may_be_empty=False)
     where = at_values(entries["where"], place.at("where")) if "where" in entries else ()
@@ -29,19 +31,19 @@ def calls(entries: Mapping[str, Any], place: Place, at_values: Callable[[Any, Pl
     return Called(name, arguments, exact, where, not_arguments, every, least, most)
 
 
-def in_order(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_in_order(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`calls_in_order`: at least two tools."""
     names = _names(entries["calls_in_order"], place.at("calls_in_order"), least=2)
     return None if names is None else CalledInOrder(names)
 
 
-def only(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_only(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`calls_only`: no others than these; an empty list says that no tool is called."""
     names = _names(entries["calls_only"], place.at("calls_only"), least=0)
     return None if names is None else CalledOnly(names)
 
 
-def _names(value: Any, place: Place, least: int) -> tuple[str, ...] | None:
+def _names(value: Any, place: ValueCursor, least: int) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or len(value) < least:
         hint = "for one tool, write `calls:`" if least else None
         place.refuse_value(value, f"a list of {'at least two ' if least else ''}tools", hint)
@@ -51,7 +53,7 @@ def _names(value: Any, place: Place, least: int) -> tuple[str, ...] | None:
     return sound if len(sound) == len(names) else None
 
 
-def _name(value: Any, place: Place) -> str | None:
+def _name(value: Any, place: ValueCursor) -> str | None:
     if isinstance(value, str) and value.strip():
         return value
     hint = "write `any: [{calls: …}, …]`, or `calls_in_order:`" if isinstance(value, list | tuple) and value else None
@@ -59,7 +61,7 @@ def _name(value: Any, place: Place) -> str | None:
     return None
 
 
-def _arguments(entries: Mapping[str, Any], name: str, place: Place, *, may_be_empty: bool) -> Any:
+def _arguments(entries: Mapping[str, Any], name: str, place: ValueCursor, *, may_be_empty: bool) -> Any:
     if name not in entries:
         return None
     value, inside = entries[name], place.at(name)
@@ -73,7 +75,7 @@ def _arguments(entries: Mapping[str, Any], name: str, place: Place, *, may_be_em
     return None
 
 
-def _times(value: Any, place: Place) -> tuple[int, int | None]:
+def _times(value: Any, place: ValueCursor) -> tuple[int, int | None]:
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 1:
             place.refuse_value(value, "a number of calls, 1 or more", "for no call, write `not: {calls: …}`")

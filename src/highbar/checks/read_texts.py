@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from highbar.checks import patterns
-from highbar.checks.folding import plain
+from highbar.checks.folding import plain_form
 from highbar.checks.limits import MOST_DIGITS, MOST_WANTED
-from highbar.checks.problems import Place
 from highbar.checks.texts import core
 from highbar.checks.tree import Check, Matches, Number, NumberIs, Texts, Which, Words
-from highbar.checks.values import number, written
+from highbar.checks.values import json_number, number_text
+from highbar.documents.problems import ValueCursor
 from highbar.language.exact import read_decimal
 
 _Kind = Literal["equals", "contains", "contains_all", "starts_with"]
@@ -22,12 +22,12 @@ _NO_LOOKAROUND = (
 )
 
 
-def texts(kind: _Kind) -> Callable[[Mapping[str, Any], Place], Check | None]:
+def read_texts(kind: _Kind) -> Callable[[Mapping[str, Any], ValueCursor], Check | None]:
     """The reader of a check that compares the reply with texts."""
 
-    def read_text_check(entries: Mapping[str, Any], place: Place) -> Check | None:
-        exact, part = flag(entries, "exact", place), flag(entries, "part", place)
-        any_case, which = flag(entries, "any_case", place), reply(entries, place)
+    def read_text_check(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
+        exact, part = read_flag(entries, "exact", place), read_flag(entries, "part", place)
+        any_case, which = read_flag(entries, "any_case", place), read_which(entries, place)
         if any_case and not exact:
             place.at("any_case").refuse("case never counts without `exact: true`", "leave it out")
         found = [
@@ -41,17 +41,17 @@ def texts(kind: _Kind) -> Callable[[Mapping[str, Any], Place], Check | None]:
     return read_text_check
 
 
-def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Number | None:
+def _wanted(value: Any, place: ValueCursor, kind: _Kind, *, exact: bool) -> str | Number | None:
     if isinstance(value, bool) and kind == "equals":
         value = "true" if value else "false"
     if isinstance(value, Decimal) and (kind != "equals" or ("." in str(value) and str(value).endswith("0"))):
         value = str(value)  # as it was written: the version 1.10 is not 1.1
     if isinstance(value, int | float | Decimal):
-        exact_number = number(value)
+        exact_number = json_number(value)
         if exact_number is not None and kind == "equals" and is_bounded(exact_number):
             return exact_number
         if exact_number is not None and isinstance(value, int) and is_bounded(value):
-            return written(value)
+            return number_text(value)
         place.refuse_value(value, "a text", "quote it")
         return None
     if not isinstance(value, str):
@@ -63,7 +63,7 @@ def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Numb
     if len(value) > MOST_WANTED:
         place.refuse(f"the text has more than {MOST_WANTED} characters")
         return None
-    if not value or not (exact or plain(value).text.strip()):
+    if not value or not (exact or plain_form(value).text.strip()):
         place.refuse(
             "an empty text is in every reply: this check always holds" if kind != "equals" else "an empty text"
         )
@@ -74,15 +74,15 @@ def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Numb
     return value
 
 
-def matches(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_matches(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`matches`: one pattern, or a list of which any may occur."""
-    exact, which = flag(entries, "exact", place), reply(entries, place)
+    exact, which = read_flag(entries, "exact", place), read_which(entries, place)
     items = list(_items(entries["matches"], place.at("matches"), "a regular expression"))
     found = [pattern for value, inside in items if (pattern := _pattern(value, inside)) is not None]
     return Matches(tuple(found), exact=exact, reply=which) if items and len(found) == len(items) else None
 
 
-def _pattern(value: Any, place: Place) -> str | None:
+def _pattern(value: Any, place: ValueCursor) -> str | None:
     if not isinstance(value, str):
         place.refuse_value(value, "a regular expression: text")
     elif len(value) > MOST_WANTED:
@@ -103,9 +103,9 @@ def _pattern(value: Any, place: Place) -> str | None:
     return None
 
 
-def words(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_words(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`words: {at_least: …, at_most: …}`."""
-    which = reply(entries, place)
+    which = read_which(entries, place)
     bounds = whole_bounds(entries["words"], place.at("words"))
     if bounds is None:
         return None
@@ -116,7 +116,7 @@ def words(entries: Mapping[str, Any], place: Place) -> Check | None:
     return Words(least, most, which)
 
 
-def whole_bounds(value: Any, place: Place) -> tuple[int | None, int | None] | None:
+def whole_bounds(value: Any, place: ValueCursor) -> tuple[int | None, int | None] | None:
     """`{at_least: …, at_most: …}` with whole numbers; a most of 0 is refused, since nothing is counted then."""
     if not isinstance(value, dict) or not value or not value.keys() <= {"at_least", "at_most"}:
         place.refuse_value(value, "{at_least: …}, {at_most: …}, or both")
@@ -132,13 +132,13 @@ def whole_bounds(value: Any, place: Place) -> tuple[int | None, int | None] | No
     return least, most
 
 
-def number_is(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_number_is(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`number`, with `within` and `last`."""
-    last, which = flag(entries, "last", place), reply(entries, place)
+    last, which = read_flag(entries, "last", place), read_which(entries, place)
     items = list(_items(entries["number"], place.at("number"), "a number"))
     found: list[Number] = []
     for value, inside in items:
-        wanted = number(value)
+        wanted = json_number(value)
         if wanted is None or not is_bounded(wanted):
             inside.refuse_value(value, f"a number of at most {MOST_DIGITS} digits")
         else:
@@ -149,13 +149,13 @@ def number_is(entries: Mapping[str, Any], place: Place) -> Check | None:
     return NumberIs(tuple(found), *within, last=last, reply=which)
 
 
-def _within(value: Any, place: Place) -> tuple[Number, bool] | None:
+def _within(value: Any, place: ValueCursor) -> tuple[Number, bool] | None:
     """A distance: `0.5`, or as a part of the wanted number: `1%`."""
     if isinstance(value, str) and value.strip().endswith("%"):
         share = value.strip().removesuffix("%").strip()
         if read_decimal(share) is not None:
             return Decimal(f"{share}e-2"), True
-    distance = number(value)
+    distance = json_number(value)
     if distance is None or distance < 0 or not is_bounded(distance):
         place.refuse_value(value, "a number, 0 or more, or a percentage such as 1%")
         return None
@@ -169,7 +169,7 @@ def is_bounded(value: Number) -> bool:
     return len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS
 
 
-def flag(entries: Mapping[str, Any], name: str, place: Place) -> bool:
+def read_flag(entries: Mapping[str, Any], name: str, place: ValueCursor) -> bool:
     """A modifier that is true or false."""
     value = entries.get(name, False)
     if not isinstance(value, bool):
@@ -177,7 +177,7 @@ def flag(entries: Mapping[str, Any], name: str, place: Place) -> bool:
     return value is True
 
 
-def reply(entries: Mapping[str, Any], place: Place) -> Which:
+def read_which(entries: Mapping[str, Any], place: ValueCursor) -> Which:
     """The modifier `reply`: a number from 1, `any` or `last`."""
     value = entries.get("reply", "last")
     if value in ("any", "last") and isinstance(value, str):
@@ -188,8 +188,8 @@ def reply(entries: Mapping[str, Any], place: Place) -> Which:
     return "last"
 
 
-def _items(value: Any, place: Place, wanted: str) -> list[tuple[Any, Place]]:
-    """The items of a list, or the one value that is none."""
+def _items(value: Any, place: ValueCursor, wanted: str) -> list[tuple[Any, ValueCursor]]:
+    """The items of a list; a value that is not a list is the only item."""
     if not isinstance(value, list | tuple):
         return [(value, place)]
     if not value:

@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.checks.limits import MOST_DIGITS
-from highbar.checks.problems import Place
-from highbar.checks.read_texts import flag, is_bounded
+from highbar.checks.read_texts import is_bounded, read_flag
 from highbar.checks.tree import At, Bounds, Check, Equal
-from highbar.checks.values import Unreadable, kind, number, refuse_depth
+from highbar.checks.values import Unreadable, json_number, kind, refuse_depth
+from highbar.documents.problems import ValueCursor
 
-__all__ = ["At", "bound", "equals", "is_json_value", "same_items"]
+__all__ = ["At", "is_json_value", "read_bound", "read_equals", "read_same_items"]
 
 
-def equals(entries: Mapping[str, Any], place: Place, path: tuple[str, ...] = ("equals",)) -> Check | None:
+def read_equals(entries: Mapping[str, Any], place: ValueCursor, path: tuple[str, ...] = ("equals",)) -> Check | None:
     """`equals`: any JSON value."""
-    exact = flag(entries, "exact", place)
+    exact = read_flag(entries, "exact", place)
     value = entries["equals"]
     return Equal(value, exact=exact) if is_json_value(value, place.at(*path)) else None
 
 
-def same_items(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_same_items(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`same_items`: a list, in any order."""
-    exact = flag(entries, "exact", place)
+    exact = read_flag(entries, "exact", place)
     value, inside = entries["same_items"], place.at("same_items")
     if not isinstance(value, list | tuple):
         inside.refuse_value(value, "a list")
@@ -31,17 +31,17 @@ def same_items(entries: Mapping[str, Any], place: Place) -> Check | None:
     return Equal(value, exact=exact, any_order=True) if is_json_value(value, inside) else None
 
 
-def bound(entries: Mapping[str, Any], place: Place) -> Check | None:
+def read_bound(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
     """`at_least` or `at_most`: a number."""
     ((name, value),) = entries.items()
-    limit = number(value)
+    limit = json_number(value)
     if limit is None or not is_bounded(limit):
         place.at(name).refuse_value(value, f"a number of at most {MOST_DIGITS} digits")
         return None
     return Bounds(limit, None) if name == "at_least" else Bounds(None, limit)
 
 
-def is_json_value(value: Any, place: Place) -> bool:
+def is_json_value(value: Any, place: ValueCursor) -> bool:
     """Whether a value, at every depth, is one that JSON can have; if not, that is a problem."""
     try:
         refuse_depth(value)
@@ -51,7 +51,7 @@ def is_json_value(value: Any, place: Place) -> bool:
     return _is_json(value, place)
 
 
-def _is_json(value: Any, place: Place) -> bool:
+def _is_json(value: Any, place: ValueCursor) -> bool:
     if isinstance(value, dict):
         for name in value:
             if not isinstance(name, str):
@@ -60,7 +60,7 @@ def _is_json(value: Any, place: Place) -> bool:
         return all(_is_json(inner, place.at(name)) for name, inner in value.items())
     if isinstance(value, list | tuple):
         return all(_is_json(inner, place.at(i)) for i, inner in enumerate(value))
-    if not kind(value) or (kind(value) == "number" and number(value) is None):
+    if not kind(value) or (kind(value) == "number" and json_number(value) is None):
         place.refuse_value(value, "a JSON value")
         return False
     return True

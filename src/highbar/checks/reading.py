@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from highbar.checks import always, read_calls, read_texts, read_values, schemas
 from highbar.checks.limits import DEEPEST_CHECK, MOST_STATEMENT
-from highbar.checks.problems import Place, Problem
 from highbar.checks.tree import All, AnyOf, AtMost, Check, Function, IsJson, JsonAt, Not, Statement
-from highbar.checks.values import number, read_pointer
+from highbar.checks.values import json_number, read_pointer
 from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
+from highbar.documents.problems import ValueCursor, ValueProblem
 from highbar.language.spelling import did_you_mean
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -33,7 +33,7 @@ class Reading(Struct, frozen=True):
     """What was read: the check, which is None if there is a problem, and all problems."""
 
     check: Check | None
-    problems: tuple[Problem, ...]
+    problems: tuple[ValueProblem, ...]
 
 
 def read(value: Any, *, must_not: bool = False, folder: Path | None = None) -> Reading:
@@ -42,27 +42,27 @@ def read(value: Any, *, must_not: bool = False, folder: Path | None = None) -> R
     `value` is what a decoder of JSON or YAML gives. A check that always holds is a problem; so is, under `must_not`,
     one that never holds, since nothing could ever violate it. Schema files are looked for below `folder`.
     """
-    place = Place(folder=folder)
+    place = ValueCursor(folder=folder)
     return _finished(_answer_check(value, place, 0), place, must_not=must_not)
 
 
 def read_answer(value: Any, *, folder: Path | None = None) -> Reading:
     """The check under `answer`: as `read`, but a bare value is that value (`equals`)."""
-    place = Place(folder=folder)
+    place = ValueCursor(folder=folder)
     check = _answer_check(value if isinstance(value, dict) else {"equals": value}, place, 0)
     if not isinstance(value, dict):  # the path names what was written
-        place.problems[:] = [Problem(problem.path[1:], problem.text, problem.hint) for problem in place.problems]
+        place.problems[:] = [ValueProblem(problem.path[1:], problem.text, problem.hint) for problem in place.problems]
     return _finished(check, place, must_not=False)
 
 
-def _finished(check: Check | None, place: Place, *, must_not: bool) -> Reading:
+def _finished(check: Check | None, place: ValueCursor, *, must_not: bool) -> Reading:
     if check is not None and not place.problems:
-        for path, text in always.faults(check, must_not=must_not):
+        for path, text in always.always_faults(check, must_not=must_not):
             place.at(*path).refuse(text)
     return Reading(None if place.problems else check, tuple(place.problems))
 
 
-def _answer_check(value: Any, place: Place, depth: int) -> Check | None:
+def _answer_check(value: Any, place: ValueCursor, depth: int) -> Check | None:
     if isinstance(value, str):
         if _NAME.fullmatch(value.strip()):
             hint = "write a sentence that is true or not; names of defined behaviors are a list: [name]"
@@ -75,21 +75,21 @@ def _answer_check(value: Any, place: Place, depth: int) -> Check | None:
     return _mapping(value, place, depth, CHECKS, _ANSWER_READERS, _answer_check)
 
 
-def _value_check(value: Any, place: Place, depth: int) -> Check | None:
+def _value_check(value: Any, place: ValueCursor, depth: int) -> Check | None:
     """A check of the JSON value at a pointer; anything but a mapping is the value itself."""
     if not isinstance(value, dict):
-        return read_values.equals({"equals": value}, place, path=())
+        return read_values.read_equals({"equals": value}, place, path=())
     return _mapping(value, place, depth, VALUE_CHECKS, _VALUE_READERS, _value_check)
 
 
 _Entries = Mapping[str, Any]
-_Reader = Callable[[_Entries, Place], Check | None]
-_Inner = Callable[[Any, Place, int], Check | None]
+_Reader = Callable[[_Entries, ValueCursor], Check | None]
+_Inner = Callable[[Any, ValueCursor, int], Check | None]
 
 
 def _mapping(
     value: Any,
-    place: Place,
+    place: ValueCursor,
     depth: int,
     checks: Mapping[str, tuple[str, ...]],
     readers: Mapping[str, _Reader],
@@ -119,7 +119,7 @@ def _mapping(
         elif name in ("json", "state", "context"):
             found.append(_pointers(name, entries, place, depth))
         elif name == "calls":
-            found.append(read_calls.calls(entries, place, lambda given, at: _at_values(given, at, depth)))
+            found.append(read_calls.read_calls_check(entries, place, lambda given, at: _at_values(given, at, depth)))
         else:
             found.append(readers[name](entries, place))
     sound = [check for check in found if check is not None]
@@ -127,7 +127,7 @@ def _mapping(
 
 
 def _refuse_others(
-    value: Mapping[Any, Any], names: list[str], place: Place, checks: Mapping[str, tuple[str, ...]]
+    value: Mapping[Any, Any], names: list[str], place: ValueCursor, checks: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Unknown names, and modifiers that belong to none or to several of the checks beside them."""
     for key in value:
@@ -145,7 +145,7 @@ def _refuse_others(
             _refuse_unknown(str(key), inside, checks)
 
 
-def _refuse_unknown(key: str, place: Place, checks: Mapping[str, tuple[str, ...]]) -> None:
+def _refuse_unknown(key: str, place: ValueCursor, checks: Mapping[str, tuple[str, ...]]) -> None:
     spelled = key.lower().replace("-", "_")
     known = {**checks, **dict.fromkeys(MODIFIERS)}
     meant = spelled if spelled in known else OTHER_NAMES.get(spelled)
@@ -165,7 +165,7 @@ def _listed(names: list[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
-def _several(name: str, value: Any, place: Place, depth: int, inner: _Inner) -> Check | None:
+def _several(name: str, value: Any, place: ValueCursor, depth: int, inner: _Inner) -> Check | None:
     if not isinstance(value, list | tuple) or not value:
         place.refuse_value(value, "a list of at least one check")
         return None
@@ -176,13 +176,13 @@ def _several(name: str, value: Any, place: Place, depth: int, inner: _Inner) -> 
     return All(sound) if name == "all" else AnyOf(sound)
 
 
-def _pointers(name: str, entries: _Entries, place: Place, depth: int) -> Check | None:
-    reply, whole = read_texts.reply(entries, place), read_texts.flag(entries, "whole", place)
+def _pointers(name: str, entries: _Entries, place: ValueCursor, depth: int) -> Check | None:
+    reply, whole = read_texts.read_which(entries, place), read_texts.read_flag(entries, "whole", place)
     values = _at_values(entries[name], place.at(name), depth)
     return None if values is None else JsonAt(name, values, reply, whole)  # type: ignore[arg-type]  # one of the three
 
 
-def _at_values(value: Any, place: Place, depth: int) -> Any:
+def _at_values(value: Any, place: ValueCursor, depth: int) -> Any:
     """Pointers and the checks of what they lead to."""
     if not isinstance(value, dict) or not value:
         place.refuse_value(value, "a mapping from JSON pointers to checks", "for example {/total: {at_least: 1}}")
@@ -206,7 +206,7 @@ def _pointer_hint(pointer: Any) -> str | None:
     return f"write /{pointer.removeprefix('$').removeprefix('.').replace('.', '/')}"
 
 
-def _statement(value: Any, place: Place) -> Check | None:
+def _statement(value: Any, place: ValueCursor) -> Check | None:
     if not isinstance(value, str) or not value.strip():
         place.refuse_value(value, "a statement in plain words")
         return None
@@ -217,9 +217,9 @@ def _statement(value: Any, place: Place) -> Check | None:
     return Statement(value.strip())
 
 
-def _is_json(entries: _Entries, place: Place) -> Check | None:
+def _is_json(entries: _Entries, place: ValueCursor) -> Check | None:
     value, inside = entries["is_json"], place.at("is_json")
-    reply, whole = read_texts.reply(entries, place), read_texts.flag(entries, "whole", place)
+    reply, whole = read_texts.read_which(entries, place), read_texts.read_flag(entries, "whole", place)
     if value is True:
         return IsJson(None, reply, whole)
     if isinstance(value, str):
@@ -237,13 +237,13 @@ def _is_json(entries: _Entries, place: Place) -> Check | None:
         return None
     if not read_values.is_json_value(value, inside):
         return None
-    faults = list(schemas.faults(value))
+    faults = list(schemas.schema_faults(value))
     for path, text, hint in faults:
         inside.at(*path).refuse(text, hint)
-    return None if faults else IsJson(schemas.as_text(value), reply, whole)
+    return None if faults else IsJson(schemas.schema_text(value), reply, whole)
 
 
-def _function(entries: _Entries, place: Place) -> Check | None:
+def _function(entries: _Entries, place: ValueCursor) -> Check | None:
     value = entries["python"]
     if not isinstance(value, str) or not _FUNCTION.fullmatch(value):
         place.at("python").refuse_value(value, "module:function")
@@ -252,12 +252,12 @@ def _function(entries: _Entries, place: Place) -> Check | None:
 
 
 def _limit(name: str) -> _Reader:
-    def read_limit(entries: _Entries, place: Place) -> Check | None:
+    def read_limit(entries: _Entries, place: ValueCursor) -> Check | None:
         value = entries[name]
         inside = place.at(name)
         if isinstance(value, dict) and list(value) == ["at_most"]:
             value, inside = value["at_most"], inside.at("at_most")
-        most = number(value)
+        most = json_number(value)
         if most is None or most < 0:
             inside.refuse_value(value, "a number, 0 or more: the most that is accepted")
             return None
@@ -267,27 +267,27 @@ def _limit(name: str) -> _Reader:
 
 
 _TEXT_READERS: Mapping[str, _Reader] = {
-    "contains": read_texts.texts("contains"),
-    "contains_all": read_texts.texts("contains_all"),
-    "starts_with": read_texts.texts("starts_with"),
-    "matches": read_texts.matches,
-    "words": read_texts.words,
-    "number": read_texts.number_is,
+    "contains": read_texts.read_texts("contains"),
+    "contains_all": read_texts.read_texts("contains_all"),
+    "starts_with": read_texts.read_texts("starts_with"),
+    "matches": read_texts.read_matches,
+    "words": read_texts.read_words,
+    "number": read_texts.read_number_is,
 }
 _ANSWER_READERS: Mapping[str, _Reader] = {
     **_TEXT_READERS,
-    "equals": read_texts.texts("equals"),
+    "equals": read_texts.read_texts("equals"),
     "is_json": _is_json,
-    "calls_in_order": read_calls.in_order,
-    "calls_only": read_calls.only,
+    "calls_in_order": read_calls.read_in_order,
+    "calls_only": read_calls.read_only,
     **{name: _limit(name) for name in LIMITS},
     "python": _function,
     "judge": lambda entries, place: _statement(entries["judge"], place.at("judge")),
 }
 _VALUE_READERS: Mapping[str, _Reader] = {
     **_TEXT_READERS,
-    "equals": read_values.equals,
-    "same_items": read_values.same_items,
-    "at_least": read_values.bound,
-    "at_most": read_values.bound,
+    "equals": read_values.read_equals,
+    "same_items": read_values.read_same_items,
+    "at_least": read_values.read_bound,
+    "at_most": read_values.read_bound,
 }

@@ -7,7 +7,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from highbar.checks import patterns, schemas, texts
-from highbar.checks.evidence import cut
+from highbar.checks.evidence import cut_evidence
 from highbar.checks.folding import simple
 from highbar.checks.limits import MOST_TEXT
 from highbar.checks.numbers import is_wanted, numbers
@@ -25,7 +25,7 @@ from highbar.checks.tree import (
     unclear,
     yes,
 )
-from highbar.checks.values import NotJson, Unreadable, decode, read_reply
+from highbar.checks.values import NotJson, Unreadable, decode_json, json_of_reply
 from highbar.model.answer import Answer
 
 NOT_FOUND = no()
@@ -35,7 +35,7 @@ TOO_LONG = unclear(f"the reply is longer than {MOST_TEXT} characters")
 def find(check: ReplyCheck, answer: Answer) -> Finding:
     """What a check of the reply comes to, on the reply that it names."""
     missed = NOT_FOUND
-    for text in chosen(check.reply, answer):
+    for text in chosen_replies(check.reply, answer):
         found = in_text(check, text)
         if found.observed:
             return found
@@ -43,7 +43,7 @@ def find(check: ReplyCheck, answer: Answer) -> Finding:
     return missed
 
 
-def chosen(which: Which, answer: Answer) -> list[str]:
+def chosen_replies(which: Which, answer: Answer) -> list[str]:
     """The replies that a check reads, without empty ones."""
     if which == "any":
         replies = answer.replies
@@ -87,21 +87,21 @@ def _texts(check: Texts, text: str) -> Finding:
     if check.kind == "contains_all":
         missing = next((wanted for wanted, found in zip(check.wanted, founds, strict=True) if found is None), None)
         if missing is not None:
-            return no(cut(f"'{missing}' is missing"))
+            return no(cut_evidence(f"'{missing}' is missing"))
         return yes(hits[0] if len(hits) == 1 else hits)
     return yes(hits[0]) if hits else NOT_FOUND
 
 
 def _one_text(check: Texts, wanted: str | Number, text: str) -> str | None:
     if not isinstance(wanted, str):
-        return cut(text) if _is_number(text, wanted) else None
+        return cut_evidence(text) if _is_number(text, wanted) else None
     if check.any_case:
         return _in_lower_case(check, wanted, text)
     if check.kind == "equals":
-        return cut(text) if texts.is_equal(text, wanted, exact=check.exact) else None
-    find_text = texts.find_start if check.kind == "starts_with" else texts.find
+        return cut_evidence(text) if texts.is_equal(text, wanted, exact=check.exact) else None
+    find_text = texts.find_start if check.kind == "starts_with" else texts.find_text
     found = find_text(text, wanted, exact=check.exact, part=check.part)
-    return None if found is None else cut(found)
+    return None if found is None else cut_evidence(found)
 
 
 def _in_lower_case(check: Texts, wanted: str, text: str) -> str | None:
@@ -126,7 +126,7 @@ def _matches(check: Matches, text: str) -> Finding:
     for pattern in check.patterns:
         span = patterns.search(pattern, read)
         if span is not None:
-            return yes(cut(text[slice(*span)]))
+            return yes(cut_evidence(text[slice(*span)]))
     return NOT_FOUND
 
 
@@ -144,10 +144,10 @@ def _number(check: NumberIs, text: str, *, inside_words: bool = False) -> Findin
 
 def _is_json(check: IsJson, text: str) -> Finding:
     try:
-        value = decode(text) if check.whole else read_reply(text)
+        value = decode_json(text) if check.whole else json_of_reply(text)
         missed = None if check.schema is None else schemas.meets(value, check.schema)
     except NotJson as error:
-        return no(cut(str(error)))
+        return no(cut_evidence(str(error)))
     except Unreadable as error:
         return unclear(str(error))
-    return yes(cut(text)) if missed is None else no(cut(missed))
+    return yes(cut_evidence(text)) if missed is None else no(cut_evidence(missed))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from highbar.checks.limits import DEEPEST_CHECK, MOST_SCHEMA_BYTES
-from highbar.checks.values import NotJson, Unreadable, decode
+from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.language.spelling import did_you_mean
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -32,7 +32,7 @@ _SAY_NOTHING = (
     "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "$schema", "$id", "id",
     "$vocabulary", "$comment", "$defs", "definitions",
 )  # fmt: skip
-"""Words that accept every value, if they stand alone."""
+"""Keywords that accept every value if there are no others."""
 KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS, *_SAY_NOTHING))
 """Everything that JSON Schema defines. A validator ignores other words, so that a slip would accept every value."""
 
@@ -40,18 +40,18 @@ Fault = tuple[tuple[str | int, ...], str, str | None]
 """The path in the schema, what is wrong, and a hint."""
 
 
-def faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
+def schema_faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
     """What is wrong with a schema. It has no more levels than a check may have."""
     yield from _unknown_words(schema, (), 0)
     if schema.keys() <= set(_SAY_NOTHING):
         yield (), "this schema accepts every value", "write `is_json: true`"
     try:
-        _validator(as_text(schema))
+        _validator(schema_text(schema))
     except ValueError as error:
         yield (), f"not a valid JSON Schema: {_first_line(error)}", None
 
 
-def as_text(schema: Any) -> str:
+def schema_text(schema: Any) -> str:
     """A schema as JSON text, in which form a check keeps it."""
     return json.dumps(schema, default=_plain)
 
@@ -71,7 +71,7 @@ def read_file(name: str, folder: Path) -> Any:
     if len(content) > MOST_SCHEMA_BYTES:
         raise ValueError(f"the schema file {name!r} is larger than {MOST_SCHEMA_BYTES} bytes")
     try:
-        return decode(content.decode("utf-8"))
+        return decode_json(content.decode("utf-8"))
     except (NotJson, Unreadable, UnicodeDecodeError) as error:
         raise ValueError(f"the schema file {name!r} is not JSON: {error}") from None
 
@@ -91,6 +91,7 @@ def meets(value: Any, schema: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _validator(schema: str) -> Any:
+    # Only for a suite with schemas.
     from jsonschema_rs import ReferencingError, RegexOptions, ValidationError, validator_for
 
     try:

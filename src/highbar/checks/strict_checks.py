@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from highbar.checks import call_checks, patterns, reply_checks, texts, value_checks
 from highbar.checks.added_messages import with_added
-from highbar.checks.evidence import cut
+from highbar.checks.evidence import cut_evidence
 from highbar.checks.folding import PLACEHOLDERS, simple, strict
 from highbar.checks.limits import MOST_TEXT
 from highbar.checks.numbers import is_wanted, numbers
@@ -54,16 +54,16 @@ def find(check: Check, answer: Answer) -> Finding:
         case Words() | IsJson():  # an argument of one word is no short reply, and "12" is JSON
             return _first(check, _replies(answer))
         case JsonAt(source="json"):
-            look = partial(value_checks.values_at, in_text=in_text, same_text=texts.is_equal_strictly)
+            look = partial(value_checks.find_at, in_text=_in_text, same_text=texts.is_equal_strictly)
             return value_checks.in_replies(replace(check, whole=False), _replies(answer), look)
         case JsonAt():
             value = answer.state if check.source == "state" else answer.context
             if value is None:
                 return unclear(f"the agent reported no {check.source}")
-            return value_checks.values_at(check.values, value, in_text, texts.is_equal_strictly)
+            return value_checks.find_at(check.values, value, _in_text, texts.is_equal_strictly)
         case Called() | CalledInOrder() | CalledOnly():
             same = texts.is_equal_strictly
-            return call_checks.find(check, answer, same_name=same, in_text=in_text, same_text=_same_argument)
+            return call_checks.find(check, answer, same_name=same, in_text=_in_text, same_text=_same_argument)
     return no()
 
 
@@ -84,7 +84,7 @@ def _all_texts(answer: Answer) -> Iterator[str]:
 def _first(check: ReplyCheck, all_texts: Iterator[str]) -> Finding:
     missed = no()
     for text in all_texts:
-        found = in_text(check, text)
+        found = _in_text(check, text)
         if found.observed:
             return found
         missed = found if found.observed is None else missed
@@ -92,13 +92,13 @@ def _first(check: ReplyCheck, all_texts: Iterator[str]) -> Finding:
 
 
 def _everywhere(check: Texts, answer: Answer) -> Finding:
-    """All of the texts, each in any reply or argument: a secret may be told in parts."""
+    """All of the texts, each in any reply or argument: a secret may be revealed in parts."""
     founds = [_first(replace(check, kind="contains", wanted=(wanted,)), _all_texts(answer)) for wanted in check.wanted]
     missed = next((found for found in founds if not found.observed), None)
     return missed or yes([found.found for found in founds])
 
 
-def in_text(check: ReplyCheck, text: str) -> Finding:
+def _in_text(check: ReplyCheck, text: str) -> Finding:
     """What the stricter reading of a check finds in one text."""
     plain = reply_checks.in_text(_widened(check), text)
     if plain.observed or len(text) > MOST_TEXT:
@@ -112,7 +112,7 @@ def in_text(check: ReplyCheck, text: str) -> Finding:
             found = _number(check, text)
         case _:
             return plain
-    return plain if found is None else yes(cut(found))
+    return plain if found is None else yes(cut_evidence(found))
 
 
 def _widened(check: ReplyCheck) -> ReplyCheck:
@@ -144,6 +144,7 @@ def _pattern(check: Matches, text: str) -> str | None:
                 return text[slice(*span)]
         for accents in (False, True):
             folded = strict(text, accents=accents)
+            # A placeholder means several letters, and a pattern knows none: it is tried as the first and as the last.
             forms = {folded.text, folded.text.translate(_AS_FIRST), folded.text.translate(_AS_LAST)}
             for form in sorted(forms):
                 span = patterns.search(pattern, form, any_case=True)

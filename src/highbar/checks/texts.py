@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from highbar.checks.folding import PLACEHOLDERS, Folded, has_accents, plain, strict
+from highbar.checks.folding import PLACEHOLDERS, Folded, has_accents, plain_form, strict
 from highbar.checks.patterns import search_folded
 
 Span = tuple[int, int]
@@ -28,17 +28,17 @@ _BULLET = re.compile(r"(?:[-*+>]|#{1,6}) ")
 
 
 def count_words(text: str) -> int:
-    """How many words `text` has: what stands between spaces and has a letter or digit; an ideograph is a word."""
+    """How many words `text` has: whatever is between spaces and has a letter or digit; an ideograph is a word."""
     return sum(1 for match in _WORD.finditer(text) if any(character.isalnum() for character in match[0]))
 
 
-def find(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
+def find_text(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
     """The first stretch of `text` that is `wanted`; whole words, unless `part`."""
     if exact:
         span = next(_occurrences(text, wanted, part=part), None)
         return text[slice(*span)] if span else None
-    folded = plain(text)
-    span = next(_occurrences(folded.text, plain(wanted).text.strip(), part=part), None)
+    folded = plain_form(text)
+    span = next(_occurrences(folded.text, plain_form(wanted).text.strip(), part=part), None)
     return folded.stretch(*span) if span else None
 
 
@@ -47,8 +47,8 @@ def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None
     if exact:
         starts = text.startswith(wanted) and (part or not _joined(text, len(wanted)))
         return wanted if starts else None
-    folded = plain(text)
-    span = _start(folded.text, plain(wanted).text.strip(), part=part)
+    folded = plain_form(text)
+    span = _start(folded.text, plain_form(wanted).text.strip(), part=part)
     return folded.stretch(*span) if span else None
 
 
@@ -65,7 +65,7 @@ def core(text: str) -> str:
     >>> core("**Yes.**"), core("-5"), core("“A*”"), core("- (b)")
     ('yes', '-5', 'a*', 'b')
     """
-    return _stripped(plain(text).text)
+    return _stripped(plain_form(text).text)
 
 
 def find_strictly(text: str, wanted: str) -> str | None:
@@ -97,6 +97,7 @@ def _strictly(text: str, wanted: str, look: Callable[[str, str], Span | None]) -
 
 
 def _look(text: str, sought: str) -> Span | None:
+    # A look-alike of several letters is one placeholder, which equals each of them: only a pattern can say that.
     if any(placeholder in text or placeholder in sought for placeholder in PLACEHOLDERS):
         return search_folded(text, sought)
     at = text.find(sought)
@@ -112,7 +113,7 @@ def _look_at_start(text: str, sought: str) -> Span | None:
 
 
 def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
-    """Where `wanted` stands in `text`. A hit inside of a word leads to the next word, so that the time stays linear."""
+    """Where `wanted` occurs in `text`. A hit inside of a word leads to the next word, so that the time stays linear."""
     at = text.find(wanted)
     while at >= 0 and wanted:
         end = at + len(wanted)
@@ -120,6 +121,7 @@ def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
             yield at, end
             at = text.find(wanted, end)
         elif _joins(wanted[0]):
+            # `wanted` begins with a letter, so it cannot begin inside of this word: go on after its end.
             next_end = _MAY_END_WORD.search(text, at)
             at = text.find(wanted, next_end.end()) if next_end else -1
         else:
@@ -148,7 +150,7 @@ def _start(text: str, wanted: str, *, part: bool) -> Span | None:
 
 
 def _starts(text: str) -> tuple[int, ...]:
-    """Where a folded text may be said to start: at its first character, and after marks before its first word."""
+    """Where a folded text may start: at its first character, and after marks before its first word."""
     first = len(text) - len(text.lstrip(" "))
     word = re.compile(r"[^\W_]").search(text, first)
     return (first, word.start()) if word and word.start() > first else (first,)
@@ -157,7 +159,8 @@ def _starts(text: str) -> tuple[int, ...]:
 def _stripped(folded: str) -> str:
     """A folded text without what surrounds the whole. Signs that change the meaning stay: `-5`, `.5`, `50%`, `A*`."""
     start, end = 0, len(folded)
-    opened = "(" in folded
+    opened = "(" in folded  # else a `)` at the end is that of `b)`, a label of a list
+    # Until nothing more goes: `**"Yes."**` has three layers, in any order.
     before = (-1, -1)
     while start < end and before != (start, end):
         before = (start, end)
@@ -182,7 +185,7 @@ def _without_spaces(folded: str, start: int, end: int) -> Span:
 
 
 def _without_pair(folded: str, start: int, end: int) -> Span:
-    """Without quotes, brackets or Markdown marks that stand at both ends."""
+    """Without quotes, brackets or Markdown marks at both ends."""
     while end - start > 1:
         first, last = folded[start], folded[end - 1]
         if not (_PAIRS.get(first) == last or (first == last and first in _MARKDOWN)):

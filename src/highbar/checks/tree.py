@@ -55,7 +55,7 @@ class NumberIs(Struct, frozen=True):
 
 
 class IsJson(Struct, frozen=True):
-    """The reply is JSON, and meets the schema, if there is one: its JSON text. `whole`: a fenced block is none."""
+    """The reply is JSON that meets the schema (as JSON text), if there is one. `whole`: no fenced block counts."""
 
     schema: str | None = None
     reply: Which = "last"
@@ -86,9 +86,9 @@ class At(Struct, frozen=True):
 
 
 class JsonAt(Struct, frozen=True):
-    """What stands at pointers: in the reply (`json`), or in what the agent reported (`state`, `context`).
+    """The values at pointers: in the reply (`json`), or in what the agent reported (`state`, `context`).
 
-    `whole`: the reply itself is the JSON, and a fenced block in it is none.
+    `whole`: the reply itself is the JSON; a fenced block in it does not count.
     """
 
     source: Literal["json", "state", "context"]
@@ -98,10 +98,10 @@ class JsonAt(Struct, frozen=True):
 
 
 class Called(Struct, frozen=True):
-    """A tool was called, with arguments that meet all that is said about them, so many times."""
+    """A tool was called, with arguments that meet every condition on them, so many times."""
 
     name: str
-    arguments: Any = None  # a mapping, or None if nothing is said
+    arguments: Any = None  # a mapping, or None if any will do
     exact: bool = False
     where: tuple[At, ...] = ()
     not_arguments: Any = None

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from highbar.checks import reply_checks, texts
-from highbar.checks.evidence import as_json, cut, cut_value, described
+from highbar.checks.evidence import as_json, cut_evidence, cut_value, value_words
 from highbar.checks.limits import MOST_TEXT
 from highbar.checks.numbers import is_wanted
 from highbar.checks.tree import (
@@ -33,11 +33,11 @@ from highbar.checks.values import (
     ABSENT,
     NotJson,
     Unreadable,
-    at,
-    decode,
+    at_pointer,
+    decode_json,
+    json_number,
+    json_of_reply,
     kind,
-    number,
-    read_reply,
     refuse_depth,
     same,
     same_items,
@@ -55,8 +55,8 @@ def find(check: JsonAt, answer: Answer) -> Finding:
         value = answer.state if check.source == "state" else answer.context
         if value is None:
             return unclear(f"the agent reported no {check.source}")
-        return values_at(check.values, value)
-    return in_replies(check, reply_checks.chosen(check.reply, answer), values_at)
+        return find_at(check.values, value)
+    return in_replies(check, reply_checks.chosen_replies(check.reply, answer), find_at)
 
 
 def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, ...], Any], Finding]) -> Finding:
@@ -64,10 +64,10 @@ def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, 
     missed = no("there is no reply")
     for text in replies:
         try:
-            read = decode if check.whole else read_reply
+            read = decode_json if check.whole else json_of_reply
             found = look(check.values, read(text)) if len(text) <= MOST_TEXT else reply_checks.TOO_LONG
         except NotJson as error:
-            found = no(cut(str(error)))
+            found = no(cut_evidence(str(error)))
         except Unreadable as error:
             found = unclear(str(error))
         if found.observed:
@@ -76,7 +76,7 @@ def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, 
     return missed
 
 
-def values_at(
+def find_at(
     wanted: tuple[At, ...], value: Any, in_text: InText = reply_checks.in_text, same_text: SameText | None = None
 ) -> Finding:
     """Whether each pointer leads to a value for which its check holds; the evidence is those values."""
@@ -87,13 +87,13 @@ def values_at(
     founds: dict[str, Any] = {}
     unknown: Finding | None = None
     for one in wanted:
-        inner = at(value, one.parts)
+        inner = at_pointer(value, one.parts)
         if inner is ABSENT:
-            return no(cut(f"there is nothing at '{one.pointer}'"))
+            return no(cut_evidence(f"there is nothing at '{one.pointer}'"))
         finding = holds(one.check, inner, in_text, same_text)
         if finding.observed is False:
             reason = finding.reason or f"found {as_json(inner)}"
-            return no(cut(f"at '{one.pointer}': {reason}"), {one.pointer: cut_value(inner)})
+            return no(cut_evidence(f"at '{one.pointer}': {reason}"), {one.pointer: cut_value(inner)})
         unknown = unknown or (finding if finding.observed is None else None)
         founds[one.pointer] = cut_value(inner)
     return unknown or yes(founds)
@@ -111,8 +111,8 @@ def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None)
             return replace(found, observed=None if found.observed is None else not found.observed)
         case All() | AnyOf():
             return _combined(check, value, in_text, same_text)
-        case NumberIs() if number(value) is not None:
-            return Finding(is_wanted(number(value) or 0, check))
+        case NumberIs() if json_number(value) is not None:
+            return Finding(is_wanted(json_number(value) or 0, check))
         case Texts() | Matches() | Words() | NumberIs():
             return _text(check, value, in_text)
     return unclear("this check does not apply to a JSON value")
@@ -136,13 +136,13 @@ def _equal(check: Equal, value: Any, same_text: SameText | None) -> Finding:
 def _difference(value: Any, wanted: Any) -> str:
     if kind(value) == kind(wanted):
         return f"found {as_json(value)[:200]}, wanted {as_json(wanted)[:200]}"
-    return f"found {described(value)}, wanted {described(wanted)}"
+    return f"found {value_words(value)}, wanted {value_words(wanted)}"
 
 
 def _within(check: Bounds, value: Any) -> Finding:
-    found = number(value)
+    found = json_number(value)
     if found is None:
-        return no(f"found {described(value)}, wanted a number")
+        return no(f"found {value_words(value)}, wanted a number")
     return Finding(
         (check.at_least is None or found >= check.at_least) and (check.at_most is None or found <= check.at_most)
     )
@@ -155,4 +155,4 @@ def _text(check: Texts | Matches | Words | NumberIs, value: Any, in_text: InText
         findings = [in_text(check, item) for item in items if item]
         unknown = next((finding for finding in findings if finding.observed is None), None)
         return next((finding for finding in findings if finding.observed), unknown or no())
-    return no(f"found {described(value)}, wanted a text")
+    return no(f"found {value_words(value)}, wanted a text")

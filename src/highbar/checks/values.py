@@ -31,20 +31,20 @@ class Unreadable(ValueError):
     """A JSON value that cannot be looked at: nested too deeply, or with a number beyond all bounds."""
 
 
-def read_reply(text: str) -> Any:
+def json_of_reply(text: str) -> Any:
     """The JSON value that the reply is, or that its one fenced block is."""
     try:
-        return decode(text)
+        return decode_json(text)
     except NotJson:
         blocks = fenced_blocks(text)
         if len(blocks) == 1:
-            return decode(blocks[0])
+            return decode_json(blocks[0])
         if len(blocks) > 1:
             raise NotJson(f"the reply has {len(blocks)} fenced blocks, wanted one") from None
         raise
 
 
-def decode(text: str) -> Any:
+def decode_json(text: str) -> Any:
     """The JSON value that `text` is, with exact numbers. Strict: no NaN, no key twice in one object."""
     try:
         value = json.loads(
@@ -88,7 +88,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def fenced_blocks(text: str) -> list[str]:
-    r"""What stands in the fenced blocks of a Markdown text; one that is never closed is none.
+    r"""The contents of the fenced blocks of a Markdown text; one that is never closed does not count.
 
     >>> fenced_blocks("So:\n```json\n[1]\n```")
     ['[1]\n']
@@ -133,17 +133,17 @@ def texts_within(value: Any) -> Iterator[str]:
         elif _is_list(found):
             stack.extend(reversed(found))
         elif isinstance(found, int | float | Decimal) and not isinstance(found, bool):
-            yield written(found)
+            yield number_text(found)
 
 
-def written(value: float | Decimal) -> str:
+def number_text(value: float | Decimal) -> str:
     """A number as text. One with thousands of digits is cut, since Python refuses to write it."""
     if isinstance(value, int) and value.bit_length() > 4 * MOST_DIGITS:
         return f"{'-' if value < 0 else ''}{Decimal(value):.20E}"
     return str(value)
 
 
-def number(value: Any) -> Number | None:
+def json_number(value: Any) -> Number | None:
     """A JSON number, exact; None if it is something else. A float is the shortest decimal that gives it."""
     if isinstance(value, bool):
         return None
@@ -169,7 +169,7 @@ def read_pointer(text: str) -> Pointer | str:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/"))
 
 
-def at(value: Any, pointer: Pointer) -> Any:
+def at_pointer(value: Any, pointer: Pointer) -> Any:
     """The value at a pointer, or ABSENT."""
     for part in pointer:
         if isinstance(value, Mapping):
@@ -199,7 +199,7 @@ def same(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
             and len(first) == len(second)
             and all(same(one, other, texts) for one, other in zip(first, second, strict=True))
         )
-    one, other = number(first), number(second)
+    one, other = json_number(first), json_number(second)
     if one is not None or other is not None:
         return one == other
     return type(first) is type(second) and first == second
@@ -219,7 +219,7 @@ def same_items(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bo
 
 
 def kind(value: Any) -> str:
-    """What a JSON value is, in a word; empty if it is none."""
+    """The kind of a JSON value, in a word; empty for anything else."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -4,6 +4,6 @@ app       the commands, each loaded when it is used      guard     exit codes, s
 streams   standard output and error                      outputs   reports into files
 """
 
-from highbar.cli.guard import main
+from highbar.cli.guard import main, run_guarded
 
-__all__ = ["main"]
+__all__ = ["main", "run_guarded"]

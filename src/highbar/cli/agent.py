@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import SuggestingGroup
+from highbar.cli.commands import SuggestingGroup, help_of_group
 from highbar.cli.guard import REFUSED
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # see try_
 
 _SUITE = "suite.yaml"
 _MOST_LINES = 40
+"""Lines of a reply on the screen: a try is for a look."""
 _LONGEST_VALUE = 400
+"""Characters of one value there."""
 _EXAMPLES = """\b
 Examples:
   highbar agent try "When do you open on Saturday?"
@@ -62,9 +64,7 @@ class _AgentCommands(SuggestingGroup):
 @click.pass_context
 def command(context: click.Context) -> int:
     """Call the agent once, before a run calls it many times (try)."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help(), err=True)
-    return REFUSED
+    return help_of_group(context)
 
 
 @click.command("try", short_help="Ask the agent one question, and show what came back.", epilog=_EXAMPLES)

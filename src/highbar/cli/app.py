@@ -10,9 +10,8 @@ from types import MappingProxyType
 import click
 
 import highbar
-from highbar.cli.commands import SuggestingGroup, UnknownCommandError
-from highbar.cli.completion import answered_shell
-from highbar.cli.guard import REFUSED, OutputsError
+from highbar.cli.commands import SuggestingGroup, UnknownCommandError, help_of_group
+from highbar.cli.guard import OutputsError
 from highbar.errors import InputError, Problem, ReportError
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -29,6 +28,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "agent": "highbar.cli.agent",
         "plan": "highbar.cli.plan",
         "import": "highbar.cli.import_",
+        "mcp": "highbar.cli.mcp",
         "metrics": "highbar.cli.metrics",
         "schema": "highbar.cli.schema",
         "init": "highbar.cli.init",
@@ -88,9 +88,7 @@ def root(context: click.Context) -> int:
     An agent and scenarios, or recorded results, and a policy go in; metrics, and one verdict with a reason for every
     rule, come out.
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help(), err=True)
-    return REFUSED
+    return help_of_group(context)
 
 
 def dispatch(arguments: Sequence[str]) -> int:
@@ -99,8 +97,11 @@ def dispatch(arguments: Sequence[str]) -> int:
     click's own `main` is not used: it obeys the environment (completion) before it looks at the arguments, and a check
     must not end with 0 because of a variable.
     """
-    if not arguments and answered_shell(root):
-        return 0
+    if not arguments:
+        from highbar.cli.completion import answered_shell  # only for a shell that completes a command
+
+        if answered_shell(root):
+            return 0
     _refuse_a_deleted_folder(arguments)
     try:
         with root.make_context("highbar", list(arguments)) as context:
@@ -125,10 +126,10 @@ def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
     option = REPORT_FILES.get(command)
     if option is not None and any(argument.startswith(option) for argument in arguments):
         from highbar.cli import streams  # only if something is wrong
-        from highbar.cli.outputs import withdraw  # likewise
+        from highbar.cli.outputs import withdraw_outputs  # likewise
 
         try:
-            withdraw(arguments, option, problems, import_module(COMMANDS[command]).refusal)
+            withdraw_outputs(arguments, option, problems, import_module(COMMANDS[command]).refusal)
         except ReportError as error:  # what is wrong with the call matters more, and follows
             streams.say(f"highbar: {error}")
 

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import SuggestingGroup
-from highbar.cli.engine_options import EngineOptions, engine_options
-from highbar.cli.guard import REFUSED
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
+from highbar.cli.commands import SuggestingGroup, format_option, help_of_group
+from highbar.cli.options import (
+    FORMAT_HELP,
+    INPUT_FORMAT,
+    MAP_HELP,
+    SUBSET_HELP,
+    WHERE_HELP,
+    EngineOptions,
+    engine_options,
+)
 from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
+from highbar.statistics.pooled import RUNS
+
+if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
+    from highbar.bar.recording import Recorded
 
 _EXAMPLES = """\b
 Examples:
   highbar baseline record results.jsonl --date 2026-11-15
+  highbar baseline record --history history/ --runs 5
   highbar baseline show
   highbar baseline ratchet
 """
@@ -36,7 +48,7 @@ class _BaselineCommands(SuggestingGroup):
             from highbar.cli import ratchet  # loaded only if it is used
 
             return ratchet.command
-        return {"record": record, "show": show}.get(cmd_name)
+        return {"record": record_run, "show": show_baseline}.get(cmd_name)
 
 
 @click.group(
@@ -49,13 +61,20 @@ class _BaselineCommands(SuggestingGroup):
 @click.pass_context
 def command(context: click.Context) -> int:
     """Record a run to compare later ones with (record), print it (show), or raise thresholds to it (ratchet)."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help(), err=True)
-    return REFUSED
+    return help_of_group(context)
 
 
 @click.command("record", short_help="Write a run into baseline.json.")
-@click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.argument("results", nargs=-1, type=click.Path(allow_dash=True))
+@click.option(
+    "--history", type=click.Path(), metavar="DIR", help="Instead of RESULTS: pool the last runs of a history."
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help=f"With --history: how many runs are pooled, failed ones included; {RUNS} by default.",
+)
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option(
     "--output",
@@ -81,9 +100,11 @@ def command(context: click.Context) -> int:
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @engine_options
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def record(  # noqa: PLR0913 - each is an argument of the command line
+def record_run(  # noqa: PLR0913 - each is an argument of the command line
     *,
     results: tuple[str, ...],
+    history: str | None,
+    runs: int | None,
     policy: str | None,
     file: str | None,
     agent_version: str | None,
@@ -99,10 +120,24 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
 ) -> int:
     """Record RESULTS as the baseline: a complete run that passes the policy.
 
+    With --history the last runs of a history are recorded together, whether they passed or not: one run that is
+    recorded because it passed is a lucky one. They are of one line of commits, one agent, one judge and one scoring,
+    and each scenario has the same text in all of them. Together they must meet the demands on metrics.
+
     It is written beside and renamed. If someone else changed the baseline in the meantime, theirs stays, and this
     command says so.
     """
     why = _reason(force, reason)
+    if history is not None:
+        _refuse_beside_history(results=results, where=where, input_format=input_format, map=map_file, subset=subset)
+        from highbar.bar.pooled_recording import record_pooled  # only for a history
+
+        job = Job(policy=policy, agent_version=agent_version)
+        return _say(record_pooled(job, history, runs or RUNS, file=file, date=date, force=why), history, quiet=quiet)
+    if runs is not None:
+        raise InputError(Problem("--runs is for --history", hint="leave it out, or add --history DIR"))
+    if not results:
+        raise click.UsageError("name the results of a run, or --history DIR")
     from highbar.bar.recording import record as record_baseline  # the engine is loaded only here
 
     job = Job(
@@ -118,11 +153,26 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
     )
     with watching(quiet=quiet) as watch:
         done = record_baseline(job, watch, file=file, date=date, force=why)
+    return _say(done, quiet=quiet)
+
+
+def _say(done: Recorded, history: str = "", *, quiet: bool) -> int:
+    for one in done.damaged:
+        streams.say(f"warning: {history.rstrip('/')}/{one.file} is left out: {one.reason}")
     if not quiet:
         from highbar.report.baseline_text import render_recorded  # only if there is something to print
 
-        streams.put(render_recorded(done.baseline, done.file, done.reasons, replaced=done.replaced))
+        streams.put(render_recorded(done.baseline, done.file, done.reasons, done.notes, replaced=done.replaced))
     return 0
+
+
+def _refuse_beside_history(**given: object) -> None:
+    """Raise InputError if an option says how results are read: a history has them as they were judged."""
+    named = [
+        "RESULTS" if name == "results" else f"--{name.replace('_', '-')}" for name, value in given.items() if value
+    ]
+    if named:
+        raise InputError(Problem(f"--history pools runs that were judged; {', '.join(named)} has no effect on them"))
 
 
 def _reason(force: str | None, reason: str | None) -> str | None:
@@ -141,15 +191,8 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 @click.command("show", short_help="Say what a baseline holds.")
 @click.argument("file", required=False, type=click.Path())
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy that names it, where FILE does not.")
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What to print.",
-)
-def show(*, file: str | None, policy: str | None, report_format: str) -> int:
+@format_option()
+def show_baseline(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
     from highbar import policy as policies  # help and usage errors do without them
     from highbar.store import baseline_reading  # likewise

@@ -7,10 +7,19 @@ import os
 import click
 
 from highbar.cli import streams
-from highbar.cli.engine_options import EngineOptions, engine_options
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
-from highbar.cli.judging import BarOptions, ReportOptions, bar_options, judge, refusal, report_options
-from highbar.cli.outputs import begin, read_outputs, refuse_overwriting
+from highbar.cli.judging import BarOptions, ReportOptions, bar_options, judge_job, refusal, report_options
+from highbar.cli.options import (
+    AGENT_HELP,
+    FORMAT_HELP,
+    INPUT_FORMAT,
+    MAP_HELP,
+    SUBSET_HELP,
+    WHERE_HELP,
+    EngineOptions,
+    agent_name,
+    engine_options,
+)
+from highbar.cli.outputs import begin_outputs, refuse_overwriting
 from highbar.model.job import Job
 
 _EXAMPLES = """\b
@@ -27,16 +36,18 @@ Examples:
 @click.command("check", short_help="Judge results by a policy.", epilog=_EXAMPLES)
 @click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @bar_options
+@click.option("--agent", callback=agent_name, metavar="NAME", help=AGENT_HELP)
 @click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @engine_options
 @report_options("--output")
-def command(
+def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
     results: tuple[str, ...],
     bar: BarOptions,
+    agent: str | None,
     where: tuple[str, ...],
     subset: bool,
     input_format: str | None,
@@ -50,9 +61,10 @@ def command(
     them, folders of highbar run, or - for standard input. Without a policy nothing is judged, and the exit code is 2;
     --policy typical judges by the typical thresholds (highbar metrics lists them).
     """
-    outputs = read_outputs(reports.files)
+    outputs = reports.outputs()
     job = Job(
         results,
+        agent=agent,
         where=where,
         input_format=input_format,
         mapping=map_file,
@@ -64,5 +76,5 @@ def command(
         from highbar.load import files  # help, completion and usage errors do without it
 
         refuse_overwriting(outputs, files.inputs(results, bar.policy, map_file, bar.baseline))
-    begin(outputs, refusal, results)
-    return judge(bar.on(job), bar.against_ref, reports, outputs)
+    begin_outputs(outputs, refusal, results)
+    return judge_job(bar.on(job), bar.against_ref, reports, outputs)

@@ -1,10 +1,19 @@
-"""A group of commands that suggests the one that was meant."""
+"""What commands are made of: groups that suggest the command that was meant, and options of reports."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
+
+from highbar.cli import streams
+from highbar.cli.guard import REFUSED
+from highbar.errors import InputError, Problem
+from highbar.report import Display
+
+Command = Callable[..., int]
 
 
 class UnknownCommandError(click.UsageError):
@@ -34,3 +43,44 @@ class SuggestingGroup(click.Group):
         if "check" in known and Path(name).exists():
             return f"highbar check {name}"
         return did_you_mean(name, known) or f"{ctx.command_path} --help lists the commands"
+
+
+def help_of_group(context: click.Context) -> int:
+    """Print the help of a group that was called without a command, which is wrong usage."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+    return REFUSED
+
+
+def format_option(names: Sequence[str] = ("text", "json")) -> Callable[[Command], Command]:
+    """Give a command `--format`; its function takes `report_format`."""
+    formats = click.Choice(list(names))
+    return click.option(
+        "--format", "report_format", type=formats, default="text", show_default=True, help="What to print."
+    )
+
+
+def output_option(endings: str, name: str = "--output", argument: str = "outputs") -> Callable[[Command], Command]:
+    """Give a command the option that names files of reports, in formats that have these endings."""
+    return click.option(
+        name,
+        argument,
+        multiple=True,
+        metavar="[FORMAT=]FILE",
+        help=f"Also write a report to a file; its ending ({endings}) decides the format. Repeatable.",
+    )
+
+
+def print_described(files: Iterable[str], describe: Callable[[str, Display], str]) -> int:
+    """Print what each file says; if any of them has problems, raise InputError with those of all."""
+    texts: list[str] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            texts.append(describe(file, streams.display(sys.stdout)))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(*problems)
+    streams.put("\n".join(texts))
+    return 0

@@ -10,13 +10,23 @@ import click
 from msgspec.structs import replace
 
 from highbar.cli import streams
-from highbar.cli.engine_options import EngineOptions, engine_options
+from highbar.cli.commands import format_option, output_option
 from highbar.cli.guard import REFUSED, OutputsError
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
-from highbar.cli.meta import Meta, meta_option
-from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
+from highbar.cli.options import (
+    FORMAT_HELP,
+    INPUT_FORMAT,
+    MAP_HELP,
+    SUBSET_HELP,
+    WHERE_HELP,
+    EngineOptions,
+    Meta,
+    engine_options,
+    github_option,
+    meta_option,
+    tell_github,
+)
+from highbar.cli.outputs import Output, begin_outputs, read_outputs, refuse_overwriting, write_output
 from highbar.cli.progress import watching
-from highbar.cli.workflow import github_option, tell_github
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
 from highbar.model.job import Job, Wants
@@ -45,21 +55,8 @@ Examples:
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @engine_options
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(list(COMPARISONS)),
-    default="text",
-    show_default=True,
-    help="What to print.",
-)
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="[FORMAT=]FILE",
-    help="Also write a report to a file; its ending (.html, .json, .md, .xml) decides the format. Repeatable.",
-)
+@format_option(tuple(COMPARISONS))
+@output_option(".html, .json, .md, .xml")
 @meta_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the rules pass.")
 @github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
@@ -89,6 +86,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     """
     wanted = _outputs(outputs)
     from highbar import pipeline  # the engine is loaded only here
+    from highbar.bar.on_demand import with_history  # likewise
     from highbar.load import files  # likewise
 
     job = Job(
@@ -104,14 +102,17 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
     if any(os.path.lexists(output.file) for output in wanted):
         refuse_overwriting(wanted, files.inputs([base, head], policy, map_file))
-    begin(wanted, refusal, [base, head])
+    begin_outputs(wanted, refusal, [base, head])
     try:
         with watching(quiet=quiet) as watch:
             _refuse_two_streams(base, head)
+            job = with_history(job)
             before = replace(job, results=(base,))
             comparison = pipeline.compare(before, job, watch)
             if any(COMPARISONS[name].details for name in (report_format, *(output.format for output in wanted))):
-                comparison = pipeline.with_outputs(comparison, before, job)
+                from highbar.changes.outputs import with_outputs  # few reports show them
+
+                comparison = with_outputs(comparison, before, job)
     except InputError as error:
         problems = error.problems
         tell_github(github, REFUSED, lambda tell: tell.tell_no_comparison(problems, REFUSED, wanted))
@@ -145,7 +146,7 @@ def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
     """Say in every report why there is no comparison."""
     for output in outputs:
-        write(output.file, refusal(output.format, error.problems))
+        write_output(output.file, refusal(output.format, error.problems))
     if report_format != "json":
         raise error
     streams.put(refusal("json", error.problems))
@@ -172,7 +173,7 @@ def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, .
         failures.append(error)
     for output in outputs:
         try:
-            write(output.file, COMPARISONS[output.format](comparison, replace(PAGE, meta=meta)))
+            write_output(output.file, COMPARISONS[output.format](comparison, replace(PAGE, meta=meta)))
         except ReportError as error:
             failures.append(error)
     for failure in failures:

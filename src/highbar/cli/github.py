@@ -28,7 +28,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
 
 def tell(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
     """Annotate, summarize and set the outputs. Raises ReportError if a file of the step cannot be written."""
-    streams.command(github.rule_annotations(verdict, _located))
+    streams.send_commands(github.rule_annotations(verdict, _located))
     short = f"## {headline(verdict)}\n"
     _tell(github.summary(verdict), short, github.outputs(verdict, exit_code), outputs)
 
@@ -42,7 +42,7 @@ def tell_comparison(comparison: Comparison, exit_code: int, outputs: Sequence[Ou
     """The same for a comparison."""
     from highbar.report import comparison_markdown, comparison_words  # few runs compare
 
-    streams.command(github.rule_annotations(comparison_words.as_verdict(comparison), _located))
+    streams.send_commands(github.rule_annotations(comparison_words.as_verdict(comparison), _located))
     values = github.comparison_outputs(comparison, exit_code)
     _tell(comparison_markdown.render(comparison), f"## {values['compare_headline']}\n", values, outputs)
 
@@ -54,7 +54,7 @@ def tell_no_comparison(problems: Iterable[Problem], exit_code: int, outputs: Seq
 
 
 def _tell_problems(problems: Sequence[Problem], values: Mapping[str, str], outputs: Sequence[Output]) -> None:
-    streams.command(github.problem_annotations(problems, _located))
+    streams.send_commands(github.problem_annotations(problems, _located))
     text = markdown.render_problems(problems)
     _tell(text, text.partition("\n")[0] + "\n", values, outputs)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
+from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import SuggestingGroup
-from highbar.cli.guard import REFUSED
+from highbar.cli.commands import SuggestingGroup, format_option, help_of_group
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:  # help and usage errors do without them
@@ -55,7 +54,7 @@ class _HistoryCommands(SuggestingGroup):
         if cmd_name in _ELSEWHERE:
             found: click.Command = import_module(_ELSEWHERE[cmd_name]).command
             return found
-        return {"list": list_runs, "show": show, "trend": trend}.get(cmd_name)
+        return {"list": list_runs, "show": show_run, "trend": trend}.get(cmd_name)
 
 
 @click.group(
@@ -71,9 +70,7 @@ def command(context: click.Context) -> int:
 
     flaky names the scenarios that pass only sometimes; prune removes old runs.
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help(), err=True)
-    return REFUSED
+    return help_of_group(context)
 
 
 history_option = click.option(
@@ -86,27 +83,20 @@ history_option = click.option(
     help="The folder of the history.",
 )
 branch_option = click.option("--branch", metavar="NAME", help="Only runs of this branch.")
+agent_option = click.option("--agent", metavar="NAME", help="Only runs of the agent with this name.")
 _last_option = click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
-
-
-def format_option(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the option --format."""
-    choice = click.Choice(["text", "json"])
-    add = click.option(
-        "--format", "report_format", type=choice, default="text", show_default=True, help="What to print."
-    )
-    return add(command)
 
 
 @click.command("list", short_help="List the runs.")
 @history_option
 @branch_option
+@agent_option
 @_last_option
-@format_option
-def list_runs(*, folder: str, branch: str | None, last: int | None, report_format: str) -> int:
+@format_option()
+def list_runs(*, folder: str, branch: str | None, agent: str | None, last: int | None, report_format: str) -> int:
     """List the runs of a history in the order of time."""
     history = read_folder(folder)
-    runs = _chosen(history, branch, last)
+    runs = last_of(history, branch, agent, last)
     if report_format == "json":
         from highbar.store.history_documents import write_list  # only for JSON
 
@@ -121,9 +111,9 @@ def list_runs(*, folder: str, branch: str | None, last: int | None, report_forma
 @click.command("show", short_help="Show one run.")
 @click.argument("record")
 @history_option
-@format_option
+@format_option()
 @click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
-def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
+def show_run(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
     """Show the run whose RECORD, or commit, begins with these digits: where it comes from, and its verdict.
 
     RECORD may also be the file of a record.
@@ -152,6 +142,7 @@ def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
 @click.argument("metric", required=False)
 @history_option
 @branch_option
+@agent_option
 @_last_option
 @click.option("--all", "everything", is_flag=True, help="All metrics, and not only those that a rule is about.")
 @click.option(
@@ -159,12 +150,13 @@ def show(*, record: str, folder: str, report_format: str, verbose: bool) -> int:
     type=click.Choice(["drift"]),
     help="Exit with 1 if scenarios pass less and less often, and with 3 if that is open.",
 )
-@format_option
+@format_option()
 def trend(
     *,
     metric: str | None,
     folder: str,
     branch: str | None,
+    agent: str | None,
     last: int | None,
     everything: bool,
     fail_on: str | None,
@@ -180,7 +172,7 @@ def trend(
     from highbar.history.series import metrics, series  # likewise
 
     history = read_folder(folder)
-    runs = _chosen(history, branch, last)
+    runs = last_of(history, branch, agent, last)
     known = metrics(runs)
     if metric is not None and metric not in known:
         raise InputError(_unknown(metric, known, folder))
@@ -188,6 +180,8 @@ def trend(
     if metric is None and not everything:
         found = [one for one in found if one.is_gated] or found
     judged = runs if branch is not None or fail_on is None else _of_own_branch(runs, folder)
+    if fail_on is not None:
+        _refuse_several_agents(judged, folder)
     drifting = drift(history, judged)
     code = drift_code(drifting, history.damaged, unseen=len(runs) - len(judged)) if fail_on else 0
     if code == _UNDECIDED:
@@ -231,6 +225,14 @@ def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord
     raise InputError(Problem("the runs are of several branches", folder, hint=f"name one with --branch: {names}"))
 
 
+def _refuse_several_agents(runs: Sequence[RunRecord], folder: str) -> None:
+    """Raise InputError if runs are of several agents: whose drift it is must not depend on the newest record."""
+    names = sorted({run.agent_name for run in runs if run.agent_name is not None})
+    if len({run.agent_name for run in runs}) > 1:
+        hint = f"name one with --agent: {', '.join(names[:10])}"
+        raise InputError(Problem("the runs are of several agents, or some do not say which", folder, hint=hint))
+
+
 def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
     from highbar.language.spelling import did_you_mean  # only for a metric that is not there
 
@@ -255,10 +257,11 @@ def say_damaged(folder: str, damaged: Sequence[DamagedRecord]) -> None:
         streams.say(f"warning: {folder.rstrip('/')}/{one.file} is left out: {one.reason}")
 
 
-def _chosen(history: History, branch: str | None, last: int | None) -> tuple[RunRecord, ...]:
-    from highbar.history import of_branch  # help and usage errors do without it
+def last_of(history: History, branch: str | None, agent: str | None, last: int | None) -> tuple[RunRecord, ...]:
+    """The last runs of a branch and an agent, or all. Raises InputError if there is none of such a name."""
+    from highbar.history import runs_of  # help and usage errors do without it
 
-    found = of_branch(history, branch)
+    found = runs_of(history, branch, agent)
     return found if last is None else found[-last:]
 
 

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.history import FOLDER
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.options import AGENT_HELP, FORMAT_HELP, INPUT_FORMAT, MAP_HELP, agent_name
 from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
+from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
     from highbar.bar.remembering import Origin
@@ -33,9 +34,12 @@ _VERDICT = b'"highbar/verdict/'
     "--to", "folder", type=click.Path(), default=FOLDER, show_default=True, metavar="DIR", help="The history's folder."
 )
 @click.option("--branch", metavar="NAME", help="The branch; else what the CI system or git says.")
-@click.option("--commit", metavar="SHA", help="The commit; else what the CI system or git says.")
+@click.option(
+    "--commit", metavar="SHA", help="The commit; else what the run folder, the CI system or git says, in this order."
+)
 @click.option("--time", "given", metavar="TIME", help="When it was run, such as 2026-11-15T14:25:30Z.")
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--agent", callback=agent_name, metavar="NAME", help=AGENT_HELP)
 @click.option("--agent-version", metavar="V", help="Which version it is; else what the policy or the results say.")
 @click.option("--subset", is_flag=True, help="Add a run of a part of its suite, too.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
@@ -49,6 +53,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     commit: str | None,
     given: str | None,
     policy: str | None,
+    agent: str | None,
     agent_version: str | None,
     subset: bool,
     input_format: str | None,
@@ -64,6 +69,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     origin = _origin(branch, commit, given)
     job = Job(
         policy=policy,
+        agent=agent,
         agent_version=agent_version,
         input_format=input_format,
         mapping=map_file,
@@ -73,15 +79,15 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     for name in runs:
         try:
             new = _new_run(name, job, origin, quiet=quiet)
-        except InputError as error:  # the others are added all the same
+        except InputError as error:  # the others are added anyway
             problems += error.problems
             continue
-        _say_commit(name, new, origin)
+        _say_commit(name, new)
         done = _write(folder, new)
         if done.run.listed is None:
             streams.say(f"note: {name}: only the verdict is stored; add the results to store counts per scenario")
         if not quiet:
-            streams.put(f"{said(done, new.run)}\n")
+            streams.put(f"{_outcome_line(done, new.run)}\n")
     if problems:
         raise InputError(*problems)
     return 0
@@ -96,7 +102,8 @@ def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
         verdict = read_verdict(name)
         if verdict.verdict is None:
             raise InputError(_nothing_judged(name))
-        return remembering.of_verdict(verdict, origin)
+        new = remembering.of_verdict(verdict, origin)
+        return replace(new, run=replace(new.run, agent_name=job.agent))
     from highbar import pipeline  # only for results
     from highbar.bar.on_demand import with_history  # likewise
 
@@ -128,8 +135,8 @@ def _origin(branch: str | None = None, commit: str | None = None, given: str | N
     from highbar.bar.remembering import Origin  # help and usage errors do without it
     from highbar.load.checkout import checkout  # likewise
 
-    now = datetime.now(UTC)
-    return Origin(checkout(os.environ, commit, branch), now, None if given is None else _time(given))
+    time = None if given is None else _time(given)
+    return Origin(checkout(os.environ, commit, branch), datetime.now(UTC), time, commit, branch)
 
 
 def _time(text: str) -> datetime:
@@ -147,22 +154,24 @@ def _write(folder: str, new: NewRun) -> Written:
     return store.write(Path(folder), new)
 
 
-def _say_commit(name: str, new: NewRun, origin: Origin) -> None:
-    """Say that the commit of a run is not known, though git has one: it was made after the run."""
-    commit = origin.checkout.commit
-    if commit is not None and new.run.commit is None:
-        streams.say(
-            f"warning: {name}: the commit of the run is not known, since {commit[:12]}, which is checked out, was made "
-            "after the run ended; name its commit: highbar history add --commit SHA"
-        )
+def _say_commit(name: str, new: NewRun) -> None:
+    """Say why the commit of a run is not known: without it the run excuses nothing, and no drift is found in it."""
+    if new.no_commit is not None:
+        hint = "name it: highbar history add --commit SHA"
+        streams.say(f"warning: {name}: the commit of the run is not known: {new.no_commit}; {hint}")
 
 
-def said(done: Written, run: RunRecord) -> str:
+def _outcome_line(done: Written, run: RunRecord) -> str:
     """What became of a run, in one line; `run` is the one that was to be added."""
     if done.is_new:
         return f"added to the history: {done.file}"
-    other = done.run.commit if done.run.commit != run.commit else None
-    return f"already in the history: {done.file}" + (f", as a run of commit {other[:12]}" if other else "")
+    if done.is_completed:
+        return f"already in the history, now with its scenarios: {done.file}"
+    commit = done.run.commit if done.run.commit != run.commit else None
+    agent = done.run.agent_name if done.run.agent_name != run.agent_name else None
+    known = [f"commit {commit[:12]}"] if commit else []
+    known += [f"the agent {visible(agent)}"] if agent else []
+    return f"already in the history: {done.file}" + (f", as a run of {' and '.join(known)}" if known else "")
 
 
 def remember(job: Job, done: CheckResult, folder: str, *, quiet: bool) -> None:
@@ -174,7 +183,7 @@ def remember(job: Job, done: CheckResult, folder: str, *, quiet: bool) -> None:
         return
     origin = _origin()
     new = remembering.of_check(job, done, origin)
-    _say_commit(" ".join(job.results), new, origin)
+    _say_commit(" ".join(job.results), new)
     written = _write(folder, new)
     if not quiet:
-        streams.say(said(written, new.run))
+        streams.say(_outcome_line(written, new.run))

@@ -7,28 +7,29 @@ import sys
 import click
 
 from highbar.cli import streams
-from highbar.cli.history import branch_option, format_option, history_option, read_folder, say_damaged
+from highbar.cli.commands import format_option
+from highbar.cli.history import agent_option, branch_option, history_option, last_of, read_folder, say_damaged
 
 
 @click.command("flaky", short_help="Name the scenarios that pass only sometimes.")
 @history_option
 @branch_option
+@agent_option
 @click.option(
     "--runs", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Pool at most the last N runs."
 )
-@format_option
-def command(*, folder: str, branch: str | None, runs: int, report_format: str) -> int:
+@format_option()
+def command(*, folder: str, branch: str | None, agent: str | None, runs: int, report_format: str) -> int:
     """Name the scenarios that passed and failed in the last runs, with the rate at which they pass.
 
     Only runs with the same text of a scenario, the same agent settings, judge and scoring as the last run are pooled,
     of its branch. The interval covers the true rate in nine of ten cases.
     """
-    from highbar.history import of_branch  # help and usage errors do without it
-    from highbar.history.flaky import flaky  # likewise
+    from highbar.history.flaky import flaky  # help and usage errors do without it
     from highbar.report.history_drift import render_flaky, write_flaky  # likewise
 
     history = read_folder(folder)
-    found = flaky(history, of_branch(history, branch), runs)
+    found = flaky(history, last_of(history, branch, agent, None), runs)
     say_damaged(folder, found.damaged)
     if report_format == "json":
         from highbar.store.encoding import encode  # only for JSON

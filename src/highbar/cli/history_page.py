@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from highbar.cli import streams
-from highbar.cli.history import FOLDER, branch_option, read_folder, say_damaged
+from highbar.cli.history import FOLDER, agent_option, branch_option, last_of, read_folder, say_damaged
 from highbar.errors import InputError, Problem, ReportError
 from highbar.language.phrases import count
 
@@ -22,25 +22,31 @@ _FILE = "index.html"
     "-o", "--output", type=click.Path(), required=True, metavar="DIR", help=f"The folder of {_FILE}; made if needed."
 )
 @branch_option
+@agent_option
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
 @click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
 def command(
-    *, folder: str | None, named: str | None, output: str, branch: str | None, last: int | None, quiet: bool
+    *,
+    folder: str | None,
+    named: str | None,
+    output: str,
+    branch: str | None,
+    agent: str | None,
+    last: int | None,
+    quiet: bool,
 ) -> int:
     """Write the history in the folder HISTORY (else history) as one page: DIR/index.html.
 
     It shows verdicts, metrics with their thresholds, changes of their level, cost and latency, and which scenarios are
     unstable. The page fetches nothing, and needs no server. The exit code is 0 whatever the verdicts are.
     """
-    from highbar.history import of_branch  # help and usage errors do without it
-    from highbar.history.overview import overview  # likewise
+    from highbar.history.overview import overview  # help and usage errors do without it
     from highbar.report.html.history import render  # likewise
 
     if folder is not None and named is not None:
         raise InputError(Problem("the history is named twice", hint="name it once: HISTORY or --history"))
     history = read_folder(folder or named or FOLDER)
-    runs = of_branch(history, branch)
-    runs = runs if last is None else runs[-last:]
+    runs = last_of(history, branch, agent, last)
     if not runs:
         raise InputError(Problem("there is no run, so there is nothing to show", history.folder))
     view = overview(history, runs)

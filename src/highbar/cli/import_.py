@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 
 from highbar.cli import streams
-from highbar.cli.input_format import MAP_HELP, TOOL, TOOLS
+from highbar.cli.options import MAP_HELP, TOOL, TOOLS
 from highbar.errors import InputError, Problem, ReportError
 
 if TYPE_CHECKING:  # see import_files

@@ -12,8 +12,6 @@ import click
 from highbar.cli import streams
 from highbar.errors import InputError, Problem, ReportError
 
-POLICY = "highbar.yaml"
-
 _EXAMPLES = """\b
 Examples:
   highbar init --agent               a tiny agent, scenarios for it and a policy: highbar run suite.yaml

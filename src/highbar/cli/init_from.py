@@ -15,12 +15,13 @@ from highbar.errors import InputError, Problem
 from highbar.load import files, foreign, unnamed
 from highbar.load.candidates import Guess
 from highbar.load.explain import explain
-from highbar.load.map_text import mapping_lines, quoted
+from highbar.load.map_text import mapping_lines, yaml_scalar
 from highbar.load.sample import LARGEST, Sample, read_sample
 from highbar.model import ResultsFile
 
 POLICY = "highbar.yaml"
 _MOST_CATEGORIES = 10
+"""Categories that the new policy lists: more are a sign that the column is no category."""
 _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations"})
 
 
@@ -61,7 +62,7 @@ def start_from(own: str, folder: Path) -> Start:
 def _rows_of(own: str, tool: str | None) -> Iterator[ResultsFile]:
     """The file itself, or the rows that the reader of a tool makes of it."""
     if tool is None:
-        yield files.named(own)
+        yield files.file_named(own)
         return
     with tempfile.TemporaryDirectory(prefix="highbar-") as temporary:
         yield foreign.import_file(own, own, tool, str(Path(temporary, "rows.jsonl"))).file
@@ -80,8 +81,9 @@ def _steps(own: str, guess: Guess, sample: Sample, map_file: str | None, judge: 
 
 
 def _map_text(own: str, guess: Guess, sample: Sample) -> str:
+    file = yaml_scalar(Path(own).name)
     lines = [
-        f"# How rows of {quoted(Path(own).name)} become results: guessed from its names and values. Check every line.",
+        f"# How rows of {file} become results: guessed from its names and values. Check every line.",
         *([f"# {sample.limits}"] if sample.limits else []),
         "# highbar import map FILE --map map.yaml shows the rows that it makes.",
         *mapping_lines(guess, sample.places),
@@ -102,7 +104,7 @@ def _policy_text(guess: Guess, map_file: str | None) -> str:
         lines += [f"    {metric.name}: {(metric.typical_threshold or '').removeprefix('≥ ')}" for metric in chosen]
     categories = _categories(guess)
     if categories and "adversarial" not in categories:
-        listed = ", ".join(map(quoted, sorted(categories)[:_MOST_CATEGORIES]))
+        listed = ", ".join(map(yaml_scalar, sorted(categories)[:_MOST_CATEGORIES]))
         lines.append(f"# safety_rate is about the category adversarial, and the categories are {listed}.")
     return "".join(f"{line}\n" for line in lines)
 

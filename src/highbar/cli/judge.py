@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 import click
 
-from highbar.cli.commands import SuggestingGroup
-from highbar.cli.guard import REFUSED
+from highbar.cli.commands import SuggestingGroup, help_of_group
 
 _EXAMPLES = """\b
 Examples:
@@ -46,6 +45,4 @@ class _JudgeCommands(SuggestingGroup):
 @click.pass_context
 def command(context: click.Context) -> int:
     """Find out how good the judge of a run is: people label a sample (label), and are compared with it (calibrate)."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help(), err=True)
-    return REFUSED
+    return help_of_group(context)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
+from highbar.cli.commands import format_option, output_option
 from highbar.cli.guard import REFUSED, OutputsError
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
-from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
+from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
+from highbar.cli.outputs import Output, begin_outputs, read_outputs, refuse_overwriting, write_output
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import CALIBRATIONS
 
@@ -43,21 +44,8 @@ Examples:
     help="Write the labels to a new file, those that do not say of which conversation as of these results.",
 )
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(list(CALIBRATIONS)),
-    default="text",
-    show_default=True,
-    help="What to print.",
-)
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="[FORMAT=]FILE",
-    help="Also write a report to a file; its ending (.html, .json, .txt) decides the format. Repeatable.",
-)
+@format_option(tuple(CALIBRATIONS))
+@output_option(".html, .json, .txt")
 @click.option("--quiet", is_flag=True, help="Print only the headline, as one line.")
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
@@ -84,7 +72,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     read = [*files.inputs(results, policy), labels]
     refuse_overwriting(wanted, read)
     _refuse_bind(bind, [*read, *(output.file for output in wanted)])
-    begin(wanted, _refusal, results)
+    begin_outputs(wanted, _refusal, results)
     try:
         _refuse_stream(results)
         found = calibrate(job)
@@ -139,7 +127,7 @@ def _refusal(report_format: str, problems: Sequence[Problem]) -> str:
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
     """Say in every report why the judge is not calibrated."""
     for output in outputs:
-        write(output.file, _refusal(output.format, error.problems))
+        write_output(output.file, _refusal(output.format, error.problems))
     if report_format != "json":
         raise error
     streams.put(_refusal("json", error.problems))
@@ -154,7 +142,7 @@ def _report(
     streams.put(_printed(calibration, report_format, quiet=quiet))
     for output in outputs:
         try:
-            write(output.file, CALIBRATIONS[output.format](calibration))
+            write_output(output.file, CALIBRATIONS[output.format](calibration))
         except ReportError as error:
             failures.append(error)
     if bind is not None:

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
+from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 
 if TYPE_CHECKING:  # see command
     from highbar.labeling.book import LabelBook
-    from highbar.labeling.drawing import Drawing, JudgedRun
+    from highbar.labeling.drawing import Drawing, RunToLabel
     from highbar.store.labels import Labels
 
 MOST_TRIALS = 10_000
+"""Trials to label: more than people can do, and one page still opens."""
 _PAGE, _LABELS = "labels.html", "labels.jsonl"
 _LONGEST_NAME = 200
+"""Characters of the name of who labels: as long as a label may be."""
 _END_OF_INPUT = b"\x04"
 """What Ctrl-D sends."""
 _EXAMPLES = """\b
@@ -129,7 +131,7 @@ def _existing(target: Path, labels: str | None, *, terminal: bool) -> Labels | N
     return None if labels is None else read_labels(labels)
 
 
-def _seed(run: JudgedRun, existing: Labels | None) -> int:
+def _seed(run: RunToLabel, existing: Labels | None) -> int:
     """The seed of the labels that there are of this run, so that the same trials are drawn; else 0."""
     samples = [label.sample for label in existing.lines if label.sample is not None] if existing else []
     return next((sample.seed for sample in samples if sample.run == run.digest), 0)
@@ -157,7 +159,9 @@ def _ask(book: LabelBook, by: str | None, target: Path, *, quiet: bool) -> int:
     who = by or _line("Who labels? ").strip()
     _refuse_name(who)
     with _keys() as ask:
-        left = terminal.label(book, who, terminal.Console(lambda text: streams.put(f"{text}\n"), ask, file.write))
+        left = terminal.ask_for_labels(
+            book, who, terminal.Console(lambda text: streams.put(f"{text}\n"), ask, file.write)
+        )
     if not quiet:
         answered = book.drawing.statements - left
         streams.say(f"{answered} of {count(book.drawing.statements, 'statement')} answered by {who}: {target}")

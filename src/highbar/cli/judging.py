@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.cli import streams
+from highbar.cli.commands import output_option
 from highbar.cli.guard import REFUSED
-from highbar.cli.meta import Meta, meta_option
-from highbar.cli.outputs import REPORT_FORMAT, Output, write
+from highbar.cli.options import Meta, github_option, meta_option, tell_github
+from highbar.cli.outputs import REPORT_FORMAT, Output, read_outputs, refuse_meta, write_output
 from highbar.cli.progress import watching
-from highbar.cli.workflow import github_option, tell_github
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import PAGE, Display, reporter
 
@@ -67,6 +67,12 @@ class ReportOptions(Struct, frozen=True, eq=False):
     quiet: bool
     width: int | None
     history: str | None = None
+
+    def outputs(self) -> tuple[Output, ...]:
+        """The files that are wanted, each with its format. Raises InputError if one makes no sense."""
+        found = read_outputs(self.files)
+        refuse_meta((self.format, *(output.format for output in found)), self.meta)
+        return found
 
     def wants(self, outputs: Sequence[Output], slices: Sequence[str], *, subset: bool) -> Wants:
         """What these reports need of the results."""
@@ -150,14 +156,7 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
         @click.option(
             "--format", "report_format", type=REPORT_FORMAT, default="text", show_default=True, help="What to print."
         )
-        @click.option(
-            name,
-            "report_files",
-            multiple=True,
-            metavar="[FORMAT=]FILE",
-            help="Also write a report to a file; its ending (.html, .json, .md, .xml, .csv) decides the format."
-            " Repeatable.",
-        )
+        @output_option(".html, .json, .md, .xml, .csv", name, "report_files")
         @meta_option
         @click.option(
             "--history", type=click.Path(), metavar="DIR", help="Add the run to the history in this folder, too."
@@ -196,7 +195,7 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
     return decorate
 
 
-def judge(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
+def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
     """Judge the results of a job, report the verdict, and return its exit code. Raises InputError."""
     from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
     from highbar.bar.on_demand import with_history  # likewise
@@ -224,7 +223,7 @@ def judge(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tu
 def refuse_reports(outputs: tuple[Output, ...], reports: ReportOptions, error: InputError) -> None:
     """Say in every file that was asked for, and to GitHub, why there is no verdict."""
     for output in outputs:
-        write(output.file, refusal(output.format, error.problems))
+        write_output(output.file, refusal(output.format, error.problems))
     problems = error.problems
     tell_github(reports.github, REFUSED, lambda tell: tell.tell_problems(problems, REFUSED, outputs))
 
@@ -255,6 +254,7 @@ def _remember(job: Job, done: CheckResult, folder: str, code: int, *, quiet: boo
 
 def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...], screen: Display) -> int:
     """Print, then write the files; a report that fails does not keep the others from being made."""
+    # A pipe that is closed must not cost the files, nor a full disk the printed report: all are tried, then one code.
     failures: list[ReportError] = []
     try:
         streams.put(_printed(verdict, reports, screen))
@@ -263,7 +263,7 @@ def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...
     page = replace(PAGE, verbose=screen.verbose, meta=screen.meta)
     for output in outputs:
         try:
-            write(output.file, reporter(output.format)(verdict, page))
+            write_output(output.file, reporter(output.format)(verdict, page))
         except ReportError as error:
             failures.append(error)
     if verdict.problems and (reports.quiet or reports.format not in ("text", "json")):

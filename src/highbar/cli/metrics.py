@@ -71,9 +71,9 @@ def _document() -> dict[str, Any]:
 
 def _metrics() -> list[Metric]:
     """The catalogue, and of the metrics that are made on demand how they read."""
-    from highbar.catalogue import find, metrics  # likewise
+    from highbar.catalogue import find_metric, metrics  # likewise
 
-    made = [find(f"{name}_3") for name in ("pass_at", "pass_hat")]
+    made = [find_metric(f"{name}_3") for name in ("pass_at", "pass_hat")]
     examples = [
         replace(metric, use_case=f"{metric.use_case}; likewise for any other number") for metric in made if metric
     ]

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from highbar.cli.guard import OutputsError
 from highbar.errors import InputError, Problem, ReportError
-from highbar.report import REPORTERS, format_of, names, reporter
+from highbar.report import REPORTERS, format_named, format_of, report_formats, reporter
 from highbar.store.writing import replace
 
 _OF_ITS_OWN = "give the report a file of its own"
@@ -35,8 +35,9 @@ class _ReportFormat(click.Choice):  # type: ignore[type-arg] # generic only in t
     """One of our formats, or one that an installed package adds: the environment is read only for an unknown name."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        value = format_named(value)
         own = value in self.choices
-        return super().convert(value, param, ctx) if own else click.Choice(names()).convert(value, param, ctx)
+        return super().convert(value, param, ctx) if own else click.Choice(report_formats()).convert(value, param, ctx)
 
 
 REPORT_FORMAT = _ReportFormat(list(REPORTERS))
@@ -85,10 +86,19 @@ def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None
         raise OutputsError(*problems)
 
 
+def refuse_meta(formats: Iterable[str], meta: Iterable[tuple[str, str]]) -> None:
+    """Raise InputError if a format needs to know more about the run, before anything is judged."""
+    given = dict(meta)
+    problems = [problem for name in sorted({*formats}) for problem in reporter(name).meta_problems(given)]
+    if problems:
+        raise OutputsError(*problems)
+
+
 def _read_output(argument: str) -> Output:
     before, equals, after = argument.partition("=")
-    if equals and before not in REPORTERS and before not in names():
-        hint = f"wanted one of {', '.join(names())}"
+    before = format_named(before)
+    if equals and before not in REPORTERS and before not in report_formats():
+        hint = f"wanted one of {', '.join(report_formats())}"
         raise InputError(Problem(f"--output {argument}: {before!r} is not a format", hint=hint))
     file = after if equals else argument
     if not file or file == "-":
@@ -97,13 +107,13 @@ def _read_output(argument: str) -> Output:
         )
     found = before if equals else format_of(file)
     if found is None:
-        endings = ", ".join(suffix for name in names() for suffix in reporter(name).suffixes)
-        hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(names())}"
+        endings = ", ".join(suffix for name in report_formats() for suffix in reporter(name).suffixes)
+        hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(report_formats())}"
         raise InputError(Problem(f"--output {argument}: no known format has this ending", hint=hint))
     return Output(found, file)
 
 
-def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
+def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
     """Say in every file that there is no verdict, before anything is judged: so no older verdict survives a crash.
 
     A file that this creates in a folder or pattern of the `results` is removed again, or it would be read as results.
@@ -124,7 +134,7 @@ def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -
                 Path(file).unlink(missing_ok=True)
 
 
-def withdraw(arguments: Sequence[str], option: str, problems: Sequence[Problem], refusal: Refusal) -> None:
+def withdraw_outputs(arguments: Sequence[str], option: str, problems: Sequence[Problem], refusal: Refusal) -> None:
     """Say in the reports of an earlier run that there is no verdict, if the arguments are what is wrong.
 
     `option` is the one that names the files of reports.
@@ -149,10 +159,10 @@ def withdraw(arguments: Sequence[str], option: str, problems: Sequence[Problem],
     read = {os.path.realpath(name) for policy in (None, *policies) for name in files.inputs(others, policy)}
     for output in standing:
         if os.path.realpath(output.file) not in read:
-            write(output.file, refusal(output.format, problems))
+            write_output(output.file, refusal(output.format, problems))
 
 
-def write(file: str, text: str) -> None:
+def write_output(file: str, text: str) -> None:
     """Write beside the file and rename: a reader sees the old report or the new one, never half. Raises ReportError."""
     data = _encoded(text)
     try:
@@ -172,7 +182,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _mode(file: str) -> int | None:
-    """What kind of file is there; None if there is none, or only a link to none."""
+    """What kind of file is there; None if there is no file, or a link that leads nowhere."""
     try:
         return Path(file).stat().st_mode
     except OSError:

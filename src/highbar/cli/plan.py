@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from highbar.cli import streams
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
-from highbar.cli.plan_options import Options, Question, read_question
+from highbar.cli.commands import format_option
+from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
 from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
-from highbar.model import Policy
+from highbar.model import Policy, SpendingKind
 from highbar.model.job import Job
-from highbar.planning import (
-    Plan,
-    gate_chance,
-    needed_to_show,
-    plan_policy,
-    plan_verdict,
-    reach,
-    smallest_shown,
-    suppose,
-)
+from highbar.planning import Plan
+from highbar.planning.questions import PlanOptions, Question, answer_numbers, answer_rules, read_question
 from highbar.report import PLANS
 
 _EXAMPLES = """\b
@@ -33,6 +25,8 @@ Examples:
   highbar plan --scenarios 100                     what 100 scenarios can show
   highbar plan --scenarios 100 --threshold 85% --rate 90% --rate 80%
   highbar plan --difference 5% --differing 10%     scenarios that show 5 points
+  highbar plan --sequential --threshold 85% --scenarios 200
+                                                   what stopping early saves
   highbar plan --policy highbar.yaml               what each rule needs
   highbar plan results.jsonl                       what would settle each rule
 """
@@ -53,21 +47,20 @@ Examples:
 @click.option("--tolerate", metavar="SHARE", help="The failure rate that 100% must exclude; 5% by default.")
 @click.option("--trials", type=click.IntRange(1, 10**6), metavar="N", help="Trials of each scenario; 1 by default.")
 @click.option("--icc", metavar="SHARE", help="How alike the trials of a scenario are: their intraclass correlation.")
+@click.option("--sequential", is_flag=True, help="Plan for a run that stops as soon as it is decided.")
 @click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(list(PLANS)),
-    default="text",
-    show_default=True,
-    help="What to print.",
+    "--spending",
+    type=click.Choice(get_args(SpendingKind)),
+    help="With --sequential: whether it can be decided early from its start, or mostly near its end.",
 )
+@format_option(tuple(PLANS))
 def command(*, report_format: str, **options: Any) -> int:
     """Say how many scenarios or trials a clear verdict takes, and what a given number of them can show.
 
     It answers from --threshold, --scenarios or --difference; else for each rule of the policy; and from RESULTS, what
     would settle each rule.
     """
-    question = read_question(Options(**options))
+    question = read_question(PlanOptions(**options))
     streams.put(PLANS[report_format](_answer(question), streams.display(sys.stdout)))
     return 0
 
@@ -76,16 +69,13 @@ def _answer(question: Question) -> Plan:
     if question.results:
         return _from_results(question)
     if question.about_policy:
-        policy = _policy(question)
-        plan = plan_policy(policy, question.assumptions, question.scenarios)
-        if not plan.rules:
-            raise InputError(Problem("nothing to plan: no rule of the policy is about a number", file=policy.file))
-        return plan
-    return _from_numbers(question)
+        return answer_rules(_policy(question), question)
+    return answer_numbers(question)
 
 
 def _from_results(question: Question) -> Plan:
     from highbar import pipeline  # the other questions do without the engine
+    from highbar.bar.on_demand import with_history  # likewise
 
     job = Job(
         question.results,
@@ -95,8 +85,7 @@ def _from_results(question: Question) -> Plan:
         stdin=streams.standard_input(),
     )
     with watching(quiet=False) as watch:
-        verdict = pipeline.check(job, watch)
-    return plan_verdict(verdict)
+        return pipeline.plan_from(pipeline.check(with_history(job), watch))
 
 
 def _policy(question: Question) -> Policy:
@@ -111,22 +100,3 @@ def _policy(question: Question) -> Policy:
     policy = policies.read_named(found)
     known = question.agent_version or policy.agent_version
     return policies.resolve_version(policy, given=known) if known else policy
-
-
-def _from_numbers(question: Question) -> Plan:
-    size, assumed = question.scenarios, question.assumptions
-    differences = (
-        [] if question.difference is None else [needed_to_show(question.difference, question.differing[0], assumed)]
-    )
-    if size is None:
-        supposed = [suppose(bar, rate, assumed) for bar in question.thresholds for rate in question.rates]
-        return Plan(assumed, supposed=tuple(supposed), differences=tuple(differences))
-    if question.difference is None:
-        differences = [smallest_shown(size, differing, assumed) for differing in question.differing]
-    return Plan(
-        assumed,
-        reaches=tuple(reach(size, bar, assumed) for bar in question.thresholds),
-        chances=tuple(gate_chance(size, bar, rate, assumed) for bar in question.thresholds for rate in question.rates),
-        differences=tuple(differences),
-        scenarios=size,
-    )

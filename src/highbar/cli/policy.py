@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from highbar.cli import streams
-from highbar.errors import InputError, Problem
+from highbar.cli.commands import print_described
+from highbar.errors import InputError
 from highbar.language.phrases import count
 from highbar.model import Level, Policy
 from highbar.report import Display
@@ -34,17 +32,7 @@ def command(files: tuple[str, ...]) -> int:
     """
     from highbar import policy as policies  # help and completion do without the reader and its YAML parser
 
-    texts: list[str] = []
-    problems: list[Problem] = []
-    for file in files or (_found(),):
-        try:
-            texts.append(_described(policies.read_named(file), streams.display(sys.stdout)))
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(*problems)
-    streams.put("\n".join(texts))
-    return 0
+    return print_described(files or (_found(),), lambda file, screen: _described(policies.read_named(file), screen))
 
 
 def _found() -> str:

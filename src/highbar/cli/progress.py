@@ -22,7 +22,7 @@ _ERASE = "\r\x1b[K"
 
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[JobWatch]:
-    """Whom a job tells: a progress bar, and standard error. If `quiet`, only what no option hides is said."""
+    """Whom a job tells: a progress bar, and standard error. If `quiet`, it prints only what no option hides."""
     with progress_bar(quiet=quiet) as progress:
         yield JobWatch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
 

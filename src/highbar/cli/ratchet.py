@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from highbar.cli import streams
+from highbar.cli.commands import format_option
 from highbar.errors import InputError, Problem
 from highbar.language.threshold import ThresholdError, read_share
 
@@ -43,14 +44,7 @@ Examples:
 )
 @click.option("--step", metavar="SHARE", help=f"How far beyond, with --rule step; {_STEP} by default.")
 @click.option("--write", is_flag=True, help="Write the policy; else only show what would change.")
-@click.option(
-    "--format",
-    "report_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What to print.",
-)
+@format_option()
 def command(
     *,
     policy: str | None,

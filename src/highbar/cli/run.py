@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,12 @@ from highbar.cli.judging import (
     BarOptions,
     ReportOptions,
     bar_options,
-    judge,
+    judge_job,
     refusal,
     refuse_reports,
     report_options,
 )
-from highbar.cli.outputs import begin, read_outputs
+from highbar.cli.outputs import begin_outputs
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.model.job import Job
@@ -32,8 +32,10 @@ from highbar.report import format_of
 if TYPE_CHECKING:  # see command
     from highbar.model import Policy
     from highbar.running.choices import RunOptions
-    from highbar.running.execution import Done
+    from highbar.running.deciding import UntilDecided
     from highbar.running.preparing import Prepared
+    from highbar.running.records import RunPlan
+    from highbar.store.run_document import DecidedBy
     from highbar.suite import Agent, Judge, Suite
 
 SUITE = "suite.yaml"
@@ -49,6 +51,7 @@ Examples:
   highbar run suite.yaml --agent http://localhost:8000/chat --budget '$5'
   highbar run suite.yaml --only 'SEC-*' --subset
   highbar run suite.yaml --shard 2/5 --no-check --output runs/shard-2
+  highbar run suite.yaml --until-decided
   highbar run --resume runs/library-agent-20261116-142530
 """
 
@@ -71,6 +74,9 @@ class RunChoices(Struct, frozen=True, eq=False):
     category: tuple[str, ...]
     limit: int | None
     shard: tuple[int, int] | None
+    seed: int | None
+    until_decided: bool
+    run_all: bool
 
     def settings(self) -> dict[str, Any]:
         """The settings of the suite's `run` block that options replace, read. Raises InputError."""
@@ -78,8 +84,8 @@ class RunChoices(Struct, frozen=True, eq=False):
 
         return read_settings({key: getattr(self, key) for key in ("trials", "timeout", *_PACE)})
 
-    def options(self, agent_version: str | None) -> RunOptions:
-        """The same, read. Raises InputError with every problem."""
+    def options(self, agent_version: str | None, policy: Policy | None) -> RunOptions:
+        """The same, read; with the policy that the run is to be decided by. Raises InputError with every problem."""
         from highbar.running.choices import RunOptions  # see command
         from highbar.running.records import Chosen  # likewise
 
@@ -89,8 +95,16 @@ class RunChoices(Struct, frozen=True, eq=False):
             agent_version,
             None if self.output is None else Path(self.output),
             Chosen(self.only, self.category, self.limit, self.shard),
+            self.seed,
             judges=() if self.judge is None else (_judge(self.judge),),
+            until_decided=_decided_by(policy) if self.until_decided and policy is not None else None,
         )
+
+
+def _decided_by(policy: Policy) -> DecidedBy:
+    from highbar.store.run_document import DecidedBy  # most runs run every trial
+
+    return DecidedBy(policy.file or "<policy>", policy.sha256)
 
 
 def _agent(text: str) -> Agent:
@@ -152,6 +166,14 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
         metavar="K/N",
         help="Run part K of N, chosen by the ids. highbar check judges all N folders together.",
     )
+    @click.option(
+        "--seed",
+        type=click.IntRange(0, 2**63 - 1),
+        metavar="N",
+        help="Of the random order of the scenarios; else a random one. Give all shards of a run the same.",
+    )
+    @click.option("--until-decided", is_flag=True, help="Stop as soon as the policy's verdict is certain.")
+    @click.option("--run-all", is_flag=True, help="With --resume: run every trial, even if the verdict is certain.")
     @wraps(command)
     def with_choices(**arguments: Any) -> int:
         fields = {name: arguments.pop(name) for name in RunChoices.__struct_fields__}
@@ -187,11 +209,17 @@ def command(
     if choices.output is not None and format_of(choices.output) is not None:
         hint = f"--report {choices.output} writes a report; --output names the folder of the run"
         raise InputError(Problem(f"--output {choices.output} has the ending of a report", hint=hint))
-    outputs = read_outputs(reports.files)
-    begin(outputs, refusal, ())
+    if choices.until_decided and (no_check or choices.run_all):
+        raise click.UsageError(f"--until-decided cannot be combined with {'--no-check' if no_check else '--run-all'}")
+    from highbar.cli.running import run_in_terminal  # help and usage errors do without it
+
+    outputs = reports.outputs()
+    begin_outputs(outputs, refusal, ())
     try:
         policy = None if no_check else _policy(bar)
-        done, ended_by = _carried_out(suite, choices, bar, reports, policy)
+        until = partial(_until, choices=choices, bar=bar, reports=reports, policy=policy, subset=subset)
+        prepared = _with_rates(_prepared(suite, choices, bar, reports, policy, until), policy)
+        done, ended_by = run_in_terminal(prepared, quiet=reports.quiet, until=until(prepared.plan))
         if ended_by is not None:
             return _KILLED_BY + ended_by
         if no_check:
@@ -200,7 +228,7 @@ def command(
         if not done.document.whole and not subset:
             _say_outcomes(done.folder)
         job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))
-        return judge(bar.on(job), bar.against_ref, reports, outputs)
+        return judge_job(bar.on(job), bar.against_ref, reports, outputs)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise
@@ -242,33 +270,55 @@ def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
         raise InputError(Problem(message, prepared.suite.file, hint=hint))
 
 
-def _carried_out(
-    suite: str | None, choices: RunChoices, bar: BarOptions, reports: ReportOptions, policy: Policy | None
-) -> tuple[Done, int | None]:
-    """What the run did, and the number of the signal that ended it."""
-    from highbar.cli.running import run_in_terminal  # help and usage errors do without it
+def _prepared(
+    suite: str | None,
+    choices: RunChoices,
+    bar: BarOptions,
+    reports: ReportOptions,
+    policy: Policy | None,
+    refuse: Callable[[RunPlan], object],
+) -> Prepared:
+    """The run, ready to begin or to go on. Raises InputError."""
+    from highbar.load.checkout import checkout  # help and usage errors do without it
     from highbar.running import preparing  # likewise
 
     if choices.resume is not None:
         _refuse_beside_resume(suite, choices)
         prepared = preparing.prepare_resume(
-            Path(choices.resume), os.environ, choices.settings(), rerun_changed=choices.rerun_changed
+            Path(choices.resume),
+            os.environ,
+            choices.settings(),
+            checkout(os.environ),
+            rerun_changed=choices.rerun_changed,
+            refuse=refuse,
         )
         if prepared.graded_anew and not reports.quiet:
             named = some(prepared.graded_anew, 5)
             streams.say(f"note: files of checks have changed; the answers are graded anew by them: {named}")
     else:
-        if choices.rerun_changed:
-            raise click.UsageError("--rerun-changed goes with --resume")
+        if choices.rerun_changed or choices.run_all:
+            raise click.UsageError(f"{'--rerun-changed' if choices.rerun_changed else '--run-all'} goes with --resume")
         file = suite or SUITE
         if suite is None and not Path(SUITE).is_file():
             hint = f"name the suite, or write one: highbar init --agent makes {SUITE}, a policy and a tiny agent"
             raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
-        prepared = preparing.prepare(Path(file), choices.options(bar.agent_version), os.environ)
+        options = choices.options(bar.agent_version, policy)
+        prepared = preparing.prepare(Path(file), options, os.environ, checkout=checkout(os.environ))
         _say_notes(prepared.suite)
         if policy is not None and policy.suite is not None:
             _refuse_another_suite(prepared, policy.suite.file)
-    return run_in_terminal(_with_rates(prepared, policy), quiet=reports.quiet)
+    return prepared
+
+
+def _until(
+    plan: RunPlan, choices: RunChoices, bar: BarOptions, reports: ReportOptions, policy: Policy | None, *, subset: bool
+) -> UntilDecided | None:
+    """What decides the run; None if every trial is to be run. Raises InputError if nothing can decide it."""
+    if not choices.until_decided and (plan.until_decided is None or choices.run_all):
+        return None
+    from highbar.cli.deciding import until_decided  # most runs run every trial
+
+    return until_decided(plan, bar, reports, policy, subset=subset)
 
 
 def _say_notes(suite: Suite) -> None:
@@ -282,7 +332,7 @@ def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:
     given = {} if suite is None else {"SUITE": suite}
     for name in RunChoices.__struct_fields__:
         value = getattr(choices, name)
-        if name not in ("resume", "rerun_changed", *_PACE) and value not in (None, ()):
+        if name not in ("resume", "rerun_changed", "until_decided", "run_all", *_PACE) and value not in (None, ()):
             given[f"--{name.replace('_', '-')}"] = value
     if given:
         raise click.UsageError(f"{', '.join(given)}: --resume takes this from the folder")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from textwrap import wrap
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -27,9 +28,10 @@ from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.store.run_document import RESULTS, is_run_folder
 
 if TYPE_CHECKING:  # of what a run gives
+    from highbar.running.deciding import UntilDecided
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
-    from highbar.store.run_document import JudgeOfRun
+    from highbar.store.run_judge import JudgeOfRun
 
 _EVERY = 0.2
 _LONG = 60.0
@@ -37,28 +39,37 @@ _LONG = 60.0
 _MOST_OUTCOMES = 20
 """Trials of a part of the suite that are listed."""
 _LONGEST_OUTCOME = 300
-_ERASE = "\r\x1b[K"
+"""Characters of the reason that a trial has on the screen."""
+_MOST_OPEN = 8
+"""Rules that are still open that progress shows."""
+_ERASE = "\r\x1b[J"
+"""To the beginning of the line, and everything from there on."""
 
 
-def run_in_terminal(prepared: Prepared, *, quiet: bool) -> tuple[Done, int | None]:
+def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | None = None) -> tuple[Done, int | None]:
     """Carry out a run, and say what it did. Returns the number of the signal that ended it, too. Raises InputError."""
+    if until is not None and not quiet:
+        from highbar.cli.deciding import expected  # most runs run every trial
+
+        for text in expected(prepared, until.policy):
+            streams.say(text)
     stop = StopRequest()
     with _stopping(stop) as received, _without_commands(), _shown(prepared.progress, quiet=quiet):
-        done = _carried_out(prepared, stop, quiet=quiet)
+        done = _carried_out(prepared, stop, until, quiet=quiet)
     if done is None:
         signal.raise_signal(received[0])  # it ends this process as any signal does outside of a run
         raise NothingCalled
     by = received[0] if received and done.document.state == "interrupted" else None
     if by is not None or not quiet:
-        for said in _said(done):
-            streams.say(said)
+        for text in _summary_lines(done):
+            streams.say(text)
     return done, by
 
 
-def _carried_out(prepared: Prepared, stop: StopRequest, *, quiet: bool) -> Done | None:
+def _carried_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, quiet: bool) -> Done | None:
     """What the run did; None if it was stopped before it could call anything."""
     try:
-        return carry_out(prepared, stop, count_failures=not quiet)
+        return carry_out(prepared, stop, count_failures=not quiet, until=until)
     except NothingCalled:
         return None
     except BaseException:
@@ -102,11 +113,11 @@ def _without_commands() -> Iterator[None]:
         yield
         return
     token = secrets.token_hex(16)  # which the agent cannot know, and so cannot end it
-    streams.command(f"::stop-commands::{token}\n")
+    streams.send_commands(f"::stop-commands::{token}\n")
     try:
         yield
     finally:
-        streams.command(f"::{token}::\n")
+        streams.send_commands(f"::{token}::\n")
 
 
 @contextmanager
@@ -139,47 +150,69 @@ def _until(
 
 
 def _draw(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
+    erase = _ERASE
     while not done.wait(_EVERY):
         width = streams.display(stream).width - 1
-        stream.write(_ERASE + visible(line(state, time.monotonic(), width)))
+        lines = [line(state, time.monotonic(), width)]
+        lines += [part for text in _open_rules(state) for part in wrap(text, width, subsequent_indent="    ")]
+        stream.write(erase + "\n".join(map(visible, lines)))
         stream.flush()
-    stream.write(_ERASE)
+        erase = f"\x1b[{len(lines) - 1}A{_ERASE}" if len(lines) > 1 else _ERASE
+    stream.write(erase)
     stream.flush()
 
 
 def _print(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
     while not done.wait(PLAIN_EVERY):
-        stream.write(visible(line(state, time.monotonic())) + "\n")
+        stream.writelines(visible(text) + "\n" for text in (line(state, time.monotonic()), *_open_rules(state)))
         stream.flush()
 
 
-def _said(done: Done) -> Iterator[str]:
+def _open_rules(state: ProgressState) -> list[str]:
+    """A line for each rule on which the verdict still depends, if the run is to stop when it is decided."""
+    standing = state.standing
+    if standing is None:
+        return []
+    if standing.problem is not None:
+        return [f"  not judged yet: {standing.problem}"]
+    from highbar.report.early import open_line  # most runs run every trial
+
+    lines = [f"  {open_line(rule)}" for rule in standing.open[:_MOST_OPEN]]
+    more = len(standing.open) - len(lines)
+    return [*lines, f"  … and {more} more"] if more else lines
+
+
+def _summary_lines(done: Done) -> Iterator[str]:
     """What a run did, for people."""
     document, summary = done.document, done.summary
     counts = document.done
     parts = [count(counts.answered, "answer"), count(counts.errors, "error")]
+    is_decided = document.state == "decided"
     if counts.undecided:
-        parts.append(f"{counts.undecided} without an answer")
+        parts.append(f"{counts.undecided} {'not needed' if is_decided else 'without an answer'}")
     cost = cost_text(done.progress)
     spent = f", {cost}" if cost is not None and cost != "cost unknown" else ""
     took = f" in {duration_text(summary.seconds)}" if summary.seconds >= _LONG else ""
     yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
     judge = document.judge
     if judge is not None:
-        yield f"judge: {_said_of_judge(judge)}"
+        yield f"judge: {_judge_words(judge)}"
     if document.state in ("budget", "time"):
         yield f"stopped: {summary.reason or document.state}"
+    if is_decided and not summary.began:
+        yield "nothing was called: the verdict is certain"
     if summary.is_loop_slow:
         yield "note: this machine was busy; measured latencies may be too long"
     for process in summary.escaped:
         yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"
     unknown = document.state == "budget" and done.progress.cost_unknown  # then no other budget helps
-    if (counts.undecided and not unknown) or document.state == "interrupted" or (judge is not None and judge.failed):
+    is_open = counts.undecided and not unknown and not is_decided
+    if is_open or document.state == "interrupted" or (judge is not None and judge.failed):
         yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
 
 
-def _said_of_judge(judge: JudgeOfRun) -> str:
+def _judge_words(judge: JudgeOfRun) -> str:
     parts = [f"{count(judge.trials, 'trial')}, {count(judge.statements, 'statement')}"]
     if judge.failed:
         parts.append(f"{judge.failed} without a judgment")

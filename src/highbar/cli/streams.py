@@ -45,7 +45,7 @@ def say(message: str) -> None:
     _write_error(visible(message) + "\n")
 
 
-def command(lines: str) -> None:
+def send_commands(lines: str) -> None:
     """Write orders to a CI runner, encoded by those who made them, to standard error, which it reads too."""
     _write_error(lines)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
-from highbar.cli import streams
-from highbar.errors import InputError, Problem
+from highbar.cli.commands import print_described
 from highbar.language.phrases import count
 from highbar.report import Display
 from highbar.report.layout import columns, paragraph, title
@@ -33,17 +31,7 @@ def command(files: tuple[str, ...]) -> int:
     """
     from highbar.suite import read  # help and completion do without the reader and its YAML parser
 
-    texts: list[str] = []
-    problems: list[Problem] = []
-    for file in files:
-        try:
-            texts.append(_described(read(file), streams.display(sys.stdout)))
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(*problems)
-    streams.put("\n".join(texts))
-    return 0
+    return print_described(files, lambda file, screen: _described(read(file), screen))
 
 
 def _described(suite: Suite, screen: Display) -> str:
@@ -55,7 +43,7 @@ def _described(suite: Suite, screen: Display) -> str:
     if suite.description:
         lines.append(visible(suite.description))
     lines += [*title("Scenarios", screen), *columns(_categories(words.by_category(suite)), 2, screen)]
-    lines += _section("Behaviors, and how each is recognized", words.behaviors(suite), screen)
+    lines += _section("Behaviors, and how each is recognized", words.named_behaviors(suite), screen)
     lines += _section("Answers, and how each is checked", answers(suite), screen)
     lines += _section("Settings", words.settings(suite), screen)
     never = [("-", visible(text)) for text in words.never_checked(suite)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from highbar.documents.files import decode, read_bytes
+from highbar.documents.files import decode_text, read_bytes
 from highbar.documents.limits import LONGEST_EXCERPT, MOST_PROBLEMS, MOST_SUITE_BYTES
 from highbar.errors import InputError, LineExcerpt, Problem
 
@@ -27,7 +27,7 @@ def _lines(file: str, data: bytes | None) -> Sequence[str]:
     """The lines of a file; none if it cannot be read, which its problem says already."""
     path = Path(file)
     with suppress(InputError, OSError, ValueError):
-        return decode(read_bytes(path, MOST_SUITE_BYTES) if data is None else data, path).split("\n")
+        return decode_text(read_bytes(path, MOST_SUITE_BYTES) if data is None else data, path).split("\n")
     return ()
 
 

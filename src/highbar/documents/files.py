@@ -22,13 +22,13 @@ class Document(Struct, frozen=True):
     text: str = ""
 
 
-def read_document(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None = None) -> Document:
+def read_tree(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None = None) -> Document:
     """The tree of a YAML or JSON file; by its name, JSON if that ends in .json. Raises InputError.
 
     Where `data` is given it is what the file would hold, and the file itself is not read.
     """
     data = read_bytes(path, max_bytes) if data is None else data
-    text = decode(data, path)
+    text = decode_text(data, path)
     digest = hashlib.sha256(data).hexdigest()
     if path.suffix.lower() == ".json":
         from highbar.documents.json_tree import parse_json  # most policies are YAML
@@ -64,7 +64,7 @@ def similar_file(path: Path) -> str | None:
     return f"did you mean '{path.with_name(found)}'?" if found else None
 
 
-def decode(data: bytes, path: Path) -> str:
+def decode_text(data: bytes, path: Path) -> str:
     """The text of UTF-8 bytes, with or without a byte order mark, lines ended by line feeds. Raises InputError."""
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")

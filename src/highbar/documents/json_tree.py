@@ -22,6 +22,7 @@ def parse_json(text: str, file: str) -> Node:
     return _JsonReader(text, file).document()
 
 
+# `json.loads` says where a fault is, but not where the values are, which every message about a policy names.
 class _JsonReader:
     def __init__(self, text: str, file: str) -> None:
         self.text = text
@@ -92,7 +93,7 @@ class _JsonReader:
         line, column = self._position(start)
         try:
             text, self.at = scanstring(self.text, start + 1, True)  # noqa: FBT003 - strict; it takes no keywords
-            text.encode()
+            text.encode()  # fails for half of a surrogate pair, which JSON's escapes allow
         except JSONDecodeError as error:
             self.at = error.pos
             raise self._fault("a text in quotes has a bad escape, a raw control character, or no end") from None

@@ -11,7 +11,7 @@ from msgspec import Struct
 Path_ = tuple[str | int, ...]
 
 
-class Problem(Struct, frozen=True):
+class ValueProblem(Struct, frozen=True):
     """One thing that is wrong with a value; `path` leads to it from the value that was read.
 
     `first` leads to the value that was there before, if it is there twice.
@@ -23,20 +23,23 @@ class Problem(Struct, frozen=True):
     first: Path_ | None = None
 
 
-class Place(Struct, frozen=True):
-    """Where the reader is: the path so far, the problems so far, and the folder in which schema files are found."""
+class ValueCursor(Struct):
+    """Where the reader is: the path so far, the problems so far, and the folder in which schema files are found.
+
+    All cursors inside one value share one list of problems, which grows.
+    """
 
     path: Path_ = ()
-    problems: list[Problem] = []
+    problems: list[ValueProblem] = []
     folder: Path | None = None
 
-    def at(self, *parts: str | int) -> Place:
-        """The place of something inside."""
-        return Place((*self.path, *parts), self.problems, self.folder)
+    def at(self, *parts: str | int) -> ValueCursor:
+        """The cursor of something inside."""
+        return ValueCursor((*self.path, *parts), self.problems, self.folder)
 
     def refuse(self, text: str, hint: str | None = None, first: Path_ | None = None) -> None:
         """Note a problem here."""
-        self.problems.append(Problem(self.path, text, hint, first))
+        self.problems.append(ValueProblem(self.path, text, hint, first))
 
     def refuse_value(self, value: Any, wanted: str, hint: str | None = None) -> None:
         """Note that a value of another kind was wanted here."""

@@ -25,12 +25,12 @@ def scalar(text: str) -> Any:
         return _CONSTANTS[text]
     if text[0] not in _STARTS:
         return text
-    found = number(text)
+    found = written_number(text)
     return text if found is None else found
 
 
-def number(text: str) -> int | Decimal | None:
-    """The JSON number that a text is; a Decimal keeps how it was written. None if it is none, or beyond all bounds."""
+def written_number(text: str) -> int | Decimal | None:
+    """The JSON number that a text is; a Decimal keeps how it was written. None for other text, or beyond all bounds."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -43,7 +43,7 @@ def number(text: str) -> int | Decimal | None:
     return value if len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS else None
 
 
-def written(value: Any) -> str | None:
+def as_written(value: Any) -> str | None:
     """A text as it is, a number as it was written, and true and false as words; None if it is something else."""
     if isinstance(value, str):
         return value

@@ -20,7 +20,7 @@ _KEY = re.compile(r"\s*(?:-\s+)*[^\s:#\[{][^:#]*:(?:\s|$)")
 _SECOND_COLON = re.compile(r"\s*(?:-\s+)*[^:]*:\s+(.*)")
 
 
-def explain(lines: Sequence[str], error: yaml.MarkedYAMLError, file: str) -> Problem:
+def explain_yaml(lines: Sequence[str], error: yaml.MarkedYAMLError, file: str) -> Problem:
     """The problem behind an error of the parser, at the place that must be changed."""
     mark = error.problem_mark or error.context_mark
     if mark is None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Event = Any  # the types that PyYAML comes with leave out most of what an event has
 
-_OPERATOR = re.compile(r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])")
-_END = re.compile(r"\s+#|[,\]}]")
+_OPERATOR = r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])"
+_END = r"\s+#|[,\]}]"
 _HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
 
 
@@ -38,9 +38,9 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
         except yaml.MarkedYAMLError as error:
             repaired = _repair(lines, error, file) if len(problems) < MOST_REPAIRS else None
             if not repaired:
-                from highbar.documents.yaml_faults import explain  # only if something is wrong
+                from highbar.documents.yaml_faults import explain_yaml  # only if something is wrong
 
-                raise InputError(*problems, explain(lines, error, file)) from None
+                raise InputError(*problems, explain_yaml(lines, error, file)) from None
             problems.append(repaired)
         except yaml.YAMLError as error:
             message = str(error).splitlines()[0]
@@ -66,14 +66,16 @@ def _refuse_hidden_breaks(lines: list[str], file: str) -> None:
 
 def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem | None:
     """Replace an unquoted `>` or `>=` at the place of the error by as many characters that YAML can read."""
+    # The parser stops at the operator, or on the line below it, where it expected the block of text.
     marks = [mark.line for mark in (error.problem_mark, error.context_mark) if mark is not None]
     for number in {near for mark in marks for near in (mark, mark - 1) if 0 <= near < len(lines)}:
-        found = _OPERATOR.search(lines[number])
+        found = re.search(_OPERATOR, lines[number])
         if found:
             operator = found.group(1)
+            # As many characters as before, so that the columns of later problems on this line stay true.
             lines[number] = lines[number][: found.start(1)] + "≥".ljust(len(operator)) + lines[number][found.end(1) :]
             message = f"YAML reads an unquoted '{operator}' as the start of a block of text"
-            value = _END.split(lines[number][found.end(1) :])[0].strip()
+            value = re.split(_END, lines[number][found.end(1) :])[0].strip()
             hint = f'quote it: "{operator} {value}"' + (f", or write ≥ {value}" if operator == ">=" else "")
             return Problem(message, file, number + 1, found.start(1) + 1, hint)
     return None
@@ -88,6 +90,7 @@ class _YamlReader:
         self.file = file
         self.problems: list[Problem] = []
         self.tricks = 0  # anchors and aliases
+        # Events, and no loader: only they have the place of every scalar, and whether it was quoted.
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
 
@@ -123,6 +126,7 @@ class _YamlReader:
             yield self._node(event, depth + 1)
 
     def _refuse_tricks(self, event: Event) -> None:
+        # A few lines of aliases expand to gigabytes, and what a reviewer sees should be what is read.
         line, column = _position(event)
         if isinstance(event, self.yaml.AliasEvent) or event.anchor is not None:
             self.tricks += 1

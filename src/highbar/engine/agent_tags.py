@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from highbar.engine.database import Rows
 from highbar.engine.limits import MOST_NAMED
+from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import pointer
 from highbar.engine.typed import READERS

@@ -7,8 +7,8 @@ from math import inf, nextafter
 
 from msgspec import Struct
 
-from highbar.engine.database import Found, Rows, Sizes, Wanted
 from highbar.engine.limits import ALL_INSIDE, SAMPLED
+from highbar.engine.protocol import Found, Rows, Sizes, Wanted
 from highbar.engine.sql import literal
 
 NONE = "CAST(NULL AS DOUBLE)"
@@ -20,6 +20,10 @@ class Approximation(Struct, frozen=True):
     sql: str  # `{shares}` is replaced by the list
     slack: float
     of_sample: bool = False  # whether it is costly enough to be asked of a part of the numbers
+
+
+BY_RESERVOIR = Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
+"""DuckDB's quantiles of a sample, and five of their standard errors."""
 
 
 class _Bracket(Struct, frozen=True):

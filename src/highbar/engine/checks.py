@@ -10,10 +10,9 @@ from itertools import compress
 from typing import Any
 
 from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
-from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal
 from highbar.engine.trials import named_columns
@@ -133,32 +132,42 @@ def _is_number_id(part: SourcePart) -> str:
     return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.type in INTEGERS).lower()
 
 
-def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
-    """Refuse trials of one scenario that describe it differently.
-
-    Returns whether a trial omits what another one says: then the caller must fill it in.
-    """
-    if not layout.repeated:
-        return False
-    columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
-    columns |= {f"col_{i}": column for i, column in enumerate(named_columns(layout))}
+def omits_descriptions(rows: Rows, layout: Layout) -> bool:
+    """Whether a trial omits what another one of its scenario says: then it must be filled in."""
+    columns = _descriptions(layout)
     if not columns:
         return False
+    some_absent = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
+    query = f"SELECT {some_absent} AS partly FROM trials GROUP BY id"
+    return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
+
+
+def refuse_disagreement(rows: Rows, layout: Layout) -> None:
+    """Refuse trials of one scenario that describe it differently."""
+    columns = _descriptions(layout)
+    if not columns:
+        return
     # min and max instead of count(DISTINCT …), which would hold every value of every scenario in memory.
     differs = [f"coalesce(min({name}) <> max({name}), false) AS c{i}" for i, name in enumerate(columns)]
-    some_absent = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
-    query = f"SELECT id, {', '.join(differs)}, {some_absent} AS partly FROM trials GROUP BY id"
+    query = f"SELECT id, {', '.join(differs)} FROM trials GROUP BY id"
     flags = " OR ".join(f"c{i}" for i in range(len(columns)))
     found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT {MOST_REFUSED}")
     problems = []
-    for id_, *each, _ in found:
+    for id_, *each in found:
         differing = dict(compress(columns.items(), each))
         message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
         hint = _of_several_versions(rows, id_, differing) or _SAME
         problems.append(Problem(message, hint=hint))
     if problems:
         raise InputError(*problems)
-    return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
+
+
+def _descriptions(layout: Layout) -> dict[str, str]:
+    """The columns of trials that describe their scenario, and what they are called; none if each has one trial."""
+    if not layout.repeated:
+        return {}
+    columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
+    return columns | {f"col_{i}": column for i, column in enumerate(named_columns(layout))}
 
 
 def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:

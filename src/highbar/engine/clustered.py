@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from highbar.engine.database import Database, Sizes
 from highbar.engine.layout import Layout
 from highbar.engine.limits import ALL_IN_ORDER, MOST_IN_ORDER
+from highbar.engine.protocol import Database, Sizes
 from highbar.engine.sql import literal
 from highbar.model import Percentile
 from highbar.statistics.bounds import Sums, standard_error

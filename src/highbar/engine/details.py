@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from highbar.engine.database import Database, Rows
 from highbar.engine.limits import (
     LONGEST_EVIDENCE,
     LONGEST_NAME,
@@ -22,10 +21,11 @@ from highbar.engine.limits import (
     MOST_TRIALS,
     SHORTEST_TEXT,
 )
+from highbar.engine.protocol import Database, Rows
 from highbar.engine.scoring import HAPPENED
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
-from highbar.engine.typed import EMPTY, READERS, text
+from highbar.engine.typed import EMPTY, READERS, typed_text
 from highbar.model import FailedScenario
 from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
 
@@ -46,7 +46,7 @@ _TYPES = {
 
 def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
     """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` must be defined."""
-    return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
+    return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), _latency(database))
 
 
 # --- failed scenarios ------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def typed_rows(part: SourcePart) -> str:
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
     for name, raw in part.columns.items():
         if name in READERS:
-            typed = text(name, raw) if name in _TEXTS else READERS[name](name, raw)
+            typed = typed_text(name, raw) if name in _TEXTS else READERS[name](name, raw)
             values |= {column: f"CAST({sql} AS {_TYPES[column]})" for column, sql in typed.columns if column in _TYPES}
         elif name in _WHY and raw.type == "JSON":
             values[name] = f"CAST({raw.sql} AS VARCHAR)"
@@ -149,15 +149,15 @@ def _evidence(text: str | None) -> Iterator[tuple[str, str]]:
     pairs = list(value.items()) if isinstance(value, dict) else value if isinstance(value, list) else ()
     for pair in pairs[:MOST_BEHAVIORS]:
         match pair:
-            case (str(name), said):
-                shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+            case (str(name), value):
+                shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                 yield name[:LONGEST_NAME], shown[:LONGEST_NAME]
 
 
 # --- latency ---------------------------------------------------------------------------------
 
 
-def latency(database: Database) -> Latency | None:
+def _latency(database: Database) -> Latency | None:
     """The latencies of the trials that completed, in about 40 bins of equal width; None if no latency is known.
 
     Latencies far beyond the 95th percentile share one bin without an end: a few slow trials would squeeze all others

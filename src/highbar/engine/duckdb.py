@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import brackets, checks, ranks
-from highbar.engine.database import Found, Query, Sizes, Wanted, as_query
+from highbar.engine import checks, ranks
 from highbar.engine.limits import (
     LARGE_BYTES,
     MOST_VALUES_AT_ONCE,
@@ -19,7 +17,7 @@ from highbar.engine.limits import (
     MOST_VALUES_WITHIN_LIMIT,
     SMALL_BYTES,
 )
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Found, Query, Request, Sizes, Wanted, as_query
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, of_file, source_parts, table_part
 from highbar.engine.sql import literal, literals
@@ -40,8 +38,6 @@ SAFE_SETTINGS = {
     # Sums do not depend on the order of rows, and to preserve it takes memory.
     "preserve_insertion_order": "false",
 }
-ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
-"""Quantiles of a sample: five standard errors."""
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
 SMALL_TEXT = ("threads = 1", "enable_optimizer = false")
 """For small files planning costs more than running. A packed file may have so many rows that a better plan pays."""
@@ -71,13 +67,17 @@ def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: s
 
 
 def _within(memory_limit: str | None) -> tuple[str, ...]:
-    """Settings for a memory limit, with the system's temporary folder for what exceeds it; DuckDB's own if None."""
+    """Settings for a memory limit, DuckDB's own if None; what exceeds it goes to the system's temporary folder.
+
+    By default it would go to the working folder, in which a check must not write.
+    """
+    spilled = f"temp_directory = {literal(tempfile.gettempdir())}"
     if memory_limit is None:
-        return ()
+        return (spilled,)
     wanted = "wanted a number with a unit, such as 600MB or 2GB"
     if not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", memory_limit):
         raise InputError(Problem(f"the memory limit is {memory_limit!r}", hint=wanted))
-    return (f"memory_limit = {literal(memory_limit)}", f"temp_directory = {literal(tempfile.gettempdir())}")
+    return (f"memory_limit = {literal(memory_limit)}", spilled)
 
 
 @contextmanager
@@ -160,19 +160,10 @@ class DuckDBEngine:
         if progress is None:
             yield
             return
-        done = threading.Event()
+        from highbar.engine.query_progress import reported  # only if somebody watches
 
-        def watch() -> None:
-            while not done.wait(0.2):
-                progress(max(0.0, float(self._connection.query_progress()) / 100))
-
-        thread = threading.Thread(target=watch, daemon=True)
-        thread.start()
-        try:
+        with reported(progress, lambda: max(0.0, float(self._connection.query_progress()) / 100)):
             yield
-        finally:
-            done.set()
-            thread.join()
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials."""
@@ -223,7 +214,9 @@ class DuckDBEngine:
         for group, size in sizes.items():
             groupings[ranks.grouping(group)] = groupings.get(ranks.grouping(group), 0) + size
         if max(groupings.values(), default=0) > (MOST_VALUES_WITHIN_LIMIT if self._limited else MOST_VALUES_AT_ONCE):
-            return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
+            from highbar.engine import brackets  # only if there are too many values for the memory
+
+            return brackets.values_at(self.rows, ranked, wanted, sizes, brackets.BY_RESERVOIR)
         if sum(groupings.values()) > MOST_VALUES_TOGETHER:
             return ranks.values_one_by_one(self.rows, ranked, wanted, sizes)
         return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)

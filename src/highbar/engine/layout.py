@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded
+from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded_column
 from highbar.engine import scoring
-from highbar.engine.database import LargeNumbers
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import LargeNumbers, Request
 from highbar.engine.quantities import QuantitySql, of_request, scaled
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
@@ -37,7 +36,7 @@ class Layout(Struct, frozen=True):
     @property
     def measured(self) -> tuple[Column, ...]:
         """The measured columns of ours that some quantity has the values of."""
-        used = {recorded(name) for name in self.quantities}
+        used = {recorded_column(name) for name in self.quantities}
         return tuple(column for column in MEASURED if column.name in used)
 
     @property
@@ -49,7 +48,7 @@ class Layout(Struct, frozen=True):
                 [scaled(name) for name, fits in fit.items() if not fits]
                 + [scaled(f"extra_{i}") for i in range(len(self.extras))]
             ),
-            sums=frozenset(one.total for name, one in self.quantities.items() if fit.get(recorded(name))),
+            sums=frozenset(one.total for name, one in self.quantities.items() if fit.get(recorded_column(name))),
         )
 
     @property

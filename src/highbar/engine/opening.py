@@ -61,7 +61,7 @@ def engine_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*ENGINES, *_entry_points())))
 
 
-def kind(name: str) -> EngineKind:
+def engine_kind(name: str) -> EngineKind:
     """The engine of that name. Raises LookupError if no package has it."""
     if name in ENGINES:
         return ENGINES[name]
@@ -90,13 +90,13 @@ def choose_engine(
     spark_remote: str | None = None,
 ) -> EngineChoice:
     """The choice of an engine by its name. Raises LookupError if no package has it."""
-    return EngineChoice(name, kind(name).reads_paths, memory_limit, spark_master, spark_remote)
+    return EngineChoice(name, engine_kind(name).reads_paths, memory_limit, spark_master, spark_remote)
 
 
 def open_(results: Results) -> AbstractContextManager[Engine]:
     """The chosen engine over the results; the DataFrame of a Spark session is reduced there."""
     on_frame = results.table is not None and results.table.on_spark
-    return kind("spark" if on_frame else results.engine.name).open(results)
+    return engine_kind("spark" if on_frame else results.engine.name).open(results)
 
 
 def reduce(results: Results, needs: Needs) -> Reduction:

@@ -27,7 +27,7 @@ def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "tri
     agreed = ["category", *(f"by_{i}" for i in range(len(layout.slices)))]
     agreed += [layout.flag(where) for where in layout.wheres]
     agreed += layout.optional_columns()
-    rows = _Rows(layout, world)
+    rows = _ScenarioColumns(layout, world)
     # `max` is any value: trials that disagree in such a column are refused before a sum is used.
     columns = ["id", *reason, *(f"max({name}) AS {name}" if layout.repeated else name for name in agreed)]
     columns += [f"{sql} AS {name}" for name, sql in dict(rows.columns()).items()]
@@ -38,7 +38,7 @@ def unsettled(layout: Layout) -> str:
     """SQL for the trials of all scenarios in which anything is undecided: all others are the same at their best."""
     if layout.repeated:
         return "SELECT * FROM trials WHERE id IN (SELECT id FROM scenarios WHERE has_undecided)"
-    return f"SELECT * FROM trials WHERE {_Rows(layout, 'worst').open()}"
+    return f"SELECT * FROM trials WHERE {_ScenarioColumns(layout, 'worst').open()}"
 
 
 def ends_of(quantity: QuantitySql) -> list[str]:
@@ -66,7 +66,7 @@ def is_undecided(layout: Layout, column: str) -> str:
 
 def beside_facts(layout: Layout, columns: Sequence[str], of: str = "trials") -> str:
     """SQL for some trials, joined with the facts of their scenarios that `undecided` needs."""
-    rows = _Rows(layout, "worst")
+    rows = _ScenarioColumns(layout, "worst")
     found = {"scenario_bits": rows.bits()} if layout.may_differ else {}
     quantities = [layout.quantities[name] for name in columns]
     found |= {f"has_{one.count}": rows.has(one) for one in quantities if not one.of_every_trial}
@@ -82,7 +82,7 @@ def _lacks(quantity: QuantitySql) -> str:
     return f"NOT ({quantity.given} OR {quantity.alone})"
 
 
-class _Rows(Struct, frozen=True):
+class _ScenarioColumns(Struct, frozen=True):
     """The columns of a scenario: of all its trials together, or of its one trial, which needs no grouping."""
 
     layout: Layout

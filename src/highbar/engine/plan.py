@@ -13,10 +13,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
-from highbar.engine.database import Query
+from highbar.engine import per_scenario, ratios, scoring, trials
 from highbar.engine.layout import Layout, layout_of
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Query, Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
@@ -72,7 +71,7 @@ def make(
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
     # Each side of a ratio is in many products: named once, it is parsed and planned once, which a small check feels.
-    named = [] if layout.clustered else ratios.columns(sides, request)
+    named = [] if layout.clustered else ratios.side_columns(sides, request)
     beside = "".join(f", {sql} AS {name}" for name, sql in named)
     scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
     # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
@@ -81,7 +80,7 @@ def make(
     return ReductionPlan(
         layout=layout,
         sides=sides,
-        described=descriptions.in_suite(request.suite, trials.named_columns(layout)),
+        described=trials.is_described(request.suite, trials.named_columns(layout)),
         trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
         scenarios=per_scenario.relation(layout, reason, world),
         settled=_settled(keys, sums, products),

@@ -1,5 +1,7 @@
 """What a trial adds to each quantity, at worst and at best, as SQL over `trials`: a table with one entry per quantity.
 
+At the end: what one scenario then adds to a sum, its mean over the trials that have the quantity.
+
 Quantities that are computed from judgments are listed here. Those of a measured column follow from its row in
 `columns.py`: whether it has bounds, its scale, and which direction is better.
 """
@@ -7,11 +9,13 @@ Quantities that are computed from judgments are listed here. Those of a measured
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from fractions import Fraction
+from math import comb, prod
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column
+from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column, scale
 from highbar.engine import scoring
 from highbar.model import Ends
 
@@ -49,6 +53,7 @@ class QuantitySql(Struct, frozen=True):
     apart: tuple[str, ...] = ()  # the scenario has it if each of these is given by some trial, not by the same one
     valueless: str = ""  # of a trial that has it: whether it has no value of its own, in a column without bounds
     beyond: str = ""  # of a trial: whether its value is beyond the end at which trials without a value count
+    read_from: tuple[tuple[str, ...], ...] = ()  # columns of the results: of each group one, or no trial is given it
 
     @property
     def of_every_trial(self) -> bool:
@@ -62,6 +67,13 @@ class QuantitySql(Struct, frozen=True):
     def lack(self, world: World) -> str:
         """The amount of a trial that lacks it, in a scenario that has it."""
         return self.lack_worst if world == "worst" else self.lack_best
+
+    def can_be_given(self, columns: Collection[str], *, demanded: bool) -> bool:
+        """Whether a trial of results with these columns can be given it; `demanded`: whether a suite demands anything.
+
+        If no trial can, no scenario has it, whatever errors and open trials count as.
+        """
+        return all(any(name in columns for name in one_of) for one_of in self.read_from) or (demanded and self.bit > 0)
 
 
 def scaled(column: str) -> str:
@@ -90,6 +102,7 @@ _CRASHED = "(is_bare_error AND NOT has_outcome)"  # nothing was expected of it: 
 _NO_SCORE = "(is_open AND expected_count = 0 AND NOT is_violated)"
 _OUTCOME_UNKNOWN = f"(has_outcome AND NOT outcome_known) OR {_NO_OUTCOME}"
 _BARE_OR_OPEN = "is_bare_error OR is_open"
+_BEHAVIORS = (("expected_behaviors",),)
 SCORE_DENOMINATOR = "score_denominator"
 """The column of `scenarios` with the denominator of its behavior_score."""
 MOST_EXPECTED = "max(expected_count)"
@@ -113,6 +126,7 @@ def _outcome(quantity: str, worst: str, best: str, *, lack_worst: str, lack_best
         lack_worst,
         lack_best,
         unknown=_OUTCOME_UNKNOWN,
+        read_from=(("outcome", "expected"),),
     )
 
 
@@ -125,7 +139,7 @@ COMPUTED = {
         "answer_count", total_name("correct"), "has_answer", _BARE_OR_OPEN, _integer("is_correct"),
         _integer(f"is_correct OR (has_answer AND NOT answer_known) OR {_NO_ANSWER}"),
         lack_best=_integer("NOT is_error"), unknown=f"(has_answer AND NOT answer_known) OR {_NO_ANSWER}",
-        bit=scoring.ANSWER,
+        bit=scoring.ANSWER, read_from=(("correct", "outcome", "expected"),),
     ),
     # What no prediction would have been is not known either: a false positive in precision, a false negative in recall.
     "tp": _outcome("tp", "tp", f"tp OR (fn AND NOT outcome_known) OR {_NO_OUTCOME}",
@@ -137,16 +151,18 @@ COMPUTED = {
     "observed": QuantitySql(
         "behavior_count", total_name("observed"), "expected_count > 0", _BARE_OR_OPEN,
         "observed_count", "observed_count + unknown_count", lack_best=_integer("NOT is_error"), unit=MOST_EXPECTED,
-        unknown="unknown_count > 0 OR (is_open AND expected_count = 0)", bit=scoring.BEHAVIORS,
+        unknown="unknown_count > 0 OR (is_open AND expected_count = 0)", bit=scoring.BEHAVIORS, read_from=_BEHAVIORS,
     ),
     "expected": QuantitySql(
         "behavior_count", total_name("expected"), "expected_count > 0", _BARE_OR_OPEN,
         "expected_count", "expected_count", lack_worst="1", lack_best="1", unit=MOST_EXPECTED, bit=scoring.BEHAVIORS,
+        read_from=_BEHAVIORS,
     ),
     "behavior_score": QuantitySql(
         "score_count", total_name("behavior_score"), "expected_count > 0", f"is_violated OR {_BARE_OR_OPEN}",
         "score_observed", "score_observed + score_unknown", lack_best=_integer("NOT is_error"),
         unit=SCORE_DENOMINATOR, unknown=f"score_unknown > 0 OR {_NO_SCORE}", bit=scoring.BEHAVIORS,
+        read_from=_BEHAVIORS,
     ),
 }  # fmt: skip
 """The quantities that are computed from what judges a trial: the scoring expressions of those columns."""
@@ -154,7 +170,7 @@ COMPUTED = {
 ALWAYS = ("passed", "error", "violated", "unjudged", "correct", "behavior_score")
 
 
-def _unbounded(name: str, scale: int, ends: Ends) -> QuantitySql:
+def _unbounded(name: str, scale: int, ends: Ends, read_from: str) -> QuantitySql:
     """The sums of a column without bounds: trials without a value count at the end that the policy gives."""
     value = scaled(name)
     worst, best = (str(int((end or 0) * scale)) for end in (ends.worst, ends.best))
@@ -171,6 +187,7 @@ def _unbounded(name: str, scale: int, ends: Ends) -> QuantitySql:
         unknown=f"is_open AND {value} IS NULL",
         valueless=f"{value} IS NULL",
         beyond=f"{value} {'<' if ends.higher else '>'} {worst}" if is_known else "",
+        read_from=((read_from,),),
     )
 
 
@@ -186,12 +203,14 @@ def _bounded(column: Column) -> QuantitySql:
         f"coalesce({value}, if(is_open, {one}, 0))",
         lack_best=one,
         unknown=f"is_open AND NOT {known(column.name)}",
+        read_from=((column.name,),),
     )
 
 
 QUALITY, TOKENS = BY_NAME["quality_score"], BY_NAME["tokens_used"]
 _BOTH = f"({known(QUALITY.name)} AND {scaled(TOKENS.name)} IS NOT NULL AND NOT is_error)"
 _PAIR = (known(QUALITY.name), f"{scaled(TOKENS.name)} IS NOT NULL")
+_BOTH_COLUMNS = ((QUALITY.name,), (TOKENS.name,))
 
 
 def _quality_both() -> QuantitySql:
@@ -208,6 +227,7 @@ def _quality_both() -> QuantitySql:
         f"coalesce({quality}, {one})",
         unknown=f"is_open AND NOT {_BOTH}",
         apart=_PAIR,
+        read_from=_BOTH_COLUMNS,
     )
 
 
@@ -228,6 +248,7 @@ def _tokens_both(ends: Ends) -> QuantitySql:
         valueless=f"{tokens} IS NULL",
         apart=_PAIR,
         beyond=f"{tokens} > {worst}" if ends.worst is not None else "",
+        read_from=_BOTH_COLUMNS,
     )
 
 
@@ -240,8 +261,74 @@ def of_request(named: Collection[str], extras: Sequence[str], ends: Mapping[str,
         found["tokens_both"] = _tokens_both(ends.get(TOKENS.name, NO_ENDS))
     for column in MEASURED:
         if column.name in named:
-            unbounded = _unbounded(column.name, column.scale, ends.get(column.name, NO_ENDS))
+            unbounded = _unbounded(column.name, column.scale, ends.get(column.name, NO_ENDS), column.name)
             found[column.name] = _bounded(column) if column.bounded else unbounded
     for i, name in enumerate(extras):
-        found[f"{EXTRA}{name}"] = _unbounded(f"extra_{i}", EXTRA_SCALE, ends.get(f"{EXTRA}{name}", NO_ENDS))
+        found[f"{EXTRA}{name}"] = _unbounded(f"extra_{i}", EXTRA_SCALE, ends.get(f"{EXTRA}{name}", NO_ENDS), name)
     return found
+
+
+# --- what a scenario adds to a sum -----------------------------------------------------------
+
+Row = Mapping[str, Any]
+
+
+class Contribution(Struct, frozen=True):
+    """A scenario's mean of a quantity: its column `total`, divided by the columns in `divisors` and by `scale`.
+
+    `count` is the column with the number of its trials that have the quantity. A scenario without one has no value.
+    Profiles, records and the sums of products all take it from here, so that they cannot disagree about a denominator.
+    """
+
+    count: str
+    total: str
+    divisors: tuple[str, ...]
+    scale: int
+
+    def denominator(self, row: Row) -> int:
+        """By what the total of a scenario is divided."""
+        return int(prod(row[name] for name in self.divisors)) * self.scale
+
+    def exact(self, row: Row) -> Fraction | None:
+        """The mean in one scenario; None if it has no such trial."""
+        # Spark has some whole numbers in doubles.
+        return Fraction(int(row[self.total]), self.denominator(row)) if row[self.count] else None
+
+    @property
+    def sql(self) -> str:
+        """The same as a double, for scenarios that have such a trial."""
+        # Divided by one product: a quotient of quotients would round twice.
+        divisors = " * ".join([*self.divisors, f"{self.scale}e0"])
+        return f"(CAST({self.total} AS DOUBLE) / ({divisors}))"
+
+
+def contribution(quantities: Mapping[str, QuantitySql], quantity: str) -> Contribution:
+    """How a scenario's value of a quantity is computed."""
+    one = quantities[quantity]
+    # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
+    divisors = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
+    return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
+
+
+def tries(quantity: str) -> int:
+    """The K of pass_at_K or pass_hat_K."""
+    return int(quantity.rpartition("_")[2])
+
+
+def pass_k_value(quantity: str, trials: int, passed: int) -> Fraction | None:
+    """Unbiased pass@k or pass^k of one scenario; None if it has fewer than k trials."""
+    k = tries(quantity)
+    if trials < k:
+        return None
+    if quantity.startswith("pass_at_"):
+        return 1 - Fraction(comb(trials - passed, k), comb(trials, k))
+    return Fraction(comb(passed, k), comb(trials, k))
+
+
+def pass_k_sql(quantity: str) -> str:
+    """The same in SQL as a product of k quotients; 0 if the scenario has fewer than k trials."""
+    k, at_least_one = tries(quantity), quantity.startswith("pass_at_")
+    hits = f"({EVERY_TRIAL} - passed_trials)" if at_least_one else "passed_trials"
+    product = " * ".join(f"(greatest({hits} - {j}, 0) / ({EVERY_TRIAL} - {j}e0))" for j in range(k))
+    share = f"(1e0 - {product})" if at_least_one else product
+    return f"(CASE WHEN {EVERY_TRIAL} >= {k} THEN {share} ELSE 0e0 END)"

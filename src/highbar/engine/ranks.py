@@ -8,12 +8,11 @@ from fractions import Fraction
 
 from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, scale
 from highbar.engine import per_scenario
-from highbar.engine.database import Database, Found, Rows, Sizes, Wanted
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_SLICES
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Database, Found, Request, Rows, Sizes, Wanted
 from highbar.engine.quantities import NO_ENDS, World, scaled
-from highbar.engine.sql import literal
+from highbar.engine.sql import group_names, literal
 from highbar.engine.totals import Profile
 from highbar.model import Ends, Percentile, Where
 from highbar.model.reduction import Rank
@@ -143,9 +142,8 @@ def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Coll
     """SQL for the numbers of every group: a trial gives its number once to the whole, and once to each slice."""
     there = f"{column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
     columns = ", ".join(["id", *(["cluster"] if layout.clustered else [])])
-    by = [f"'{place}:' || by_{place}" for place in range(len(layout.slices))]
-    group = f"unnest([{', '.join((WHOLE, *by))}])" if by else WHOLE
-    numbers = f"SELECT {group} AS group_name, {column} AS number, {columns} FROM {trials} WHERE {there}"
+    by = [f"by_{place}" for place in range(len(layout.slices))]
+    numbers = f"SELECT {group_names(by)} AS group_name, {column} AS number, {columns} FROM {trials} WHERE {there}"
     # Every trial appears once per slice column, so groups that nobody asked for are dropped before they are ranked.
     cut_off = len(groups) > MOST_SLICES  # then some values of a slice are not measured
     measured = f"IN ({', '.join(literal(one) for one in groups)})" if cut_off else "IS NOT NULL"

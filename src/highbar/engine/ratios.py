@@ -15,10 +15,9 @@ from msgspec import Struct
 
 from highbar.catalogue import is_repeated
 from highbar.columns import BY_NAME, quantities
-from highbar.engine.contribution import contribution, pass_k_sql
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
-from highbar.engine.quantities import EVERY_TRIAL
+from highbar.engine.quantities import EVERY_TRIAL, contribution, pass_k_sql
 from highbar.model import Linear, Ratio, Term
 
 COUNTED = quantities("counted") | {"scenario"}
@@ -109,7 +108,7 @@ class Sides(Struct, frozen=True):
             return "", ONE
         if is_repeated(column):
             return "", pass_k_sql(column)
-        of_scenario = contribution(self.layout, column)
+        of_scenario = contribution(self.layout.quantities, column)
         return of_scenario.count, of_scenario.sql
 
 
@@ -119,7 +118,7 @@ def _never_both(linear: Linear) -> bool:
     return len(linear) == 1 or (columns in ({"tp", "fp"}, {"tp", "fn"}) and all(term.of == "sum" for term, _ in linear))
 
 
-def columns(sides: Sides, request: Request) -> list[tuple[str, str]]:
+def side_columns(sides: Sides, request: Request) -> list[tuple[str, str]]:
     """Names and SQL of z and d of every ratio that `aggregates` over scenarios names."""
     crossed = {ratio for pair in request.crosses for ratio in pair}
     named = [(i, ratio) for i, ratio in enumerate(request.ratios) if ratio in crossed or not sides.is_plain(ratio)]
@@ -162,18 +161,25 @@ def profile_aggregate(name: str) -> str:
     return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
 
 
-def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
-    """SQL for the sums over clusters, in each group; a scenario without a cluster is a cluster of its own."""
-    columns = []
+def by_cluster(sides: Sides, request: Request, groups: str) -> str:
+    """SQL for the sums over clusters in each group, in one query: to plan one for each slice takes longer than to run.
+
+    `groups` is SQL for the names of the groups that a scenario is in, one row for each. A scenario without a cluster is
+    a cluster of its own.
+    """
+    parts, sums = [], []
     for i, ratio in enumerate(request.ratios):
-        z, d = sides.linear(ratio.z), sides.linear(ratio.d)
-        columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
+        parts.append(f"{sides.linear(ratio.z)} AS z_{i}, {sides.linear(ratio.d)} AS d_{i}")
+        sums.append(f"sum(z_{i}) AS z_{i}, sum(d_{i}) AS d_{i}")
         if request.trial_noise:
-            columns.append(f"max({sides.heaviest_trial(ratio)}) AS heaviest_{i}")
+            parts.append(f"{sides.heaviest_trial(ratio)} AS heaviest_{i}")
+            sums.append(f"max(heaviest_{i}) AS heaviest_{i}")
     # `CASE … THEN id`: scenarios without a cluster must not fall together into the one group of NULL.
-    inner = (
-        f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
-        " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"
+    alone = "CASE WHEN cluster IS NULL THEN id END AS alone"
+    scenarios = f"SELECT {groups} AS group_name, cluster, {alone}, {', '.join(parts)} FROM scenarios"
+    clusters = (
+        f"SELECT group_name, {', '.join(sums)} FROM ({scenarios}) WHERE group_name IS NOT NULL"
+        " GROUP BY group_name, cluster, alone"
     )
-    sums = ", ".join(f"{sql} AS {name}" for name, sql in aggregates(sides, request, one_pass=False))
-    return f"SELECT value, {sums} FROM ({inner}) GROUP BY value"
+    products = ", ".join(f"{sql} AS {name}" for name, sql in aggregates(sides, request, one_pass=False))
+    return f"SELECT group_name, {products} FROM ({clusters}) GROUP BY group_name"

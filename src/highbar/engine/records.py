@@ -11,12 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.columns import BY_NAME, EXTRA, QUANTITIES
-from highbar.engine.contribution import contribution
-from highbar.engine.database import Rows
 from highbar.engine.layout import Layout
 from highbar.engine.per_scenario import beside_facts, ends_of
-from highbar.engine.protocol import Request
-from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World
+from highbar.engine.protocol import Request, Rows
+from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, contribution
 from highbar.engine.ranks import rank_column
 from highbar.model import Term
 from highbar.model.records import ONE, ScenarioRecord
@@ -139,7 +137,7 @@ def _record(
 
 def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
     """The mean over the trials that have the measure."""
-    value = contribution(layout, name).exact(row)
+    value = contribution(layout.quantities, name).exact(row)
     if name == "passed" or (name in _LEFT_OUT_AT_0 and not value):
         return None
     return ONE if value == 1 else value  # one object for the most frequent value, which comparisons look for

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, trials
-from highbar.engine.database import Database, Query
+from highbar.engine import checks, plan, ranks, ratios, scenarios, trials
 from highbar.engine.limits import (
     MOST_FLAKY,
     MOST_IDS_AT_ONCE,
@@ -18,7 +17,8 @@ from highbar.engine.limits import (
     MOST_STORED_SCENARIOS,
     SOME_ROWS,
 )
-from highbar.engine.protocol import Request
+from highbar.engine.narrowing import narrowed, with_absent
+from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal, matches_sql
@@ -64,7 +64,7 @@ class Reducer(Struct, frozen=True):
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
         if not request.select:
-            return self._reduced(request, fill=False)
+            return with_absent(self._reduced(narrowed(request, self.parts)), request)
         from highbar.engine import selecting  # most checks judge every row
 
         choice = selecting.choose_rows(self.database, self.parts, request.select)
@@ -72,9 +72,9 @@ class Reducer(Struct, frozen=True):
         some = replace(self, parts=choice.taken)
         return replace(some.reduce(replace(request, select=())), selection=left)
 
-    def _reduced(self, request: Request, *, fill: bool) -> Reduction:
+    def _reduced(self, request: Request) -> Reduction:
         rows = self.database.rows
-        made = self._define(request, fill=fill)
+        made, fill = self._define(request)
         values = "".join(f", count(DISTINCT by_{place})" for place in range(len(request.slices)))
         trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_, *many_values = rows(
             Query(
@@ -95,9 +95,7 @@ class Reducer(Struct, frozen=True):
             refuse_agent_tags(rows, self.parts, tags)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
-        # To fill in descriptions takes a join, and few results need it: so start again only if a trial omits one.
-        if checks.refuse_disagreement(rows, made.layout) and not fill:
-            return self._reduced(request, fill=True)
+        checks.refuse_disagreement(rows, made.layout)
         warnings += checks.required_and_optional(rows, request)
         warnings += self._variants(made) if made.layout.repeated or made.layout.clustered else ()
         by = [largest_values(rows, i) if many > MOST_SLICES else f"by_{i}" for i, many in enumerate(many_values)]
@@ -130,14 +128,13 @@ class Reducer(Struct, frozen=True):
             return reduction
         return self._with_best(reduction, made, request, groups, few=open_ <= MOST_STORED_SCENARIOS, fill=fill)
 
-    def _define(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
-        """Name the three relations of a request."""
-        made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
-        self._define_trials(made, request)
+    def _define(self, request: Request) -> tuple[plan.ReductionPlan, bool]:
+        """Name the three relations of a request; and whether descriptions were filled in."""
+        made, fill = self._define_trials(request, smallest=self.database.has_smallest)
         self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         grave = self._mostly_grave(made, request)
         self.database.define("profile", made.profile_of_grave if grave else made.profile, materialized=True)
-        return made
+        return made, fill
 
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name them with undecided trials at their best; only scenarios with undecided trials are computed again."""
@@ -149,10 +146,18 @@ class Reducer(Struct, frozen=True):
         self.database.define("profile", made.profile, materialized=True)
         return made
 
-    def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
-        if made.described and request.suite:
-            descriptions.define(self.database, request.suite, trials.named_columns(made.layout))
-        self.database.define("trials", made.trials, materialized=made.parse_once)
+    def _define_trials(self, request: Request, *, smallest: bool) -> tuple[plan.ReductionPlan, bool]:
+        """Name the trials; if one omits what another of its scenario says, once more, with that filled in."""
+        fill = False
+        while True:
+            made = plan.make(self.parts, request, smallest=smallest, fill=fill)
+            if made.described and request.suite:
+                trials.define_described(self.database, request.suite, trials.named_columns(made.layout))
+            self.database.define("trials", made.trials, materialized=made.parse_once)
+            # To fill in descriptions takes a join, and few results need it.
+            if fill or not checks.omits_descriptions(self.database.rows, made.layout):
+                return made, fill
+            fill = True
 
     def _with_best(
         self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
@@ -179,12 +184,7 @@ class Reducer(Struct, frozen=True):
 
             choice = selecting.choose_rows(self.database, self.parts, request.select)
             return replace(self, parts=choice.taken).records(replace(request, select=()))
-        made = plan.make(self.parts, request)
-        self._define_trials(made, request)
-        fill = checks.refuse_disagreement(self.database.rows, made.layout)
-        made = plan.make(self.parts, request, fill=fill)
-        if fill:
-            self._define_trials(made, request)
+        made, fill = self._define_trials(request, smallest=True)
         self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         found = records.find_records(self.database.rows, made.layout, request)
         if request.record_texts:
@@ -201,8 +201,8 @@ class Reducer(Struct, frozen=True):
         """A warning if the results of several agents are judged together."""
         from highbar.engine import variants  # most results have one trial of each scenario
 
-        found = variants.pooled(self.database.rows, self.parts, clustered=made.layout.clustered)
-        return (variants.note(found),) if found else ()
+        found = variants.pooled_variants(self.database.rows, self.parts, clustered=made.layout.clustered)
+        return (variants.variants_warning(found),) if found else ()
 
     def _categories(self, slices: Sequence[str], groups: _Groups) -> tuple[str, ...]:
         if "category" in slices and f"by_{slices.index('category')}" in groups.by:  # then all of them are shown

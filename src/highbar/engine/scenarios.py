@@ -7,10 +7,9 @@ from typing import Any
 
 from highbar.columns import BY_NAME
 from highbar.engine import per_scenario
-from highbar.engine.database import Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_UNDECIDED_LISTED, MOST_UNDECIDED_NAMED
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Request, Rows
 from highbar.engine.sql import any_match, literal, matches_sql
 from highbar.model import ScenarioResult, Trial, Undecided, UndecidedScenario
 

@@ -28,9 +28,10 @@ Amounts of what is not known are at their worst here; the relation `scenarios` a
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
-from highbar.columns import MEASURED
+from highbar.columns import COLUMN_NAMES, MEASURED
 from highbar.engine.sql import literal
 
 
@@ -59,6 +60,40 @@ FIRST = "list_position(expected_behaviors, x) = i"
 
 ANSWER, BEHAVIORS, MUST_NOTS, OWN, VIOLATIONS = 1, 2, 4, 8, 16
 """Bits of what a trial can be judged by: what one trial of a scenario has, all of its trials must have to pass."""
+OF_DIFFERENCES = ("given_bits", "lacking_bits")
+"""The columns with such bits; needed only if the trials of a scenario can differ in them."""
+
+
+_ANSWERS = frozenset({"correct", "outcome", "expected"})
+WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
+    (frozenset({"error"}), {"is_error": "false"}),
+    (frozenset({"unjudged"}), {"is_unjudged": "false"}),
+    (
+        frozenset({"expected_behaviors"}),
+        {"wanted": "expected_behaviors", "seen": "CAST(NULL AS BOOLEAN[])", "score_expected": "1"}
+        | dict.fromkeys(("expected_count", "seen_count", "observed_count", "unknown_count"), "0")
+        | dict.fromkeys(("score_observed", "score_unknown"), "0"),
+    ),
+    (frozenset({"must_not"}), {"lists_must_nots": "false", "marks_must_nots": "false"}),
+    (frozenset({"must_not"}), {"is_violated": "coalesce(violation_count > 0, false)"}),
+    (frozenset({"must_not", "violations"}), {"is_violated": "false"}),
+    (frozenset({"behaviors"}), {"must_nots_checked": "violation_count IS NOT NULL OR marks_must_nots"}),
+    (frozenset({"behaviors", "must_not", "violations"}), {"must_nots_checked": "false"}),
+    (_ANSWERS, {"has_answer": "false", "is_correct": "false"}),
+    (frozenset({"outcome", "expected"}), dict.fromkeys(("has_outcome", "tp", "fp", "fn"), "false")),
+)
+"""What expressions come to if no result has some columns; of two that apply, the later one holds.
+
+To plan the long forms takes longer than to read a small file."""
+
+
+def simplified(expressions: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
+    """The expressions, as simple as results with these columns allow."""
+    found = dict(expressions)
+    for absent, simpler in WITHOUT:
+        if not any(name in columns for name in absent):
+            found.update({name: sql for name, sql in simpler.items() if name in found})
+    return found
 
 
 def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
@@ -208,8 +243,8 @@ _ONE_LINE = (
 """The message of a stack trace: its last line, as in Python, or its first if the last is a location, as in Java."""
 
 
-def why_column() -> str:
-    """Why a trial did not pass, in words; NULL for one that did."""
+def why_column(columns: Collection[str] = COLUMN_NAMES) -> str:
+    """Why a trial of results with these columns did not pass, in words; NULL for one that did."""
 
     def listed(names: str) -> str:
         return f"array_to_string(list_slice({names}, 1, 10), ', ')"
@@ -220,22 +255,24 @@ def why_column() -> str:
     )
     missing = f"list_filter(wanted, lambda x: {unseen})"
     violated = f"CASE WHEN len({HAPPENED}) > 0 THEN {listed(HAPPENED)} ELSE violation_count || ' times' END"
-    only_marked = "NOT is_error AND NOT is_violated AND NOT passed AND observed_count = expected_count"
-    parts = [
-        f"CASE WHEN is_violated THEN 'violated: ' || {violated} END",
-        f"CASE WHEN is_error THEN 'error: ' || left({_ONE_LINE}, 300) END",
-        (
-            "CASE WHEN NOT is_error AND observed_count + unknown_count < expected_count"
-            f" THEN 'missing: ' || {listed(missing)} END"
-        ),
-        "CASE WHEN NOT is_error AND has_answer AND answer_known AND NOT is_correct THEN 'wrong answer' END",
-        f"CASE WHEN {only_marked} AND (is_correct OR NOT has_answer) THEN 'marked as not passed' END",
-        f"CASE WHEN NOT is_failed THEN 'undecided: ' || {_undecided()} END",
-    ]
-    return f"CASE WHEN NOT is_passed THEN concat_ws('; ', {', '.join(parts)}) END"
+    too_few = "NOT is_error AND observed_count + unknown_count < expected_count"
+    only_marked = (
+        "NOT is_error AND NOT is_violated AND NOT passed AND observed_count = expected_count"
+        " AND (is_correct OR NOT has_answer)"
+    )
+    parts = (
+        ({"violations", "must_not"}, f"CASE WHEN is_violated THEN 'violated: ' || {violated} END"),
+        ({"error"}, f"CASE WHEN is_error THEN 'error: ' || left({_ONE_LINE}, 300) END"),
+        ({"expected_behaviors"}, f"CASE WHEN {too_few} THEN 'missing: ' || {listed(missing)} END"),
+        (_ANSWERS, "CASE WHEN NOT is_error AND has_answer AND answer_known AND NOT is_correct THEN 'wrong answer' END"),
+        ({"passed"}, f"CASE WHEN {only_marked} THEN 'marked as not passed' END"),
+    )
+    reasons = [sql for read_from, sql in parts if not read_from.isdisjoint(columns)]
+    reasons.append(f"CASE WHEN NOT is_failed THEN 'undecided: ' || {_undecided(columns)} END")
+    return f"CASE WHEN NOT is_passed THEN concat_ws('; ', {', '.join(reasons)}) END"
 
 
-def _undecided() -> str:
+def _undecided(columns: Collection[str]) -> str:
     """Why a trial is undecided: the first reason that applies."""
     unknown_must_not = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
@@ -243,11 +280,12 @@ def _undecided() -> str:
         "behaviors without expected_behaviors to hold them against; a suite demands those, but does not fill them in"
     )
     silent = "nothing in the result says whether it passed; record passed, correct, or behaviors"
-    return (
-        "CASE WHEN is_unjudged THEN left(unjudged, 300)"
-        f" WHEN unknown_count > 0 THEN {literal(unseen)}"
-        f" WHEN lists_must_nots AND NOT must_nots_checked THEN {literal(unknown_must_not)}"
-        " WHEN lists_must_nots AND output_blank THEN 'the output is blank, and only its must-nots were checked'"
-        f" WHEN expected_count = 0 AND behaviors IS NOT NULL THEN {literal(alone)}"
-        f" ELSE {literal(silent)} END"
+    reasons = (
+        ("unjudged", "is_unjudged", "left(unjudged, 300)"),
+        ("expected_behaviors", "unknown_count > 0", literal(unseen)),
+        ("must_not", "lists_must_nots AND NOT must_nots_checked", literal(unknown_must_not)),
+        ("must_not", "lists_must_nots AND output_blank", "'the output is blank, and only its must-nots were checked'"),
+        ("behaviors", "expected_count = 0 AND behaviors IS NOT NULL", literal(alone)),
     )
+    cases = "".join(f" WHEN {holds} THEN {words}" for read_from, holds, words in reasons if read_from in columns)
+    return f"CASE{cases} ELSE {literal(silent)} END" if cases else literal(silent)

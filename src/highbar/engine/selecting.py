@@ -11,13 +11,11 @@ from msgspec.structs import replace
 
 from highbar.engine.agent_tags import refuse_agent_tags
 from highbar.engine.checks import BadRows
-from highbar.engine.database import Database, Query, Rows
-from highbar.engine.descriptions import TYPED
 from highbar.engine.limits import MOST_NAMED
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Database, Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
-from highbar.engine.trials import column_text, typed
+from highbar.engine.trials import TYPED, column_text, typed
 from highbar.engine.typed import READERS, Raw
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
@@ -105,7 +103,7 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
 
 def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
     """Refuse rows that may or may not be chosen, unless another column leaves them out anyway."""
-    # A row that cannot be told apart must not be dropped silently: that could drop exactly the failed trials.
+    # A row that does not say to which agent it belongs must not be dropped silently: it may be a failed trial.
     perhaps = " AND ".join(
         f"coalesce(coalesce(t.col_{i}, inherited.col_{i}) IN ({', '.join(map(literal, values))}), true)"
         for i, (_, values) in enumerate(where)
@@ -149,7 +147,7 @@ def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: R
     some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_NAMED}")) if lost else ()
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
-        message = f"there is no row with {_said(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
+        message = f"there is no row with {_where_words(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
         raise InputError(Problem(message, hint="--subset judges the other scenarios without them"))
     return Selection(where, number, some, lost)
 
@@ -180,8 +178,8 @@ def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Prob
             message = f"no row has a value for {column!r}, by which rows are chosen"
             return Problem(message, hint=_hint(column, _selectable(rows, parts)))
         if not set(values) & set(found):
-            return Problem(f"no row has {_said(((column, values),))}", hint=_hint(values[0], found))
-    return Problem(f"no row has {_said(where)} together")
+            return Problem(f"no row has {_where_words(((column, values),))}", hint=_hint(values[0], found))
+    return Problem(f"no row has {_where_words(where)} together")
 
 
 def _hint(word: str, found: Sequence[str]) -> str | None:
@@ -219,5 +217,5 @@ def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     return [value for (value,) in found]
 
 
-def _said(where: Where) -> str:
+def _where_words(where: Where) -> str:
     return " and ".join(f"{column} {' or '.join(map(repr, values))}" for column, values in where)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.columns import names, of_form
+from highbar.columns import column_names, of_form
 from highbar.engine import twice
 from highbar.engine.limits import FEW_FILES, LONGEST_LINE
 from highbar.engine.sql import identifier, literal, literals
@@ -272,7 +272,7 @@ def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
 
 # Not `unjudged`: a reason that is a number is refused, as in every other format.
 _TEXTS = {*of_form("id", "text", "shown", "outcome")} - {"unjudged"}
-_SHORT_TEXTS = _TEXTS - {*names("shows")}
+_SHORT_TEXTS = _TEXTS - {*column_names("shows")}
 _TEXT_LISTS = {*of_form("names", "observed", "violated", "count")}
 _LISTS = {*_TEXT_LISTS, *of_form("tags")}
 _BOOLEANS = of_form("truth", "label")

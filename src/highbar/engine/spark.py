@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.columns import of_form
 from highbar.engine import brackets, checks
-from highbar.engine.database import NO_LARGE_NUMBERS, Found, Query, Sizes, Wanted, as_query
 from highbar.engine.limits import MOST_FETCHED
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import NO_LARGE_NUMBERS, Found, Query, Request, Sizes, Wanted, as_query
+from highbar.engine.query_progress import reported
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
@@ -222,21 +222,15 @@ class SparkEngine:
         if progress is None or self._context is None:
             yield
             return
-        status, done = self._context.statusTracker(), threading.Event()
+        status = self._context.statusTracker()
 
-        def watch() -> None:
-            while not done.wait(0.2):
-                stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
-                tasks = sum(stage.numTasks for stage in stages if stage)
-                progress(sum(stage.numCompletedTasks for stage in stages if stage) / max(tasks, 1))
+        def share() -> float:
+            stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
+            tasks = sum(stage.numTasks for stage in stages if stage)
+            return float(sum(stage.numCompletedTasks for stage in stages if stage) / max(tasks, 1))
 
-        thread = threading.Thread(target=watch, daemon=True)
-        thread.start()
-        try:
+        with reported(progress, share):
             yield
-        finally:
-            done.set()
-            thread.join()
 
     def interrupt(self) -> None:
         """Stop the jobs of this check, and no others of the session."""

@@ -14,7 +14,7 @@ from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
-from highbar.engine.database import NO_LARGE_NUMBERS, LargeNumbers, Query
+from highbar.engine.protocol import NO_LARGE_NUMBERS, LargeNumbers, Query
 
 WHOLE = "DECIMAL(38, 0)"
 """Spark's widest whole number; DuckDB's is HUGEINT."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from highbar.policy.patterns import is_pattern
 
@@ -33,6 +33,15 @@ def matches_sql(pattern: str) -> str:
         return f"id = {literal(pattern)}"
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"id LIKE {literal(escaped.replace('*', '%').replace('?', '_'))} ESCAPE '\\'"
+
+
+def group_names(by: Sequence[str]) -> str:
+    """SQL: the names of the groups that a row is in, one row for each; `by` is SQL for the value of each slice.
+
+    The whole is '', a slice its place and value; a row without a value has the name NULL in that place.
+    """
+    named = [literal(""), *(f"'{place}:' || {value}" for place, value in enumerate(by))]
+    return f"unnest([{', '.join(named)}])" if by else named[0]
 
 
 def any_match(patterns: Iterable[str]) -> str:

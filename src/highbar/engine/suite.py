@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from highbar.engine.database import Database
 from highbar.engine.limits import MOST_SUITE_IDS
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Database, Request
 from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
-from highbar.model import DEMANDS, Suite
+from highbar.model import DEMANDS, SuiteDemands
 from highbar.model.reduction import SuiteMatch
 
 _LISTS = ("expected_behaviors", "must_not")
@@ -34,7 +33,7 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
     `parts` are the results as they were given.
     """
-    suite = request.suite or Suite("", {})
+    suite = request.suite or SuiteDemands("", {})
     # A table, not a list in the query: a suite of 100,000 ids would take longer to parse than to join.
     database.list_texts("suite", ("id",), [(id_,) for id_ in suite.scenarios])
     excused = f"({any_match(request.optional)}) AND NOT ({any_match(request.required)})"
@@ -62,7 +61,7 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
     return _with_demands(match, database, suite) if suite.demands else match
 
 
-def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteMatch:
+def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) -> SuiteMatch:
     """Add the demands of the suite that some completed trial does not answer."""
     demanded = [
         (id_, column, str(LOOKED_AT[column][0]))
@@ -85,7 +84,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
     )
 
 
-def _must_nots(database: Database, suite: Suite) -> list[str]:
+def _must_nots(database: Database, suite: SuiteDemands) -> list[str]:
     """Behaviors that were observed although the suite forbids them, in trials that do not count them as violations."""
     must_nots = [
         (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
@@ -100,7 +99,7 @@ def _must_nots(database: Database, suite: Suite) -> list[str]:
     return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 
 
-def _different(database: Database, suite: Suite, parts: Sequence[SourcePart]) -> tuple[str, ...]:
+def _different(database: Database, suite: SuiteDemands, parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """Columns in which results and suite differ. A column that only the suite has is for those who run it."""
     columns = {name for part in parts for name in part.columns}
     found: list[str] = []

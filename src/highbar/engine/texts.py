@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from highbar.engine.database import Rows
 from highbar.engine.details import typed_rows
+from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 
 _DEMANDS = ("expected_behaviors", "must_not")

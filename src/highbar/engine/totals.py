@@ -11,15 +11,13 @@ from msgspec import Struct
 from highbar.catalogue import is_repeated
 from highbar.columns import BOUNDED, BY_NAME
 from highbar.engine import ratios
-from highbar.engine.contribution import Contribution, contribution, pass_k_value
-from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_SLICES
 from highbar.engine.plan import ReductionPlan
-from highbar.engine.protocol import Request
-from highbar.engine.quantities import EVERY_TRIAL
+from highbar.engine.protocol import Query, Request, Rows
+from highbar.engine.quantities import EVERY_TRIAL, Contribution, contribution, pass_k_value
 from highbar.engine.ratios import THIRDS, Sides
-from highbar.engine.sql import literal
+from highbar.engine.sql import group_names, literal
 from highbar.model import FlakyScenario, Ratio, Term, Where
 from highbar.model.reduction import RatioTotals, RepetitionSums, Total
 from highbar.statistics.bounds import Sums, effective_trials
@@ -85,10 +83,9 @@ def _of_clusters(
     rows: Rows, made: ReductionPlan, request: Request, by: Sequence[str]
 ) -> Iterator[tuple[Place, Numbers]]:
     """Sums of products over clusters of scenarios, which the profile does not have."""
-    for place, value in ((None, "NULL"), *enumerate(by)):
-        there = "true" if place is None else f"{value} IS NOT NULL"
-        found = rows(ratios.by_cluster(made.sides, request, value, there))
-        yield from (((place, of), numbers) for of, *numbers in found)
+    for group, *numbers in rows(ratios.by_cluster(made.sides, request, group_names(by))):
+        place, _, value = group.partition(":")
+        yield ((int(place), value) if place else (None, None)), numbers
 
 
 class Profile(Struct, frozen=True):
@@ -115,7 +112,7 @@ class Profile(Struct, frozen=True):
             return _repeated_total(rows, term)
         if term.column == "scenario":
             return self._added(rows, term, None)
-        of_scenario = contribution(self.layout, term.column)
+        of_scenario = contribution(self.layout.quantities, term.column)
         if not self._any_given(rows, term.column):
             return Total(Fraction(0), 0)
         return self._added([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)

@@ -7,18 +7,25 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from highbar import catalogue
-from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
-from highbar.engine import descriptions, scoring, twice
-from highbar.engine.database import Query
-from highbar.engine.descriptions import TYPED
+from highbar.columns import BY_NAME, DESCRIPTION_COLUMNS, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
+from highbar.engine import scoring, twice
 from highbar.engine.layout import Layout
-from highbar.engine.protocol import Request
+from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import NO_ENDS, known, scaled
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
-from highbar.engine.typed import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, number, or_absent
-from highbar.model import Where
+from highbar.engine.typed import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, or_absent, typed_number
+from highbar.model import SuiteDemands, Where
 from highbar.model.ranges import ColumnRange
+
+TYPED = "typed"
+"""The alias of the typed trials, wherever a query scores them."""
+_BITS = {
+    "expected": scoring.ANSWER,
+    "answer": scoring.ANSWER,
+    "expected_behaviors": scoring.BEHAVIORS,
+    "must_not": scoring.MUST_NOTS,
+}
 
 
 def relation(
@@ -31,11 +38,11 @@ def relation(
     """
     columns = named_columns(layout)
     rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
-    described = descriptions.in_suite(request.suite, columns)
-    filled = descriptions.joined(rows, columns, len(layout.extras), described=described, fill=fill)
-    evidence = _with(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)))
-    answered = _with(evidence, "evidence", scoring.answer_columns())
-    passing = _with(answered, "answers", scoring.passing_columns(request.pass_score))
+    described = is_described(request.suite, columns)
+    filled = with_descriptions(rows, columns, len(layout.extras), described=described, fill=fill)
+    evidence = _with(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)), layout)
+    answered = _with(evidence, "evidence", scoring.answer_columns(), layout)
+    passing = _with(answered, "answers", scoring.passing_columns(request.pass_score), layout)
     fields = ", ".join(f"{sql} AS {name}" for name, sql in _fields(layout, columns, with_evidence=with_evidence))
     return Query(
         f"SELECT {fields} FROM ({passing}) AS passing",
@@ -49,8 +56,10 @@ def named_columns(layout: Layout) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 
 
-def _with(inner: str, alias: str, columns: Mapping[str, str]) -> str:
-    added = ", ".join(f"({sql}) AS {name}" for name, sql in columns.items())
+def _with(inner: str, alias: str, columns: Mapping[str, str], layout: Layout) -> str:
+    needed = scoring.simplified(columns, layout.columns).items()
+    unused = () if layout.may_differ else scoring.OF_DIFFERENCES
+    added = ", ".join(f"({sql}) AS {name}" for name, sql in needed if name not in unused)
     return f"SELECT *, {added} FROM ({inner}) AS {alias}"
 
 
@@ -60,7 +69,7 @@ def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) ->
     # Only what is needed: every column of the trials of a text file is stored, once per trial.
     quantities = layout.quantities
     evidence = f"{{{', '.join(f'{name!r}: {name}' for name in scoring.EVIDENCE)}}}"
-    fields = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
+    fields = [("id", "id"), ("category", "category"), ("why", scoring.why_column(layout.columns)), ("bad", "bad")]
     fields += [("evidence", evidence)] if with_evidence else []
     fields += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in layout.columns]
     fields += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
@@ -113,7 +122,7 @@ def _differing(layout: Layout) -> list[tuple[str, str]]:
     if not layout.may_differ:
         return []
     unsaid = "violation_known AND NOT is_violated AND violation_count IS NULL"
-    names = ["given_bits", "lacking_bits", *(["suite_bits"] if layout.demands else [])]
+    names = [*scoring.OF_DIFFERENCES, *(["suite_bits"] if layout.demands else [])]
     fields = [(name, name) for name in names]
     return [*fields, ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists_must_nots")]
 
@@ -155,14 +164,14 @@ def typed(
     for i, column in enumerate(extras):
         raw_number = part.columns.get(column)
         absent = Typed(((f"extra_{i}", "CAST(NULL AS DOUBLE)"),))
-        read = number(-LARGEST_EXTRA, LARGEST_EXTRA)(f"extra_{i}", raw_number) if raw_number else absent
+        read = typed_number(-LARGEST_EXTRA, LARGEST_EXTRA)(f"extra_{i}", raw_number) if raw_number else absent
         values[f"extra_{i}"] = read.columns[0][1]
         bad.append(read.bad)
     bad += [_outside(range_, part) for range_ in ranges if range_.column in part.columns]
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
     needed = [name for name in part.columns if name in named or name.startswith("tags.")]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
-    # A condition that is NULL says nothing: it hides no fault of another value, and is none itself.
+    # A condition that is NULL is no fault, and must not hide the fault of another value.
     any_bad = " OR ".join(condition for condition in bad if condition != "false") or "false"
     return f"SELECT {selected}, coalesce({any_bad}, false) AS bad FROM {part.relation(needed)}"
 
@@ -184,7 +193,7 @@ def _perhaps_trailing(part: SourcePart) -> str:
 
 def _outside(range_: ColumnRange, part: SourcePart) -> str:
     """SQL: whether a row has a value outside the range of a metric that counts the row."""
-    value = number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
+    value = typed_number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
     beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"
     return f"{beyond} AND {_is_selected(range_.where, places)}" if places else beyond
@@ -231,3 +240,62 @@ def _is_selected(where: Where, places: dict[str, str]) -> str:
         f"coalesce({places[column]} IN ({', '.join(literal(v) for v in values)}), false)" for column, values in where
     ]
     return " AND ".join(conditions)
+
+
+# --- what describes a scenario, if a trial does not say it: from its other trials, or from the suite ---
+# Demands of the suite are joined as bits, so that a trial which does not answer them cannot pass.
+
+
+def with_descriptions(typed: str, columns: tuple[str, ...], extras: int, *, described: bool, fill: bool) -> str:
+    """The typed trials with the descriptions of their scenarios; `columns` are those of `col_0` and so on.
+
+    `described`: from the relation of that name; `fill`: from the other trials of the scenario.
+    """
+    if not fill and not described:
+        return typed
+    named = _named(columns)
+    all_columns = [*EMPTY, *(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras)), "bad"]
+    selected = []
+    for name in all_columns:
+        sources = [f"t.{name}"]
+        if name in named:
+            sources += [f"{other}.{name}" for other, used in (("others", fill), ("described", described)) if used]
+        selected.append(f"t.{name} AS {name}" if len(sources) == 1 else f"coalesce({', '.join(sources)}) AS {name}")
+    source = f"({typed}) AS t"
+    if fill:
+        shared = ", ".join(f"max({name}) AS {name}" for name in named)
+        source += (
+            f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS {TYPED} GROUP BY id) AS others ON t.id = others.id"
+        )
+    if described:
+        selected.append("coalesce(described.bits, 0) AS suite_bits")
+        source += " LEFT JOIN described ON t.id = described.id"
+    return f"SELECT {', '.join(selected)} FROM {source}"
+
+
+def is_described(suite: SuiteDemands | None, columns: tuple[str, ...]) -> bool:
+    """Whether the suite describes any of its scenarios, or demands anything of them."""
+    used = {*_named(columns).values(), *_BITS}
+    return suite is not None and any(used & fields.keys() for fields in suite.scenarios.values())
+
+
+def define_described(database: Database, suite: SuiteDemands, columns: tuple[str, ...]) -> None:
+    """Name `described`: what describes each scenario of the suite, and the bits of what it demands."""
+    named = _named(columns)
+    listed = [
+        (id_, *(fields.get(column) for column in named.values()), str(_bits(fields)))
+        for id_, fields in suite.scenarios.items()
+    ]
+    database.list_texts("listed", ("id", *named, "bits"), listed)
+    types = {"bits": "INTEGER"} | {name: EMPTY[name] for name in DESCRIPTION_COLUMNS}
+    typed = (f"CAST({name} AS {types.get(name, 'VARCHAR')}) AS {name}" for name in ("id", *named, "bits"))
+    database.define("described", f"SELECT {', '.join(typed)} FROM listed", materialized=True)
+
+
+def _bits(fields: Mapping[str, str]) -> int:
+    return sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
+
+
+def _named(columns: tuple[str, ...]) -> Mapping[str, str]:
+    """The typed columns that describe a scenario, and what they are called in a suite."""
+    return {name: name for name in DESCRIPTION_COLUMNS} | {f"col_{i}": column for i, column in enumerate(columns)}

@@ -6,7 +6,6 @@ name to half of the tools that read these files.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from highbar.engine.typed import Raw
 
 KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
-UNNAMED = re.compile(r"'C\d+'")
+UNNAMED = r"'C\d+'"
 """What DuckDB calls columns of Parquet files that have no name."""
-NUMBERED = re.compile(r"_\d")
+NUMBERED = r"_\d"
 """How DuckDB names the second of two columns or fields of one name: `passed_1`."""
 
 
@@ -95,16 +94,18 @@ def in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iterator[
 
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
     """Refuse a key twice in rows that are too large for DuckDB."""
+    import json  # rows are seldom that large
+
     for (text,) in rows:
         try:
             json.loads(text, object_pairs_hook=_unique)
-        except _RepeatedKey as error:
+        except _KeyTwice as error:
             raise InputError(Problem(f"duplicate key {error.name!r} in a result", file=file)) from error
         except (ValueError, RecursionError) as error:
             raise InputError(Problem("a result that cannot be read", file=file)) from error
 
 
-class _RepeatedKey(ValueError):
+class _KeyTwice(ValueError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
@@ -113,7 +114,7 @@ class _RepeatedKey(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     again = first_again([name for name, _ in pairs])
     if again is not None:
-        raise _RepeatedKey(again)
+        raise _KeyTwice(again)
     return dict(pairs)
 
 
@@ -144,7 +145,7 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
 
     DuckDB renames those, so the file's own schema is read if a name in `described` may be such a one.
     """
-    if not NUMBERED.search(described) and not UNNAMED.search(described):
+    if not re.search(NUMBERED, described) and not re.search(UNNAMED, described):
         return
     rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({literal(path)})").fetchall()
     _refuse_fields(iter(rows), name)

@@ -86,7 +86,7 @@ def _is_other_type(text: str) -> str:
     return f"(CASE WHEN {seldom} THEN regexp_matches({text}, {NOT_TEXT}) ELSE false END)"
 
 
-def text(name: str, raw: Raw) -> Typed:
+def typed_text(name: str, raw: Raw) -> Typed:
     """Text, as it is."""
     if raw.type == "SUPPOSED":
         return Typed(((name, raw.sql),), _is_other_type(raw.sql))
@@ -107,9 +107,9 @@ def or_absent(text: str, *, may_be_blank: bool = True) -> str:
     return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"
 
 
-def description(name: str, raw: Raw) -> Typed:
+def typed_description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
-    read = text(name, raw)
+    read = typed_text(name, raw)
     if raw.type == "JSON" and raw.may_be_blank:
         return Typed(((name, _json_or_absent(raw.as_json())),), read.bad)
     return Typed(((name, or_absent(f"({read.columns[0][1]})", may_be_blank=raw.may_be_blank)),), read.bad)
@@ -132,14 +132,14 @@ def _has_control(text: str) -> str:
     return f"(CASE WHEN {plain} THEN false ELSE regexp_matches({text}, {CONTROL}) END)"
 
 
-def identity(name: str, raw: Raw) -> Typed:
+def typed_id(name: str, raw: Raw) -> Typed:
     """The scenario's id: text, not empty, no control characters; or a whole number, which is its digits."""
     if raw.type in INTEGERS:
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),), f"{raw.sql} IS NULL")
     if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
         value = f"CAST({raw.sql} AS VARCHAR)"
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
-        return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
+        return Typed(((name, value),), f"{bad} OR {typed_text(name, raw).bad}")
     json = raw.as_json()
     quoted, value = f"starts_with({json}, '\"')", f"json_extract_string({json}, '$')"
     marked = _has_mark(json, quote='"')
@@ -159,7 +159,7 @@ def _is_whole(json: str) -> str:
     return f"regexp_full_match({json}, '0|-?[1-9][0-9]*')"
 
 
-def boolean(name: str, raw: Raw) -> Typed:
+def typed_boolean(name: str, raw: Raw) -> Typed:
     """True or false, never 1 or a word."""
     if raw.type == "BOOLEAN":
         return Typed(((name, raw.sql),))
@@ -167,7 +167,7 @@ def boolean(name: str, raw: Raw) -> Typed:
     return Typed(((name, f"{json} = 'true'"),), f"{json} NOT IN ('true', 'false')")
 
 
-def number(least: float, most: float = LARGEST) -> Reader:
+def typed_number(least: float, most: float = LARGEST) -> Reader:
     """A finite number from `least` to `most`."""
 
     def read(name: str, raw: Raw) -> Typed:
@@ -181,7 +181,7 @@ def number(least: float, most: float = LARGEST) -> Reader:
     return read
 
 
-def whole(least: int | None) -> Reader:
+def typed_whole(least: int | None) -> Reader:
     """A whole number that fits 64 bits."""
     lower = "true" if least is None else f"{{value}} >= {least}"
 
@@ -197,7 +197,7 @@ def whole(least: int | None) -> Reader:
     return read
 
 
-def label(name: str, raw: Raw) -> Typed:
+def typed_label(name: str, raw: Raw) -> Typed:
     """Text or true/false. Text gets a quote before it, so that the word `true` differs from the truth value.
 
     A second column, with `_true` at the end of its name, has truth values as they are, and NULL for text.
@@ -218,9 +218,9 @@ def label(name: str, raw: Raw) -> Typed:
     )
 
 
-def outcome(name: str, raw: Raw) -> Typed:
+def typed_outcome(name: str, raw: Raw) -> Typed:
     """tp, fp, fn or tn."""
-    read = text(name, raw)
+    read = typed_text(name, raw)
     value = read.columns[0][1]
     return Typed(read.columns, f"{read.bad} OR {value} NOT IN ('tp', 'fp', 'fn', 'tn')")
 
@@ -238,7 +238,7 @@ def _text_list(raw: Raw) -> tuple[str, str]:
     return f"CAST(CAST({json} AS JSON) AS VARCHAR[])", f"NOT regexp_full_match({json}, {TEXT_LIST})"
 
 
-def names(name: str, raw: Raw) -> Typed:
+def typed_names(name: str, raw: Raw) -> Typed:
     """A list of text."""
     value, bad = _text_list(raw)
     return Typed(((name, value),), bad)
@@ -248,7 +248,7 @@ def _is_text_list(json: str) -> str:
     return f"(starts_with({json}, '[\"') OR {json} = '[]')"
 
 
-def behaviors(name: str, raw: Raw) -> Typed:
+def typed_behaviors(name: str, raw: Raw) -> Typed:
     """What was seen: a list of text, {name: bool} or [{name, observed}]."""
     value, bad = _text_list(raw)
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
@@ -267,7 +267,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
     )
 
 
-def must_not(name: str, raw: Raw) -> Typed:
+def typed_must_not(name: str, raw: Raw) -> Typed:
     """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did.
 
     They say so only if every name has its mark.
@@ -287,10 +287,10 @@ def must_not(name: str, raw: Raw) -> Typed:
     )
 
 
-def violations(name: str, raw: Raw) -> Typed:
+def typed_violations(name: str, raw: Raw) -> Typed:
     """What did happen: a list of text, or a count."""
     if raw.is_number:
-        read = whole(0)(name, raw)
+        read = typed_whole(0)(name, raw)
         return Typed((("violation_names", "NULL"), ("violation_count", read.columns[0][1])), read.bad)
     value, bad = _text_list(raw)
     if raw.type in TEXT_LISTS:
@@ -309,7 +309,7 @@ def violations(name: str, raw: Raw) -> Typed:
     )
 
 
-def tags(name: str, raw: Raw) -> Typed:
+def typed_tags(name: str, raw: Raw) -> Typed:
     """{name: text}: JSON text, from which slices extract single tags. A tag without a name cannot be sliced by."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
@@ -323,7 +323,7 @@ def tags(name: str, raw: Raw) -> Typed:
 
 def blank_output(name: str, raw: Raw) -> Typed:
     """Only whether there was an output: the text itself is shown in reports, never judged."""
-    read = text(name, raw)
+    read = typed_text(name, raw)
     if not raw.may_be_blank:
         return Typed((("output_blank", f"coalesce({read.columns[0][1]} = '', true)"),), read.bad)
     return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
@@ -331,31 +331,31 @@ def blank_output(name: str, raw: Raw) -> Typed:
 
 def unread(name: str, raw: Raw) -> Typed:
     """Checked, but not needed by any sum."""
-    return Typed((), text(name, raw).bad)
+    return Typed((), typed_text(name, raw).bad)
 
 
 _OF_FORM: Mapping[Form, Reader] = {
-    "id": identity,
-    "text": text,
+    "id": typed_id,
+    "text": typed_text,
     "shown": unread,
-    "truth": boolean,
-    "label": label,
-    "outcome": outcome,
-    "names": names,
-    "observed": behaviors,
-    "violated": must_not,
-    "count": violations,
-    "tags": tags,
+    "truth": typed_boolean,
+    "label": typed_label,
+    "outcome": typed_outcome,
+    "names": typed_names,
+    "observed": typed_behaviors,
+    "violated": typed_must_not,
+    "count": typed_violations,
+    "tags": typed_tags,
 }
 
 
 def _reader(column: Column) -> Reader:
     if column.form == "whole":
-        return whole(None if column.least is None else int(column.least))
+        return typed_whole(None if column.least is None else int(column.least))
     if column.form == "number":
-        return number(column.least or 0, LARGEST if column.most is None else column.most)
+        return typed_number(column.least or 0, LARGEST if column.most is None else column.most)
     if column.form == "text" and column.kind in ("describes", "run"):
-        return description
+        return typed_description
     return _OF_FORM[column.form]
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from highbar.columns import OF_THE_RUN
-from highbar.engine.database import Rows
 from highbar.engine.limits import MOST_NAMED, MOST_VARIANT_ROWS
+from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text
@@ -50,37 +50,39 @@ def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
     return [(name, value)] if isinstance(value, str) and value.strip() else []
 
 
-def pooled(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool) -> Differing:
+def pooled_variants(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool) -> Differing:
     """By which of the columns that name an agent the results of one scenario, or of one cluster, differ."""
-    found: Differing = []
-    for name in NAMES:
-        for column in (f"tags.{name}", name):
-            values = _pooled(rows, parts, column, clustered=clustered)
-            if values:
-                found.append((column, values))
-    return found
-
-
-def _pooled(rows: Rows, parts: Sequence[SourcePart], column: str, *, clustered: bool) -> list[str]:
-    if not any(column in part.columns or (column.startswith("tags.") and "tags" in part.columns) for part in parts):
+    columns = [column for name in NAMES for column in (f"tags.{name}", name) if _may_have(parts, column)]
+    if not columns:
         return []
-    each = " UNION ALL ".join(_value(part, column, clustered=clustered) for part in parts)
-    several = f"SELECT unit FROM ({each}) GROUP BY unit HAVING min(value) <> max(value)"
-    if not rows(f"SELECT count(*) FROM ({several})")[0][0]:
-        return []
-    found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY value LIMIT {MOST_NAMED + 1}")
-    return [value for (value,) in found]
+    # All columns in one query: each reads the results again.
+    each = " UNION ALL ".join(_values(part, columns, clustered=clustered) for part in parts)
+    differ = ", ".join(f"min(value_{i}) <> max(value_{i}) AS differs_{i}" for i in range(len(columns)))
+    counts = ", ".join(f"count_if(differs_{i})" for i in range(len(columns)))
+    found = rows(f"SELECT {counts} FROM (SELECT {differ} FROM ({each}) GROUP BY unit)")[0]
+    return [(column, _named(rows, each, i)) for i, column in enumerate(columns) if found[i]]
 
 
-def _value(part: SourcePart, column: str, *, clustered: bool) -> str:
+def _may_have(parts: Sequence[SourcePart], column: str) -> bool:
+    return any(column in part.columns or (column.startswith("tags.") and "tags" in part.columns) for part in parts)
+
+
+def _named(rows: Rows, each: str, place: int) -> list[str]:
+    """The first values of a column."""
+    value = f"value_{place}"
+    found = rows(f"SELECT DISTINCT {value} FROM ({each}) WHERE {value} IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED + 1}")
+    return [name for (name,) in found]
+
+
+def _values(part: SourcePart, columns: Sequence[str], *, clustered: bool) -> str:
     unit = READERS["id"]("id", part.columns["id"]).columns[0][1]
     if clustered and "cluster" in part.columns:
         unit = f"coalesce({READERS['cluster']('cluster', part.columns['cluster']).columns[0][1]}, {unit})"
-    value = column_text("value", column, part).columns[0][1]
-    return f"SELECT {unit} AS unit, {value} AS value FROM {part.relation(['id', 'cluster', 'tags', column])}"
+    values = (f"{column_text('', column, part).columns[0][1]} AS value_{i}" for i, column in enumerate(columns))
+    return f"SELECT {unit} AS unit, {', '.join(values)} FROM {part.relation(['id', 'cluster', 'tags', *columns])}"
 
 
-def note(found: Differing) -> str:
+def variants_warning(found: Differing) -> str:
     """The warning about agents that are judged together."""
     names = [f"{column} ({some(values, MOST_NAMED)})" for column, values in found]
     column, values = found[0]

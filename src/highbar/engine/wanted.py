@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from highbar.engine.database import Rows
+from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
 from highbar.engine.typed import READERS
@@ -26,12 +26,12 @@ def with_wanted(
     marked = [part for part in parts if {COLUMN, "id"} <= part.columns.keys()]
     if not ids or not marked:
         return failed
-    each = " UNION ALL ".join(_said(part, ids) for part in marked)
-    said = dict(rows(f"SELECT id, min(wanted) FROM ({each}) WHERE wanted IS NOT NULL GROUP BY id"))
-    return tuple(replace(one, reason=_reason(one.reason, said.get(one.id))) for one in failed)
+    each = " UNION ALL ".join(_wanted_sql(part, ids) for part in marked)
+    found = dict(rows(f"SELECT id, min(wanted) FROM ({each}) WHERE wanted IS NOT NULL GROUP BY id"))
+    return tuple(replace(one, reason=_reason(one.reason, found.get(one.id))) for one in failed)
 
 
-def _said(part: SourcePart, ids: Sequence[str]) -> str:
+def _wanted_sql(part: SourcePart, ids: Sequence[str]) -> str:
     id_ = READERS["id"]("id", part.columns["id"]).columns[0][1]
     wanted = f"json_extract_string({part.columns[COLUMN].as_json()}, {pointer('answer')})"
     listed = ", ".join(map(literal, ids))

@@ -15,7 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
-from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
+from highbar.gate.new_failures import judge_new_failures
+from highbar.gate.outlook import certain, of_difference, without_passes
 from highbar.gate.thresholds import Judged, doubted, judge_value
 from highbar.language import digits
 from highbar.language.exact import write_decimal
@@ -33,7 +34,6 @@ from highbar.model import (
     Unit,
 )
 from highbar.model.comparison import Difference
-from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
 
 _ALLOWED = "which --allow-missing-baseline accepts"
@@ -65,7 +65,7 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
             return _margin(rule, compared, evidence)
         case StepRule():
             return _step(rule, compared, evidence)
-    return _result(rule, rule.level, _new_failures(rule, compared, evidence))
+    return _result(rule, rule.level, judge_new_failures(rule, compared, evidence))
 
 
 def _undefined(reason: str) -> Judged:
@@ -122,7 +122,7 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
         return _undefined(f"a share of the baseline says nothing if the baseline is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
     outcome, why = weigh(excess, rule.demand.evidence, _allowed(rule, difference))
-    reason = f"{_compared(difference)}; {why}"
+    reason = f"{_compared(difference, compared.runs_in_base)}; {why}"
     lacking = _lacking(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
     if outcome == "pass" and (few or lacking):
@@ -172,13 +172,14 @@ def _settled(
     return Judged(outcome, reason, fragile=True, more_scenarios=more, outlooks=outlooks)
 
 
-def _compared(difference: Difference) -> str:
+def _compared(difference: Difference, runs: int) -> str:
     """`90.0% against 94.0% in the baseline, -4.0 points (-9.1 to +1.0) over 50 pairs`."""
     head, base = (_amount(value.value or Fraction(0), difference) for value in (difference.head, difference.base))
     changed = digits.show_change(difference)
     lacking = f", {difference.missing} lack it" if difference.missing else ""
     pairs = f"{difference.pairs} pair{'' if difference.pairs == 1 else 's'}"
-    return f"{head} against {base} in the baseline, {changed} over {pairs}{lacking}"
+    baseline = "the baseline" if runs == 1 else f"the baseline of {runs} runs"
+    return f"{head} against {base} in {baseline}, {changed} over {pairs}{lacking}"
 
 
 def _amount(value: Fraction, difference: Difference) -> str:
@@ -226,7 +227,8 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         threshold = Threshold(">=" if sign > 0 else "<=", bar, head.unit, text)
         rests = evidence.rests(rule.metric, rule.where)
         judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, rests)
-        reason = f"{judged.reason}; the baseline is {digits.amount(base.value, base.unit)}"
+        of_runs = f" of {compared.runs_in_base} runs" if compared.runs_in_base > 1 else ""
+        reason = f"{judged.reason}; the baseline{of_runs} is {digits.amount(base.value, base.unit)}"
         # What is not there any more could have been what was bad: over fewer scenarios a higher value is no step.
         lacking = _lacking(compared.difference(rule.metric, rule.where), compared) if judged.outcome == "pass" else ""
         outcome: Outcome = "inconclusive" if lacking else judged.outcome
@@ -242,39 +244,3 @@ def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
     amount = f"{write_decimal(size * 100)}%" if relative else f"{write_decimal(size)}{'ms' if unit == 'ms' else ''}"
     sign = f" {'+' if up else '-'} {amount}" if size else ""
     return f"{'>=' if better == 'higher' else '<='} baseline{sign}"
-
-
-# --- new failures -----------------------------------------------------------------------------
-
-
-def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
-    matched = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
-    if not matched:
-        return _undefined("no scenario that it is about passed all its trials in the baseline")
-    freed = {one.id for one in evidence.quarantined}
-    spared = [id_ for id_ in matched if id_ in compared.broken and id_ in freed]
-    # A quarantined scenario has to run all the same: one that is absent is not spared.
-    broken = [id_ for id_ in matched if id_ in compared.broken and id_ not in freed]
-    absent = [id_ for id_ in matched if id_ in compared.absent]
-    steady = [id_ for id_ in matched if id_ not in freed]
-    outlooks = of_scenarios(len(steady) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
-    beside = f"; {count(len(spared), 'scenario')} failed in quarantine: {some(spared)}" if spared else ""
-    if rule.history is not None and broken:
-        from highbar.gate.history import NOT_READ, explain  # few policies have one
-
-        found = explain(steady, broken, evidence.recalled or NOT_READ)
-        if not found.failing and not absent:
-            outcome: Outcome = "inconclusive" if found.unsure else "pass"
-            return Judged(outcome, f"{found.said}{beside}", outlooks=certain(outcome))
-        broken, outlooks = list(found.failing), certain("fail")
-        beside += f"; {found.said}" if found.chance else ""
-    reasons = []
-    if broken:
-        reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")
-    if absent:
-        reasons.append(f"{count(len(absent), 'scenario')} passed in the baseline, with no result now: {some(absent)}")
-    if reasons:
-        return Judged("fail", "; ".join(reasons) + beside, outlooks=certain("fail") if absent else outlooks)
-    others = "other scenario" if spared else "scenario"
-    each = f"each of the {count(len(matched) - len(spared), others)}"
-    return Judged("pass", f"{each} that passed in the baseline passes{beside}", outlooks=outlooks)

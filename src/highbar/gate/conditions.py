@@ -42,7 +42,7 @@ ORDER: dict[str, tuple[Outcome, ...]] = {
 def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
     """Whether the condition holds, and why."""
     judged = _judge(rule.condition, rule.demand, evidence)
-    if rule.demand.evidence == "confident" or judged.outcome == "inconclusive":
+    if rule.demand.is_confident or judged.outcome == "inconclusive":
         return judged  # by the estimate, with fewer scenarios than demanded
 
     def shown(expression: Expression, value: Fraction, beside: Expression) -> str:
@@ -63,6 +63,11 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
 def could_fail(condition: Condition, evidence: Evidence) -> bool:
     """Whether the condition fails for some value of the undecided trials, between their worst and best included."""
     return False in _possible(condition, evidence)
+
+
+def could_hold(condition: Condition, evidence: Evidence) -> bool:
+    """Whether the condition holds for some value of the undecided trials."""
+    return True in _possible(condition, evidence)
 
 
 def _possible(condition: Condition, evidence: Evidence) -> set[bool]:

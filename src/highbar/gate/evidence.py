@@ -15,7 +15,8 @@ from highbar.model.reduction import Matched, SuiteMatch
 from highbar.statistics.interval import Interval
 from highbar.statistics.second_run import NOT_REPEATED, Noise
 
-if TYPE_CHECKING:  # few checks compare, or rest on a judge, and these classes take time to make
+if TYPE_CHECKING:  # few checks compare, rest on a judge, or are sequential, and these classes take time to make
+    from highbar.gate.sequential import Replaying
     from highbar.model.comparison import Difference
     from highbar.model.judge_quality import CorrectedShare, JudgeReport
     from highbar.model.quarantine import QuarantinedScenario
@@ -42,6 +43,14 @@ class Compared(Protocol):
     @property
     def passed_in_base(self) -> tuple[str, ...]:
         """Those of which all trials passed in the baseline, sorted."""
+
+    @property
+    def runs_in_base(self) -> int:
+        """How many runs the baseline pools; 1 if it is a single run."""
+
+    @property
+    def pooled(self) -> Recalled:
+        """The trials of the baseline and of the run now, by scenario: what a pooled baseline says about flakiness."""
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
         """A metric over the pairs, then and now."""
@@ -98,6 +107,8 @@ class Evidence(Struct, frozen=True):
     quarantined: tuple[QuarantinedScenario, ...] = ()
     recalled: Recalled | None = None  # what the history says; None if no rule needs it
     suite_size: int = 0  # how many scenarios a quarantine is a part of
+    replay: Replaying | None = None  # the run in its recorded order; None if it has none
+    unordered: str | None = None  # why it has none
 
     def rests(self, metric: str, where: Where = ()) -> Rests:
         """What a metric's value rests on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count as count_from
 
 from msgspec import Struct
 
@@ -11,7 +12,7 @@ from highbar.language.phrases import count, some
 from highbar.model import DriftRule, Outcome, RuleResult
 from highbar.model.recall import Recalled
 from highbar.statistics.drift import ALARM, decline
-from highbar.statistics.new_failures import newly_failing
+from highbar.statistics.new_failures import is_too_short, newly_failing
 
 NOT_READ = Recalled(problem="it was not read")
 _MOST = 9999.0
@@ -20,17 +21,19 @@ _MOST = 9999.0
 class Explained(Struct, frozen=True):
     """Scenarios that passed in the baseline and not now: those that newly fail, and those that chance explains.
 
-    `unsure` says why nothing is known about those that chance may explain; `said` is all of that in words.
+    `said` is what became of those that chance explains, in words, and `unsure` whether that is open. `no_excuse` says
+    why the history cannot excuse the failing ones, if it is too short or nobody knows whose it is.
     """
 
     failing: tuple[str, ...]
     chance: tuple[str, ...] = ()
     said: str = ""
+    no_excuse: str = ""
     unsure: bool = False
 
 
 def explain(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -> Explained:
-    """Test each broken scenario against its history; one without any newly fails, as without a history.
+    """Test each broken scenario against its history; one with too little of it newly fails, as without a history.
 
     `matched` are all scenarios that could have been found: the more there are, the surer each must be.
     """
@@ -41,20 +44,32 @@ def explain(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -
         return Explained((), tuple(broken), said, unsure=True)
     pooled = [recalled.pooled(id_) for id_ in matched]
     now = [recalled.now.get(id_) if id_ in broken else None for id_ in matched]
-    fails = {id_: fails for id_, (fails, _) in zip(matched, newly_failing(pooled, now), strict=True)}
-    known = {id_ for id_, (_, trials) in zip(matched, pooled, strict=True) if trials and id_ in recalled.now}
-    failing = tuple(id_ for id_ in broken if id_ not in known or fails[id_])
+    others = [recalled.pooled(id_) for id_ in sorted(recalled.scenarios.difference(matched))]
+    fails = {id_: fails for id_, (fails, _) in zip(matched, newly_failing(pooled, now, others), strict=True)}
+    failing = tuple(id_ for id_ in broken if id_ not in recalled.now or fails[id_])
     chance = tuple(id_ for id_ in broken if id_ not in failing)
     said = f"{_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
     if not recalled.is_agent_known:
         said += " (if they are of the same agent, which is not known)"
     if recalled.damaged:
         said += f"; but records of the history are damaged: {some(recalled.damaged)}"
-    return Explained(failing, chance, said, unsure=bool(recalled.damaged))
+    no_excuse = recalled.unexplained or _too_short(failing, recalled)
+    return Explained(failing, chance, said, no_excuse, unsure=bool(recalled.damaged))
 
 
 def _broken(ids: Sequence[str]) -> str:
     return f"{count(len(ids), 'scenario')} passed in the baseline and not now: {some(ids)}"
+
+
+def _too_short(failing: Sequence[str], recalled: Recalled) -> str:
+    """Which scenarios have some earlier trials, all passed, but too few of them to excuse anything."""
+    found = []
+    for id_ in failing:
+        (passed, before), (_, trials) = recalled.pooled(id_), recalled.now.get(id_, (0, 0))
+        if passed == before and trials and is_too_short(before, trials):
+            needed = next(number for number in count_from(before) if not is_too_short(number, trials))
+            found.append(f"{id_} ({before} of at least {needed})")
+    return f"too few earlier trials to excuse a failure: {some(found)}" if found else ""
 
 
 def _with_history(id_: str, recalled: Recalled) -> str:
@@ -93,6 +108,9 @@ def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
             "inconclusive",
             f"no decline in what can be compared, but more may be hidden: {'; '.join(recalled.lacking)}",
         )
+    if found.back:
+        runs_back = f"the last {count(found.back, 'run')}" if found.back > 1 else "this run"
+        return "pass", f"there was a decline, but {runs_back} passed as often as before it: {shown}"
     if not known:
         return "pass", "no scenario has an earlier run with the same text, judge and scoring: nothing to compare"
     return "pass", f"no decline: {shown}"

@@ -17,6 +17,7 @@ from msgspec import Struct
 from highbar.model import Call, Constant, Demand, Metric, Outcome, Outlook, RuleResult, Threshold, Value
 from highbar.statistics.bounds import Sums
 from highbar.statistics.percentile import nearest_rank
+from highbar.statistics.planning import clusters_to_exclude
 from highbar.statistics.second_run import (
     NOT_REPEATED,
     Noise,
@@ -28,7 +29,6 @@ from highbar.statistics.second_run import (
     share_again,
     worth,
 )
-from highbar.statistics.tolerance import clusters_to_exclude
 
 _ROUNDING = 0.01
 """What a number of scenarios that was found from a bound may lack of the whole number that it is."""
@@ -122,7 +122,7 @@ def outlooks_of_value(
     number = value.value
     if number is None:
         return ()
-    confident = demand.evidence == "confident"
+    confident = demand.is_confident
     if value.unit == "ratio" and value.low is not None and value.high is not None:
         share = Share(number, value.low, value.high, _parts(value, rests))
         share = share if value.better == "higher" else share.turned()
@@ -170,7 +170,7 @@ def _perfect(share: Share, value: Value, demand: Demand, alpha: float, rests: Re
     def few(accepted: int) -> float:
         return few_failures_again(failures, trials, size, accepted, noise)
 
-    if demand.evidence == "estimate":
+    if not demand.is_confident:
         passes = few(0)
         return Outlook(passes, 0.0, 1.0 - passes)
     unfailing = few(demand.failures)
@@ -225,7 +225,7 @@ def of_difference(
     def take(of: float) -> Outlook | None:
         by_interval = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
         by_estimate = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
-        if demand.evidence == "confident" or by_interval is None or by_estimate is None:
+        if demand.is_confident or by_interval is None or by_estimate is None:
             return by_interval
         return Outlook(
             by_estimate.passes,

@@ -9,7 +9,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
-from highbar.gate.conditions import could_fail, judge_condition
+from highbar.gate.conditions import could_fail, could_hold, judge_condition
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain, of_scenarios
 from highbar.gate.slack import slack
@@ -48,7 +48,16 @@ MOST_NAMED = 10
 
 
 def judge(rule: Rule, evidence: Evidence) -> RuleResult:
-    """What became of the rule. What cannot be checked has not passed.
+    """What became of the rule. What cannot be checked has not passed."""
+    if isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) and rule.demand.is_sequential:
+        from highbar.gate.sequential import judge_sequential  # few policies are sequential
+
+        return judge_sequential(rule, evidence, judge_all)
+    return judge_all(rule, evidence)
+
+
+def judge_all(rule: Rule, evidence: Evidence) -> RuleResult:
+    """What became of the rule by all of the evidence, whatever its order.
 
     If trials are undecided it is judged with them at their worst and at their best; only a pass in both is one.
     """
@@ -56,11 +65,24 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
     worst = _judge(rule, evidence)
     if evidence.best is None:
         return worst
-    settled = one_of_both(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
+    at_best = _judge(rule, evidence.best)
+    settled = one_of_both(worst, at_best, evidence.undecided.get(rule.name, ()))
     if settled.outcome == "pass" and _open_between(rule, evidence, evidence.best):
         reason = f"{settled.reason}; but between the worst and the best of undecided trials it could fail"
-        return replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
-    return settled
+        settled = replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
+    is_certain = worst.outcome == at_best.outcome == settled.outcome and _is_certain(rule, settled, evidence)
+    return replace(settled, open=not is_certain)
+
+
+def _is_certain(rule: Rule, settled: RuleResult, evidence: Evidence) -> bool:
+    """Whether a rule with the same outcome at both ends has it whatever undecided trials come to."""
+    if isinstance(rule, DriftRule):  # it sees the trials that are decided, and neither end of the others
+        return False
+    if settled.outcome != "fail":  # an undefined value may become a number when more is known
+        return settled.outcome == "pass"
+    if isinstance(rule, ConditionRule):
+        return not could_hold(rule.condition, evidence)
+    return evidence.best is None or not _open_between(rule, evidence, evidence.best)
 
 
 def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
@@ -238,6 +260,9 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
         parts.append(f"unjudged trials, so that not every scenario was judged: {ids}")
     if parts:
         return "fail", "; ".join(parts)
+    if match.not_run:
+        left = f"{count(match.not_run, 'scenario')} of the plan {'was' if match.not_run == 1 else 'were'} not run"
+        return "pass", f"the run was planned with every scenario of the suite, and no other; {left}"
     if match.of_part:
         return "pass", "every scenario that was chosen has a result; the others of the suite were not run"
     if match.excused_ids:
@@ -291,6 +316,17 @@ def _goal(threshold: Threshold, value: Value, version: str | None = None) -> Goa
         return Goal(threshold.text, met=False, distance=None, version=version)
     lacking = threshold.value - number if value.better == "higher" else number - threshold.value
     return Goal(threshold.text, threshold.met_by(number), max(lacking, Fraction(0)), version)
+
+
+def still_open(results: Sequence[RuleResult], *, strict: bool = False) -> tuple[RuleResult, ...]:
+    """The rules that may still change the decision when undecided trials are known; none if it is certain.
+
+    If a blocking rule has failed for good, the others do not matter. With `strict` a warning counts, too.
+    """
+    blocking = [result for result in results if result.level == "blocking"]
+    if any(result.outcome in ("fail", "undefined") and not result.open for result in blocking):
+        return ()
+    return tuple(result for result in (results if strict else blocking) if result.open)
 
 
 def decide(results: Sequence[RuleResult]) -> Decision:

@@ -17,8 +17,7 @@ from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, outl
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import Demand, Doubt, Outcome, Threshold, Value
-from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
-from highbar.statistics.tolerance import clusters_to_exclude
+from highbar.statistics.planning import clusters_to_exclude, more_by_width, more_scenarios, observed_design
 
 
 class Judged(Struct, frozen=True):
@@ -83,7 +82,7 @@ def _of_undefined(value: Value) -> Outlooks:
 
 def doubted(judged: Judged, doubt: Doubt | None, demand: Demand) -> Judged:
     """The same, or inconclusive if confidence is demanded and no interval is known to hold."""
-    if doubt is None or demand.evidence != "confident":
+    if doubt is None or not demand.is_confident:
         return judged
     reason = f"{judged.reason}; with confidence this stays open: {doubt.reason}"
     return Judged("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
@@ -98,7 +97,7 @@ def with_margin(threshold: Threshold, value: Value, margin: Fraction) -> Thresho
 
 
 def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, *, met: bool) -> tuple[Outcome, str]:
-    if demand.evidence == "estimate":
+    if not demand.is_confident:
         return ("pass" if met else "fail"), ""
     if at_the_end(bar, value):
         number = _number_accepted(demand, failing)
@@ -130,7 +129,7 @@ def _number_accepted(demand: Demand, failing: int | None) -> str:
 
 
 def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
-    counts = demand.evidence == "confident" and demand.failures and at_the_end(bar, value)
+    counts = demand.is_confident and demand.failures and at_the_end(bar, value)
     return (failing, demand.failures) if counts and failing is not None else None
 
 

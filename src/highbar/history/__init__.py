@@ -64,14 +64,22 @@ def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
     return read(folder)
 
 
-def of_branch(history: History, branch: str | None) -> tuple[RunRecord, ...]:
-    """The runs of a branch, or all. Raises InputError if a branch has none: a wrong name must not look like peace."""
-    found = tuple(run for run in history.runs if branch is None or run.branch == branch)
-    if found or branch is None:
-        return found
-    known = sorted({run.branch for run in history.runs if run.branch is not None})
-    hint = did_you_mean(branch, known) or (f"there is {', '.join(known[:10])}" if known else "no run has a branch")
-    raise InputError(Problem(f"no runs of branch {branch!r}", history.folder, hint=hint))
+def runs_of(history: History, branch: str | None = None, agent: str | None = None) -> tuple[RunRecord, ...]:
+    """The runs of a branch and of an agent, or all.
+
+    Raises InputError if there is none: a wrong name must not look like peace.
+    """
+    found = history.runs
+    for noun, wanted, field in (("branch", branch, "branch"), ("agent", agent, "agent_name")):
+        if wanted is None:
+            continue
+        known = sorted({name for run in found if (name := getattr(run, field)) is not None})
+        found = tuple(run for run in found if getattr(run, field) == wanted)
+        if not found:
+            others = f"there is {', '.join(known[:10])}" if known else f"no run says its {noun}"
+            hint = did_you_mean(wanted, known) or others
+            raise InputError(Problem(f"no runs of {noun} {wanted!r}", history.folder, hint=hint))
+    return found
 
 
 def find(history: History, name: str) -> RunRecord:

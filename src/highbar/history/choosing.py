@@ -14,7 +14,10 @@ from highbar.history.series import what_changed
 from highbar.language.phrases import count
 from highbar.model.history import RunRecord
 
+OTHER_AGENT = "of another agent"
+_MAYBE_OTHER_AGENT = "of an agent with no name, or of a named one while the last run has no name"
 _CHANGES = {
+    "agent": OTHER_AGENT,
     "suite": "with other scenarios",
     "scoring": "scored in another way",
     "judge": "with another judge",
@@ -24,7 +27,7 @@ OTHER_BRANCHES = "of other branches"
 _VERDICT_ALONE = "of which only the verdict is known"
 _NO_COMMIT = "of which the commit is not known"
 _NOT_HERE = "of commits that this clone does not have"
-_LACKING = frozenset({_CHANGES["unknown"], _VERDICT_ALONE, _NO_COMMIT, _NOT_HERE})
+_LACKING = frozenset({_CHANGES["unknown"], _MAYBE_OTHER_AGENT, _VERDICT_ALONE, _NO_COMMIT, _NOT_HERE})
 """Reasons for which nobody knows whether a run belongs to the others."""
 
 
@@ -92,6 +95,8 @@ def comparable(
         why = what_changed(replace(run, suite=last.suite) if any_suite else run, last)
         if why is None:
             alike.append(run)
+        elif why == "agent" and None in (run.agent_name, last.agent_name):
+            left[_MAYBE_OTHER_AGENT] += 1
         else:
             left[_CHANGES[why]] += 1
     return ChosenRuns(tuple(alike if most is None else alike[-most:]), tuple(sorted(left.items())))

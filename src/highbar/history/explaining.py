@@ -6,21 +6,31 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from highbar.model.history import RunRecord
+from highbar.model.history import NOBODY, AgentKey, RunRecord
+
+WHOSE = "has runs that say their agent, and this run does not: name it with --agent, or with agent in the policy"
 
 
 class JudgedRun(Struct, frozen=True):
     """What is known of the run that is judged.
 
-    `commits` are those that it may be of; None if git does not say which they are. `agent` is the digest of the
-    agent's settings, None if it is not known; `results` are the digests of its files.
+    `commits` are those that it may be of; None if git does not say which they are. `results` are the digests of its
+    files.
     """
 
     commits: frozenset[str] | None
-    agent: str | None
+    agent: AgentKey
     scoring: str
     judge: str
     results: frozenset[str | None] = frozenset()
+
+
+def is_whose_unknown(runs: Sequence[RunRecord], judged: AgentKey) -> bool:
+    """Whether the judged run does not say its agent, although some of the runs do.
+
+    Then runs of several agents are in one folder, and those that do not say theirs may be of any of them.
+    """
+    return judged == NOBODY and any(run.of_agent != NOBODY for run in runs)
 
 
 def that_may_explain(runs: Sequence[RunRecord], judged: JudgedRun) -> tuple[RunRecord, ...]:
@@ -49,4 +59,4 @@ def _is_before(run: RunRecord, commits: Collection[str] | None) -> bool:
 
 def _is_alike(run: RunRecord, judged: JudgedRun) -> bool:
     """An agent that is not known may be any other: it is like none that is known."""
-    return (run.agent, run.scoring, run.judge) == (judged.agent, judged.scoring, judged.judge)
+    return (run.of_agent, run.scoring, run.judge) == (judged.agent, judged.scoring, judged.judge)

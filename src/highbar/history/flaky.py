@@ -13,13 +13,12 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar.history import History
-from highbar.history.choosing import ChosenRuns, comparable
+from highbar.history.choosing import OTHER_AGENT, ChosenRuns, comparable
 from highbar.history.drift import counts_by_run
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
 from highbar.statistics.bounds import suite_bounds
 
 ALPHA = 0.05
-_OTHER_AGENT = "of another agent"
 
 
 class PassingRate(Struct, frozen=True):
@@ -58,8 +57,8 @@ def flaky(
     alike = comparable(runs, ancestors, any_suite=True)
     if not alike.runs:
         return FlakyScenarios((), 0, alike)
-    same = [run for run in alike.runs if run.agent == alike.runs[-1].agent]
-    left = Counter(dict(alike.left_out)) + Counter({_OTHER_AGENT: len(alike.runs) - len(same)})
+    same = [run for run in alike.runs if run.of_agent == alike.runs[-1].of_agent]
+    left = Counter(dict(alike.left_out)) + Counter({OTHER_AGENT: len(alike.runs) - len(same)})
     same = same[-most:]
     rates, damaged = passing_rates(history, same)
     found = sorted((one for one in rates if one.is_flaky), key=lambda one: (abs(one.rate - 0.5), one.id))

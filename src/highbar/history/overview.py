@@ -14,6 +14,7 @@ from highbar.history.tracks import MetricTracks, gated, spending, tracks
 from highbar.model.history import DamagedRecord, RunRecord
 
 MOST_RUNS, MOST_METRICS = 2000, 12
+"""Runs and metrics on the page: more make it slow, and nobody compares a dozen charts."""
 
 
 class Overview(Struct, frozen=True, eq=False):

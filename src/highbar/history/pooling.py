@@ -10,7 +10,7 @@ from msgspec import Struct
 from highbar.model.history import DamagedRecord, PooledScenario, PooledScenarios, RunRecord, ScenarioCounts
 from highbar.store.history import (
     MOST_TRIALS,
-    SETTINGS,
+    connected,
     exactly,
     first_line,
     paths,
@@ -23,7 +23,7 @@ from highbar.store.history_footer import SUFFIX, DamagedRecordError
 _AT_ONCE = 500
 """Files in one query. If one of them is damaged, each is read by itself."""
 _POOLED = """
-CREATE TABLE pooled (
+CREATE TEMP TABLE pooled (
     id VARCHAR, digest VARCHAR, suite VARCHAR, category VARCHAR, runs HUGEINT, trials HUGEINT, passed HUGEINT,
     failed HUGEINT, undecided HUGEINT, passed_runs HUGEINT, failed_runs HUGEINT
 )
@@ -82,7 +82,7 @@ def _is_repeated(
 def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
     """Every text of a scenario over the runs; without a digest of the text, over the runs of the same suite."""
     chosen = each_result_once([run for run in runs if run.listed])
-    with duckdb.connect(config=dict(SETTINGS)) as connection:
+    with connected() as connection:
         connection.execute(_POOLED)
         pool = _Pool(connection, folder, [], [])
         for start in range(0, len(chosen), _AT_ONCE):
@@ -91,7 +91,7 @@ def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
     return PooledScenarios(tuple(PooledScenario(*row) for row in rows), tuple(pool.used), tuple(pool.damaged))
 
 
-class _Pool(Struct, frozen=True, eq=False):
+class _Pool(Struct, eq=False):
     """The table that records are added to, those that were added, and those that could not be."""
 
     connection: duckdb.DuckDBPyConnection

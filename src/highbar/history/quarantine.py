@@ -14,9 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.history import History
+from highbar.history.explaining import is_whose_unknown
 from highbar.history.pooling import each_result_once
 from highbar.language.phrases import some_and_more
-from highbar.model.history import RunRecord, ScenarioCounts
+from highbar.model.history import NOBODY, AgentKey, RunRecord, ScenarioCounts
 from highbar.model.quarantine import MOST_RUNS, NEVER, UnsteadyScenario
 
 _Key = tuple[str, str]
@@ -26,26 +27,28 @@ _CLOCKS_DIFFER = timedelta(days=1)
 class LastRuns(Struct, frozen=True, eq=False):
     """The last runs of ancestors that say something about scenarios, the oldest first, and their scenarios.
 
-    `left_out` has the records that could not be read, `later` those of a day that is yet to come.
+    `left_out` has the records that could not be read, `later` those of a day that is yet to come. `is_agent_open`: some
+    runs say their agent, and the judged one does not.
     """
 
     runs: tuple[RunRecord, ...]
     scenarios: tuple[tuple[ScenarioCounts, ...], ...]
     left_out: tuple[str, ...] = ()
     later: tuple[RunRecord, ...] = ()
+    is_agent_open: bool = False
 
 
 def of_ancestors(
-    history: History, ancestors: Mapping[str, int], most: int, today: date, agent: str | None = None
+    history: History, ancestors: Mapping[str, int], most: int, today: date, agent: AgentKey = NOBODY
 ) -> LastRuns:
     """The last runs, at most so many; `ancestors` says how far back a commit is, 0 for the merge base.
 
-    A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor. `agent`
-    is the digest of the agent's settings, None if it is not known: then runs count of which it is not known either.
+    A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor. If the
+    `agent` is not known, runs count of which it is not known either; and none, if some of the others say theirs.
     """
-    known = [
-        run for run in history.runs if run.commit in ancestors and not run.changed and run.listed and run.agent == agent
-    ]
+    earlier = [run for run in history.runs if run.commit in ancestors and not run.changed and run.listed]
+    whose = is_whose_unknown(earlier, agent)
+    known = [run for run in earlier if run.of_agent == agent and not whose]
     later = tuple(run for run in known if _day(run) > today + _CLOCKS_DIFFER)
     known = [run for run in known if run not in later]
     known.sort(key=lambda run: (-ancestors[run.commit or ""], run.time, run.record))
@@ -55,7 +58,7 @@ def of_ancestors(
     }
     readable = tuple(run for run in last if are_counts(found.get(run.record, ())))
     left_out = tuple(run.record for run in last if run not in readable)
-    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out, later)
+    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out, later, whose)
 
 
 def _day(run: RunRecord) -> date:

@@ -39,7 +39,12 @@ def series(runs: Sequence[RunRecord], metric: str) -> Series:
 
 
 def what_changed(before: RunRecord, run: RunRecord) -> Break | None:
-    """Why a line must not join two runs; None if it may. What is not known may have changed."""
+    """Why a line must not join two runs; None if it may. What is not known may have changed.
+
+    An agent may have other settings than before, but not another name.
+    """
+    if before.agent_name != run.agent_name:
+        return "agent"
     for part, old, new in zip(_PARTS, before.measured_with, run.measured_with, strict=True):
         if old is None or new is None:
             return "unknown"

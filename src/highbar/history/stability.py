@@ -1,7 +1,7 @@
 """Runs → every scenario in every run, the least stable first.
 
-Instability is the chance that of two trials, one from each of two consecutive runs of a branch, one passes and the
-other fails: 0 for a scenario that always ends alike, and for one that changed once, small.
+Instability is the chance that of two trials, one from each of two consecutive runs of a branch and an agent, one passes
+and the other fails: 0 for a scenario that always ends alike, and for one that changed once, small.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from itertools import pairwise
 from msgspec import Struct
 
 from highbar.history.pooling import each_result_once
-from highbar.history.tracks import by_branch
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
 from highbar.store.history import paths, read_scenarios
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 MOST_RUNS, MOST_SCENARIOS = 120, 1000
+"""Columns and rows of the table of scenarios: a screen is about that wide, and the page still opens."""
 
 
 class CellCounts(Struct, frozen=True):
@@ -102,7 +102,9 @@ def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
 
 def _rows(found: Mapping[_Key, Mapping[str, ScenarioCounts]], columns: Sequence[RunRecord]) -> Iterator[ScenarioRow]:
     places = {run.record: place for place, run in enumerate(columns)}
-    branches = [[run.record for run in own] for own in by_branch(columns).values()]
+    lines: dict[tuple[str | None, str | None], list[str]] = {}  # of one branch and one agent
+    for run in columns:
+        lines.setdefault((run.branch, run.agent_name), []).append(run.record)
     latest: dict[str, int] = {}
     for (id_, _, _), rows in found.items():
         latest[id_] = max(latest.get(id_, 0), *(places[record] for record in rows))
@@ -113,7 +115,7 @@ def _rows(found: Mapping[_Key, Mapping[str, ScenarioCounts]], columns: Sequence[
             id=id_,
             category=rows[columns[last].record].category,
             is_earlier=last < latest[id_],
-            instability=_instability([[rows[record] for record in branch if record in rows] for branch in branches]),
+            instability=_instability([[rows[record] for record in line if record in rows] for line in lines.values()]),
             failed_runs=sum(one is not None and one.failed > 0 for one in cells),
             runs=len(rows),
             cells=tuple(None if one is None else CellCounts(one.passed, one.failed, one.undecided) for one in cells),

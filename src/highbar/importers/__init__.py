@@ -23,8 +23,8 @@ from msgspec import Struct
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
 from highbar.importers.limits import HEAD as HEAD
-from highbar.importers.ours import is_ours
 from highbar.importers.report import Report
+from highbar.importers.signs import is_ours
 
 Row = dict[str, object]
 Read = Callable[[str, Report], Iterator[Row]]
@@ -77,6 +77,12 @@ IMPORTERS: tuple[Importer, ...] = (
         f"{__name__}.lm_eval",
         ((".jsonl", signs.LM_EVAL_LINE), (".json", signs.LM_EVAL)),
     ),
+    Importer(
+        "every-eval-ever",
+        "Every Eval Ever samples",
+        f"{__name__}.every_eval_ever",
+        ((".jsonl", signs.EVERY_EVAL_EVER_LINE), (".json", signs.EVERY_EVAL_EVER)),
+    ),
     Importer("deepeval", "DeepEval test run", f"{__name__}.deepeval", ((".json", signs.DEEPEVAL),)),
     Importer(
         "pydantic-evals", "pydantic-evals report", f"{__name__}.pydantic_evals", ((".json", signs.PYDANTIC_EVALS),)
@@ -128,7 +134,7 @@ def importer_named(name: str) -> Read:
     raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(format_names())}"))
 
 
-def title(name: str) -> str:
+def format_title(name: str) -> str:
     """The name of a format in messages."""
     return next((importer.title for importer in IMPORTERS if importer.name == name), name)
 

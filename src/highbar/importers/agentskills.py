@@ -16,12 +16,11 @@ from typing import Any
 from highbar.importers import Row
 from highbar.importers.documents import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
-from highbar.importers.naming import scenario_id
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import statement_name
+from highbar.language.tool_names import scenario_id, statement_name
 
 _LISTS = ("expectations", "assertion_results")
 _RUN = re.compile(r"run-([0-9]{1,9})")
@@ -93,7 +92,7 @@ def _ungraded(configuration: Path, name: str) -> Iterator[str]:
 
 def _beside(path: Path) -> Record:
     """The object in a file beside the grading; an empty one if there is no such file."""
-    return Record(json.decode(path.read_bytes()) if path.is_file() else {}, path.name)
+    return Record(json.decode_value(path.read_bytes()) if path.is_file() else {}, path.name)
 
 
 # --- all runs ----------------------------------------------------------------------------------------

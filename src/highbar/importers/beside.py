@@ -1,8 +1,8 @@
 """Files of a tool that have no rows themselves, but say which result files must be in the folder.
 
 Inspect AI writes `eval-set.json` and `logs.json` into a folder of logs, and a new log for each retry of a task;
-lm-evaluation-harness writes `results_DATE.json` beside its samples. Results that such a file names and that are not
-there are a problem.
+lm-evaluation-harness writes `results_DATE.json` beside its samples, and Every Eval Ever an aggregate. Results that such
+a file names and that are not there are a problem.
 """
 
 from __future__ import annotations
@@ -36,4 +36,8 @@ def beside(tools: Mapping[str, str | None]) -> Beside:
         from highbar.importers import lm_eval  # likewise
 
         lm_eval.look_beside(tools, found)
+    if "every-eval-ever" in tools.values():
+        from highbar.importers import every_eval_ever_aggregate  # likewise
+
+        every_eval_ever_aggregate.look_beside(tools, found)
     return found

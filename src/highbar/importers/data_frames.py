@@ -32,7 +32,7 @@ def line_records(path: str) -> Iterator[Record]:
         number = 0
         for number, line in json.numbered_lines(stream):
             json.refuse_pointer(line)
-            yield Record(json.decode(line), f"line {number}")
+            yield Record(json.decode_value(line), f"line {number}")
         if not number:
             refuse("the file is empty")
 
@@ -48,7 +48,7 @@ def _split(path: str) -> Iterator[Record]:
     number = 0
     for place, text in file_parts(path, {"data"}):
         if place == "data[]":
-            row = json.decode(text)
+            row = json.decode_value(text)
             if not isinstance(row, list) or len(row) != len(columns):
                 refuse(f"data[{number}]: found {shown(row)}, wanted a list of {len(columns)}")
             yield Record(dict(zip(columns, row, strict=True)), f"data[{number}]")
@@ -63,7 +63,7 @@ def by_column(path: str) -> Iterator[Record]:
     """Rows of {column: {row: value}}, which is how pandas writes by default."""
     columns: dict[str, dict[str, object]] = {}
     for place, text in file_parts(path, ()):
-        column = json.decode(text)
+        column = json.decode_value(text)
         name = place.replace("\\.", ".")
         columns[name] = (
             column if isinstance(column, dict) else refuse(f"{name}: found {shown(column)}, wanted an object")
@@ -79,11 +79,11 @@ def by_column(path: str) -> Iterator[Record]:
 def by_index(path: str) -> Iterator[Record]:
     """Rows of {row: {column: value}} (`orient="index"`)."""
     for place, text in file_parts(path, ()):
-        yield Record(json.decode(text), f"row {place}")
+        yield Record(json.decode_value(text), f"row {place}")
 
 
 def in_schema(path: str) -> Iterator[Record]:
     """Rows of a table with its schema (`orient="table"`)."""
     for number, (_, text) in enumerate(part for part in file_parts(path, {"data"}) if part[0] == "data[]"):
-        row = Record(json.decode(text), f"data[{number}]")
+        row = Record(json.decode_value(text), f"data[{number}]")
         yield Record({name: value for name, value in row.values.items() if name != "index"}, row.place)

@@ -15,7 +15,7 @@ from typing import Any
 from highbar.importers import Row
 from highbar.importers.documents import array_records, file_parts
 from highbar.importers.limits import MOST_TRIALS
-from highbar.importers.naming import DESCRIBED, Trials, as_text, flat_tags, scenario_id, short_digest
+from highbar.importers.naming import Trials, short_digest
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
@@ -23,6 +23,7 @@ from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import Statuses
 from highbar.importers.tool_calls import calls_in
 from highbar.importers.verdicts import Verdicts
+from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
 
 _CASES = ("testCases", "conversationalTestCases")
 _RUN_KEY = "testRunData"
@@ -67,11 +68,11 @@ class _DeepEvalSurvey:
             key = place.removeprefix(f"{_RUN_KEY}.")
             keys.add(key.removesuffix("[]"))
             if key == "datasetAlias":
-                self.suite = Record({key: json.decode(text)}, "the test run").text(key)
+                self.suite = Record({key: json.decode_value(text)}, "the test run").text(key)
             elif key in _TOTALS:
-                totals.declared[key] = json.decode(text)
+                totals.declared[key] = json.decode_value(text)
             elif key.endswith("[]"):
-                case = Record(json.decode(text), f"{key.removesuffix('[]')}[{totals.cases}]")
+                case = Record(json.decode_value(text), f"{key.removesuffix('[]')}[{totals.cases}]")
                 inputs[_name(case)].add(_digest(case))
                 judged.append((_name(case), _digest(case), self._declared(case)))
                 totals.add(case)
@@ -261,7 +262,7 @@ def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) 
 def _conversation(case: Record) -> Row:
     """The messages of a conversation, and the tool calls: of the case, of its messages, or of its trace."""
     turns = case.records("turns")
-    said = [{"role": one.text("role"), "content": one.text("content")} for one in turns]
+    messages = [{"role": one.text("role"), "content": one.text("content")} for one in turns]
     trace = case.record("trace")
     if _CALLED in case:
         calls = calls_in(case.value(_CALLED))
@@ -269,7 +270,7 @@ def _conversation(case: Record) -> Row:
         calls = calls_in([call for one in turns for call in one.items(_CALLED)])
     else:
         calls = calls_in(trace.value("toolSpans")) if trace is not None else None
-    return {**({"messages": said} if said else {}), **({} if calls is None else {"tool_calls": calls})}
+    return {**({"messages": messages} if messages else {}), **({} if calls is None else {"tool_calls": calls})}
 
 
 def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
@@ -330,7 +331,7 @@ def _error(case: Record) -> str | None:
 
 def _output(case: Record) -> str | None:
     if "turns" not in case:
-        return as_text(case.value("actualOutput"))
+        return text_or_json(case.value("actualOutput"))
     outputs = [message.text("content") for message in case.records("turns") if message.text("role") == "assistant"]
     return outputs[-1] if outputs else None
 

@@ -28,7 +28,7 @@ def array_records(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Rec
     for place, text in file_parts(path, arrays):
         if place.endswith("[]"):
             name = place.removesuffix("[]")
-            yield name, Record(json.decode(text), f"{name or 'record'}[{counts[name]}]")
+            yield name, Record(json.decode_value(text), f"{name or 'record'}[{counts[name]}]")
             counts[name] += 1
 
 
@@ -36,5 +36,5 @@ def without_arrays(path: str, arrays: Collection[str]) -> Record:
     """Every other member of the document, by path. An array that has elements is True."""
     found: dict[str, object] = {}
     for place, text in file_parts(path, arrays):
-        found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode(text)
+        found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode_value(text)
     return Record(found, "the file")

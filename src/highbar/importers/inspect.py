@@ -18,13 +18,13 @@ from highbar.importers.inspect_header import PARTS, Header, Key
 from highbar.importers.inspect_samples import EvalSample
 from highbar.importers.inspect_scores import ALONE, Judges, score_number, settle_judges
 from highbar.importers.limits import MOST_NAMED
-from highbar.importers.naming import DESCRIBED, scenario_id, score_column
 from highbar.importers.reading import json
 from highbar.importers.reading import zip as archives
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
+from highbar.language.tool_names import DESCRIBED, scenario_id, score_column
 
 _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _SAMPLE_IN_CHUNKS = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
@@ -62,12 +62,12 @@ def read_header(path: str) -> dict[str, Any]:
             for place, text in json.json_parts(stream, {"samples"}):
                 if place == "samples[]":
                     break
-                found |= {place: json.decode(text)} if place in PARTS else {}
+                found |= {place: json.decode_value(text)} if place in PARTS else {}
             return found
     with archives.open_member(path) as archive:
         name = "header.json" if "header.json" in archive else "_journal/start.json"
         members = json.members(archive.read(name)) if name in archive else {}
-        return {key: json.decode(members[key]) for key in PARTS if key in members}
+        return {key: json.decode_value(members[key]) for key in PARTS if key in members}
 
 
 def _read_document(stream: IO[bytes], log: _Log) -> None:
@@ -76,7 +76,7 @@ def _read_document(stream: IO[bytes], log: _Log) -> None:
         if place == "samples[]":
             log.add(text)
         elif place in PARTS:
-            log.header[place] = json.decode(text)
+            log.header[place] = json.decode_value(text)
         elif place not in _MEMBERS:
             unknown.append(place)
     _warn_of_unknown("members of the log", unknown, log.report)
@@ -88,7 +88,7 @@ def _read_archive(path: str, log: _Log) -> None:
             hint = "let it run to its end, or write what there is with `inspect log recover`"
             refuse("this run has not ended: its log has no header", hint=hint)
         header = json.members(archive.read("header.json"))
-        log.header.update({key: json.decode(header[key]) for key in PARTS if key in header})
+        log.header.update({key: json.decode_value(header[key]) for key in PARTS if key in header})
         if archive.replaced:
             log.report.warn(f"{archive.replaced} members of the archive were written again; the last of each counts")
         _account_for_members(archive, log.report)

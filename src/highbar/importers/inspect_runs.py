@@ -20,7 +20,7 @@ _COMPLETE = "success"
 _NO_RETRY = "check the logs of different tasks, models or samples each for itself"
 
 
-class _RunPlan(NamedTuple):
+class _InspectTask(NamedTuple):
     """The plan of a run. A retry has the same one."""
 
     task: str
@@ -32,7 +32,7 @@ class _RunPlan(NamedTuple):
     epochs: int
     scorers: frozenset[str]
 
-    def difference(self, earlier: _RunPlan) -> str | None:
+    def difference(self, earlier: _InspectTask) -> str | None:
         """The first difference from an earlier plan; None if they are equal."""
         if self.task != earlier.task:
             return f"the task is {self.task!r}, was {earlier.task!r}"
@@ -46,7 +46,7 @@ class _RunPlan(NamedTuple):
             return f"the scorer {lost[0]!r} is not among its scorers"
         return self._other_samples(earlier)
 
-    def _other_samples(self, earlier: _RunPlan) -> str | None:
+    def _other_samples(self, earlier: _InspectTask) -> str | None:
         if bool(self.ids) != bool(earlier.ids):
             return f"{'the other' if self.ids else 'it'} does not name the samples that it plans"
         number, before = len(self.ids) or self.samples, len(earlier.ids) or earlier.samples
@@ -63,7 +63,7 @@ class _RunLog(NamedTuple):
     """The run of a log, by its header."""
 
     path: str
-    plan: _RunPlan
+    plan: _InspectTask
     task_id: str
     eval_id: str
     created: float
@@ -107,10 +107,10 @@ def _run(path: str) -> _RunLog | None:
         return None
 
 
-def _plan(spec: Record) -> _RunPlan:
+def _plan(spec: Record) -> _InspectTask:
     config = spec.record("config") or Record({}, "header: config")
     dataset = spec.record("dataset") or Record({}, "header: dataset")
-    return _RunPlan(
+    return _InspectTask(
         spec.text("task") or "",
         spec.text("model") or "",
         dumps(spec.value("task_args") or {}, sort_keys=True),
@@ -130,7 +130,7 @@ def _ended_early(values: Mapping[str, Any]) -> bool:
 
 def _missing(path: str, logs: Sequence[str], runs: Sequence[_RunLog]) -> Iterator[str]:
     """A message for each log that a file lists and that is not there."""
-    document = json.decode(Path(path).read_bytes())
+    document = json.decode_value(Path(path).read_bytes())
     if Path(path).name == _SET:
         record = Record(document, _SET)
         if "eval_set_id" not in record:

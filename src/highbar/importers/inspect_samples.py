@@ -8,12 +8,13 @@ from typing import Any
 
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
-from highbar.importers.naming import DESCRIBED, flat_tags, short_label
+from highbar.importers.naming import short_label
 from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
-from highbar.importers.tool_calls import calls_of, chat
+from highbar.importers.tool_calls import calls_of_messages, chat
+from highbar.language.tool_names import DESCRIBED, flat_tags
 
 _REFERENCE = "attachment://"
 _NO_JUDGE_TIME = "there are no events that say how long the judge took: latency_ms counts its time too"
@@ -38,7 +39,7 @@ class EvalSample:
 
     def _value(self, key: str) -> Any:
         text = self._parts.get(key)
-        return None if text is None else json.decode(text)
+        return None if text is None else json.decode_value(text)
 
     def _record(self, key: str) -> Record:
         value = self._value(key)
@@ -51,8 +52,8 @@ class EvalSample:
             text = b'{"score":%b}' % bytes(self._parts["score"]) if "score" in self._parts else b"{}"
         for name, score in json.members(text or b"{}").items():
             parts = json.members(score)
-            value = json.decode(parts.get("value", b"null"))
-            self._answer = self._answer or short_label(json.decode(parts.get("answer", b"null")))
+            value = json.decode_value(parts.get("value", b"null"))
+            self._answer = self._answer or short_label(json.decode_value(parts.get("answer", b"null")))
             if len(bytes(parts.get("history", b"[]")).strip()) > 2:
                 self._report.warn("scores were edited after the run; the edited values count")
             if isinstance(value, dict):
@@ -94,10 +95,10 @@ class EvalSample:
         messages = self._value("messages")
         if not isinstance(messages, list) or not messages:
             return {}
-        kept = self._value("attachments")
-        whole = _with_attachments(messages, kept if isinstance(kept, dict) else {})
-        said = chat([message for message in whole if isinstance(message, dict)], _text_of)
-        return {"messages": said, "tool_calls": calls_of(said)}
+        attachments = self._value("attachments")
+        whole = _with_attachments(messages, attachments if isinstance(attachments, dict) else {})
+        conversation = chat([message for message in whole if isinstance(message, dict)], _text_of)
+        return {"messages": conversation, "tool_calls": calls_of_messages(conversation)}
 
     def _usage(self, key: str) -> dict[str, Record]:
         place = f"{self.place}: {key}"
@@ -139,7 +140,7 @@ class EvalSample:
         if text is None or json.is_null(text):
             return {}
         members = json.members(text)
-        short = {key: json.decode(value) for key, value in members.items() if len(value) <= LONGEST_TAG}
+        short = {key: json.decode_value(value) for key, value in members.items() if len(value) <= LONGEST_TAG}
         flat = {key: value for key, value in short.items() if not isinstance(value, dict | list)}
         if len(flat) < len(members):
             self._report.unread["metadata that is long or nested"] += len(members) - len(flat)
@@ -171,8 +172,8 @@ class EvalSample:
             return None
         output = json.members(text)
         if "completion" in output:
-            return _text_of(json.decode(output["completion"]))
-        choices = json.decode(output.get("choices", b"[]"))
+            return _text_of(json.decode_value(output["completion"]))
+        choices = json.decode_value(output.get("choices", b"[]"))
         first = choices[0] if isinstance(choices, list) and choices else None
         message = first.get("message") if isinstance(first, dict) else None
         return _text_of(message.get("content")) if isinstance(message, dict) else None
@@ -180,7 +181,7 @@ class EvalSample:
 
 def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, float] | None:
     """The start and end of a call to a judging model; None for any other event."""
-    values = {key: json.decode(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
+    values = {key: json.decode_value(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
     if values.get("event") != "model" or values.get("role") not in judges:
         return None
     start, end = values.get("timestamp"), values.get("completed")
@@ -200,13 +201,13 @@ def _asked(value: object) -> str | None:
     return _text_of(messages[-1].get("content")) if messages else None
 
 
-def _with_attachments(value: Any, kept: dict[str, Any]) -> Any:
+def _with_attachments(value: Any, attachments: dict[str, Any]) -> Any:
     """The value with the texts that it refers to."""
     if isinstance(value, str):
-        return kept.get(value.removeprefix(_REFERENCE), value) if value.startswith(_REFERENCE) else value
+        return attachments.get(value.removeprefix(_REFERENCE), value) if value.startswith(_REFERENCE) else value
     if isinstance(value, dict):
-        return {key: _with_attachments(inner, kept) for key, inner in value.items()}
-    return [_with_attachments(inner, kept) for inner in value] if isinstance(value, list) else value
+        return {key: _with_attachments(inner, attachments) for key, inner in value.items()}
+    return [_with_attachments(inner, attachments) for inner in value] if isinstance(value, list) else value
 
 
 def _text_of(content: object) -> str | None:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from highbar.importers.naming import score_column
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
-from highbar.importers.scorers import meets
+from highbar.importers.scorers import is_good_enough
+from highbar.language.tool_names import score_column
 from highbar.model.judging import ScorerDemand
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -92,7 +92,7 @@ class Judges(NamedTuple):
 
     def judge(self, scores: Mapping[str, float | None]) -> tuple[bool | None, str | None]:
         """If a sample is correct; if that is unknown, None and the reason. One bad score is enough for False."""
-        met = {name: meets(demand, scores.get(name)) for name, demand in self.demands.items()}
+        met = {name: is_good_enough(demand, scores.get(name)) for name, demand in self.demands.items()}
         if False in met.values():
             return False, None
         silent = [name for name, good in met.items() if good is None]

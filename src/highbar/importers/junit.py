@@ -18,11 +18,12 @@ from msgspec import Struct, field
 from highbar.importers import Row
 from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
 from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TAG, LONGEST_TEXT
-from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scenario_id
+from highbar.importers.naming import Trials
 from highbar.importers.reading import xml
 from highbar.importers.record import refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
+from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id
 
 OUTCOME = "outcome"
 """The only judge of a report, as `judged_by` names it: the runner, which records how each test ended."""

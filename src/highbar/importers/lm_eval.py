@@ -20,13 +20,14 @@ from highbar.errors import InputError, Problem
 from highbar.importers import Row
 from highbar.importers.beside import RESTORE, Beside
 from highbar.importers.limits import LARGEST_SCORE, LONGEST_TAG, MOST_NAMED
-from highbar.importers.naming import DESCRIBED, as_text, flat_tags, scenario_id, score_column, short_label
+from highbar.importers.naming import score_columns, short_label
 from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, in_file, refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
-from highbar.importers.scorers import meets
+from highbar.importers.scorers import is_good_enough
+from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
 from highbar.model.judging import ScorerDemand
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class _Samples:
         if document in lines:
             refuse(f"document {document} stands twice with the filter {filter_name}", line=number)
         lines.add(document)
-        scores = {(name, filter_name): self._number(json.decode(parts.get(name, b"null"))) for name in names}
+        scores = {(name, filter_name): self._number(json.decode_value(parts.get(name, b"null"))) for name in names}
         self._scored.update(dict.fromkeys(scores))
         if document not in self._scores:
             self._scores[document] = {}
@@ -171,7 +172,7 @@ class _Samples:
 
     def _judged(self, scores: Scores, judges: dict[Scored, ScorerDemand | None]) -> Row:
         """The judgment of a document. Without a judge's score it is undecided."""
-        met = {key: meets(demand, scores.get(key)) for key, demand in judges.items()}
+        met = {key: is_good_enough(demand, scores.get(key)) for key, demand in judges.items()}
         judge = ", ".join(self._label(key) for key in judges)
         if None not in met.values() or False in met.values():
             return {"correct": all(met.values()), "judge": judge}
@@ -220,12 +221,11 @@ class _Samples:
 
     def _columns(self) -> dict[Scored, str]:
         """The column of each metric and filter, without those that would share one."""
-        named = {key: score_column(key[0] if len(self._lines) == 1 else "_".join(key)) for key in self._scored}
-        columns = list(named.values())
-        shared = {column for column in columns if columns.count(column) > 1}
-        for column in sorted(shared):
-            self._report.unread[f"metrics that would share the column {column}"] += columns.count(column)
-        return {key: column for key, column in named.items() if column not in shared}
+        columns, shared = score_columns(
+            {key: key[0] if len(self._lines) == 1 else "_".join(key) for key in self._scored}
+        )
+        self._report.unread.update(shared)
+        return columns
 
 
 def _named(documents: list[int]) -> str:
@@ -238,13 +238,13 @@ def _named(documents: list[int]) -> str:
 
 def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
     asked = _flat(parts.get("doc"))
-    outputs = json.decode(parts.get("filtered_resps", b"null"))
+    outputs = json.decode_value(parts.get("filtered_resps", b"null"))
     answer = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
     target = Record(_decoded(parts, ("target",)), f"line {number}").value("target")
     return {
         "id": document,
-        "input": _prompt(json.decode(parts.get("arguments", b"null"))),
-        "output": as_text(answer),
+        "input": _prompt(json.decode_value(parts.get("arguments", b"null"))),
+        "output": text_or_json(answer),
         "expected": short_label(target) if isinstance(answer, str) else None,  # others are log-likelihoods of choices
         "predicted": short_label(answer),
         **{name: asked[name] for name in DESCRIBED if isinstance(asked.get(name), str)},
@@ -253,7 +253,7 @@ def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
 
 
 def _decoded(parts: dict[str, Bytes], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: json.decode(parts[key]) for key in keys if key in parts}
+    return {key: json.decode_value(parts[key]) for key in keys if key in parts}
 
 
 def _flat(text: Bytes | None) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _flat(text: Bytes | None) -> dict[str, Any]:
     if text is None or text[:1] != b"{":
         return {}
     short = {key: value for key, value in json.members(text).items() if len(value) <= LONGEST_TAG}
-    return {key: json.decode(value) for key, value in short.items() if value[:1] not in (b"{", b"[")}
+    return {key: json.decode_value(value) for key, value in short.items() if value[:1] not in (b"{", b"[")}
 
 
 def _prompt(arguments: object) -> str | None:
@@ -272,7 +272,7 @@ def _prompt(arguments: object) -> str | None:
             first = next(iter(first.values()), None)
         elif isinstance(first, list):
             first = first[0] if first else None
-    return as_text(first)
+    return text_or_json(first)
 
 
 # --- results_DATE.json, the totals of a run ---------------------------------------------
@@ -332,7 +332,7 @@ def _tasks(path: str, date: str, samples: Sequence[str]) -> list[str]:
 
 def _read_totals(path: str) -> TaskTotals | None:
     """The totals of a file; None for older files without counts."""
-    document = Record(json.decode(Path(path).read_bytes()), Path(path).name)
+    document = Record(json.decode_value(Path(path).read_bytes()), Path(path).name)
     counted = document.record("n-samples")
     if counted is None:
         return None

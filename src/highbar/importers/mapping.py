@@ -16,12 +16,13 @@ from typing import NoReturn
 from highbar.columns import JUDGMENTS
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
-from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scalar, scenario_id
+from highbar.importers.naming import Trials
 from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, scopes, value_at
 from highbar.importers.watching import Watch
 from highbar.language.phrases import count
+from highbar.language.tool_names import DESCRIBED, flat_tags, scalar_text, scenario_id
 from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
@@ -193,7 +194,7 @@ def _says_something(scope: Scope, name: str) -> bool:
 
 
 def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
-    """The first value that a feed gives. An empty error is none, so it does not hide the error of another feed."""
+    """The first value that a feed gives. An empty error does not count: it must not hide another one."""
     values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
     if column != "error":
         return next(values, None)
@@ -217,7 +218,7 @@ def _value(feed: Feed, scope: Scope) -> object:
     if feed.check is not None:
         return _passes(feed.check, value, scope)
     if feed.values is not None:
-        text = scalar(value)
+        text = scalar_text(value)
         if text is None or text not in feed.values:
             _refuse(feed, scope, value, f"one of {', '.join(feed.values)}")
         return _plain(feed.values[text])
@@ -288,9 +289,9 @@ def _plain(value: Scalar | None) -> object:
 
 def _as_type(feed: Feed, value: object, scope: Scope) -> object:
     if feed.as_type == "text":
-        return scalar(value) or _refuse(feed, scope, value, "text, a number, true or false")
+        return scalar_text(value) or _refuse(feed, scope, value, "text, a number, true or false")
     if feed.as_type == "boolean":
-        found = {"true": True, "false": False}.get((scalar(value) or "").lower())
+        found = {"true": True, "false": False}.get((scalar_text(value) or "").lower())
         return _refuse(feed, scope, value, "true or false") if found is None else found
     number = _number(value, cells=True)
     return _refuse(feed, scope, value, "a number") if number is None else _plain(number)
@@ -312,7 +313,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
     fitted = from_cell(column, value) if scope.cells and isinstance(value, str) else value
     wanted = None
     if column in _TEXTS:
-        fitted = scalar(fitted)
+        fitted = scalar_text(fitted)
         wanted = None if fitted is not None else "text"
         if column == "id" and fitted is not None:
             return scenario_id(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
@@ -323,7 +324,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
         if column in _WHOLE_NUMBERS and isinstance(fitted, float) and fitted.is_integer():
             fitted = int(fitted)
     elif column in _LABELS:
-        fitted = fitted if isinstance(fitted, bool) else scalar(fitted)
+        fitted = fitted if isinstance(fitted, bool) else scalar_text(fitted)
         wanted = None if fitted is not None else "text, true or false"
     elif column == "tags":
         fitted = flat_tags(fitted) if isinstance(fitted, Mapping) else None

@@ -16,12 +16,13 @@ from highbar.importers import Row, signs
 from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
 from highbar.importers.documents import file_head
 from highbar.importers.limits import HEAD
-from highbar.importers.naming import DESCRIBED, Trials, as_text, flat_tags, question_id, scenario_id
+from highbar.importers.naming import Trials, question_id
 from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import SPAN_CODES, Statuses
 from highbar.importers.verdicts import Verdicts
+from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
 
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _VALUE = "/value"
@@ -174,8 +175,8 @@ def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
         **{name: labels.text(name) for name in DESCRIBED},
         **verdicts.columns(),
         "error": error,
-        "input": as_text(record.value("request")),
-        "output": as_text(record.value("response")),
+        "input": text_or_json(record.value("request")),
+        "output": text_or_json(record.value("response")),
         "latency_ms": _latency(record),
         "tokens_used": _total(usage, "mlflow.trace.tokenUsage").whole("total_tokens"),
         "cost_usd": _total(usage, "mlflow.trace.cost").number("total_cost"),
@@ -237,7 +238,7 @@ def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, sc
     failure = feedback.value("error") or assessment.value("error")
     if failure or value is None:
         reason = failure.get("error_message") or failure.get("error_code") if isinstance(failure, dict) else failure
-        scorers.add_broken(verdicts, name, as_text(reason) or "gave no value")
+        scorers.add_broken(verdicts, name, text_or_json(reason) or "gave no value")
     elif is_number(value) or isinstance(value, bool | str) or scorers.judges(name):
         verdicts_alone = scorers.judges(name) and not scorers.by_policy
         score = None if verdicts_alone or isinstance(value, bool) else value
@@ -300,7 +301,7 @@ def _identity(given: str | None, request: object, record: Record) -> str:
         return scenario_id(given)
     if isinstance(request, dict) and len(request) == 1:
         (request,) = request.values()
-    text = as_text(request)
+    text = text_or_json(request)
     if not text:
         refuse(f"{record.place}: found nothing that names the scenario", hint="give each row of the data a tag `id`")
     return question_id(text)
@@ -334,6 +335,6 @@ def _score_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     return {
         "id": _identity(None, record.value("inputs"), record),
         **verdicts.columns(),
-        "input": as_text(record.value("inputs")),
-        "output": as_text(record.value("outputs") if "outputs" in record else record.value("predictions")),
+        "input": text_or_json(record.value("inputs")),
+        "output": text_or_json(record.value("outputs") if "outputs" in record else record.value("predictions")),
     }

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
+from typing import TypeVar
 
 from highbar.importers.limits import LONGEST_ID, LONGEST_TAG
-from highbar.language.tool_names import DESCRIBED, as_text, flat_tags, means_correct, scalar, scenario_id, score_column
+from highbar.language.tool_names import scenario_id, score_column
 
-__all__ = [
-    "DESCRIBED",
-    "Trials",
-    "as_text",
-    "flat_tags",
-    "means_correct",
-    "question_id",
-    "scalar",
-    "scenario_id",
-    "score_column",
-    "short_digest",
-    "short_label",
-]
+_Key = TypeVar("_Key")
 
 
 def question_id(question: str) -> str:
@@ -38,6 +28,14 @@ def short_digest(text: str) -> str:
 def short_label(value: object) -> str | None:
     """Text that is short enough to be a label, stripped; None for anything else."""
     return value.strip() or None if isinstance(value, str) and len(value) <= LONGEST_TAG else None
+
+
+def score_columns(names: Mapping[_Key, str]) -> tuple[dict[_Key, str], Counter[str]]:
+    """The column of each score, and a note for each column that several would share, which then has none of them."""
+    named = {key: score_column(name) for key, name in names.items()}
+    uses = Counter(named.values())
+    shared = {f"metrics that would share the column {one}": number for one, number in uses.items() if number > 1}
+    return {key: column for key, column in named.items() if uses[column] == 1}, Counter(shared)
 
 
 class Trials:

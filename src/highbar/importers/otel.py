@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
-from highbar.importers.naming import DESCRIBED, Trials, flat_tags, question_id, scenario_id
-from highbar.importers.otel_spans import asked, span_calls, span_columns, span_error, text_of
+from highbar.importers.naming import Trials, question_id
+from highbar.importers.otel_spans import asked, dropped_count, span_calls, span_columns, span_error, text_of
 from highbar.importers.reading.otlp import Attributes, Interest, Item, finite_number, scan, span_key
-from highbar.importers.reading.otlp_chosen import chosen
+from highbar.importers.reading.otlp_chosen import chosen_spans
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
+from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id
 
 EVENT = "gen_ai.evaluation.result"
 _NAMES = ("highbar.id", "test.case.name")
@@ -29,6 +30,7 @@ _SUITE = "test.suite.name"
 _FOUND_BY = frozenset((*_NAMES, *DESCRIBED, *(f"highbar.{name}" for name in DESCRIBED), _SUITE))
 _OPERATION = "gen_ai.operation.name"
 _RESPONSE = "gen_ai.response.id"
+_DROPPED = "droppedAttributesCount"
 _AGENT_SPAN = "invoke_agent"
 _EVALUATION_KEYS = frozenset(
     {"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"}
@@ -69,13 +71,16 @@ def read(path: str, report: Report) -> Iterator[Row]:
     """
     survey = _OtelSurvey(path, report)
     trials = Trials()
-    for run, item in survey.runs_in_memory() or chosen(path, survey.runs):
+    for run, item in survey.runs_in_memory() or chosen_spans(path, survey.runs):
         yield _row(run, item, survey, trials, report)
-    for run in survey.evaluations:
-        if run not in survey.runs:
-            yield _row(run, None, survey, trials, report)
+    alone = [run for run in survey.evaluations if run not in survey.runs]
+    for run in alone:
+        yield _row(run, None, survey, trials, report)
     if not survey.spans:
         report.warn("there are no spans in this file: runs that crashed before they were judged are missing")
+    elif alone:
+        runs = "1 run that was judged has" if len(alone) == 1 else f"{len(alone)} runs that were judged have"
+        report.warn(f"{runs} no span in this file: if it crashed, and how long it took, is not known")
 
 
 class _OtelSurvey:
@@ -89,6 +94,9 @@ class _OtelSurvey:
         self._parents: dict[str, str] = {}
         self._agents: dict[str, str | None] = {}  # the error of each `invoke_agent` span
         self._names: dict[str, str] = {}
+        self._cut: Counter[str] = Counter()  # dropped attributes of evaluations, by what they judge
+        self._dropped: Counter[str] = Counter()  # dropped events, by span
+        self._on_spans = False  # if evaluations are recorded as events of spans
         self._unread: Counter[str] = Counter()  # records that look like evaluations and are not read, by name
         self._items: dict[str, Item] = {}  # spans that may be runs
         self._room = MEMORY
@@ -103,6 +111,7 @@ class _OtelSurvey:
             if found is not None:
                 self.evaluations.setdefault(span, []).extend(found)
                 self._attributes.setdefault(span, {}).update(self._attributes.pop(f"response {response}", {}))
+                self._cut[span] += self._cut.pop(f"response {response}", 0)
         self.runs = frozenset(self._runs())
         self._warn_of_unread(report)
         if not self.evaluations and not self.runs:
@@ -150,6 +159,7 @@ class _OtelSurvey:
     def _add_log(self, item: Item, report: Report) -> None:
         if _is_evaluation(item):
             self._add(_target(item), item.attributes, item.resource, report)
+            self._cut[_target(item)] += dropped_count(item.values.get(_DROPPED))
             return
         report.records += 1
         report.leave_out("log records that are no evaluation")
@@ -180,9 +190,13 @@ class _OtelSurvey:
     def _add_span(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
         """Add a span that is an evaluation, or may be a run, have a response, or describe its scenario."""
         if self._names[key] == EVENT:
-            self._add(self._parents.pop(key, key), item.attributes, item.resource, report)
+            judged = self._parents.pop(key, key)
+            self._add(judged, item.attributes, item.resource, report)
+            self._cut[judged] += dropped_count(item.values.get(_DROPPED))
             return
         judgments = item.events(_is_event)
+        self._on_spans = self._on_spans or bool(judgments)
+        self._dropped[key] += sum(map(dropped_count, item.dropped(EVENT)))
         for event in judgments:
             self._add(key, event, item.resource, report)
         self._unread.update(item.events_about(_ABOUT, EVENT))
@@ -213,6 +227,10 @@ class _OtelSurvey:
     def spans(self) -> int:
         """The number of spans in the file."""
         return len(self._names)
+
+    def dropped(self, key: str) -> int:
+        """How many attributes and events were dropped that may have been an evaluation, or a part of one."""
+        return self._cut[key] + (self._dropped[key] if self._on_spans else 0)
 
     def above(self, key: str) -> Sequence[str]:
         """The spans around a span, the nearest first."""
@@ -305,6 +323,8 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
     verdicts = _verdicts(evaluations, survey.scorers)
     if error is None:
         survey.scorers.complete(verdicts, scenario)
+        if dropped := survey.dropped(run):
+            verdicts.add_broken("OpenTelemetry", _loss(dropped))
     if error is None or evaluations:
         verdicts.count(report)
     resource = item.resource if item else survey.resources[run]
@@ -322,6 +342,11 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
         "agent_version": version if isinstance(version, str) else None,
         "tags": flat_tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),
     }
+
+
+def _loss(dropped: int) -> str:
+    lost = "1 event or attribute was" if dropped == 1 else f"{dropped} events or attributes were"
+    return f"{lost} dropped, which may say otherwise"
 
 
 def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:

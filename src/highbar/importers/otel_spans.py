@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import msgspec
 
 from highbar.importers import Row
-from highbar.importers.naming import as_text
-from highbar.importers.reading.otlp import Item
+from highbar.importers.reading.otlp import Item, finite_number
 from highbar.importers.record import refuse
 from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.tool_calls import calls_in
+from highbar.language.tool_names import text_or_json
 
 _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 
@@ -52,6 +52,14 @@ def span_error(item: Item) -> str | None:
         return None
     texts = [text_of(event.get("exception.message")) for event in item.events(lambda name, _: name == "exception")]
     return status.text("message") or next(filter(None, texts), None) or text_of(item.get("error.type")) or "error"
+
+
+def dropped_count(value: object) -> int:
+    """How much was dropped. A number that cannot be read counts as 1: something was."""
+    if value is None or value is msgspec.UNSET:
+        return 0
+    number = finite_number(value)
+    return 1 if number is None else abs(int(number))
 
 
 def asked(found: Item) -> str | None:
@@ -101,7 +109,7 @@ def _decoded(text: str) -> object:
 def _content(message: Mapping[str, object]) -> str | None:
     parts = message.get("parts")
     if not isinstance(parts, list):
-        return as_text(message.get("content")) or None
+        return text_or_json(message.get("content")) or None
     texts = [part.get("content") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str)) or None
 

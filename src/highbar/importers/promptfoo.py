@@ -41,7 +41,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one export. They wait for the last result: only then is it known which tests share a name."""
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
         _refuse_other_forms(stream)
-        file = _File(report)
+        file = _PromptfooFile(report)
         suite = (_read_lines if _is_lines(stream) else _read_document)(stream, buffer, file)
         file.settle_judges()
         several = file.has_variants()
@@ -72,15 +72,15 @@ def _is_lines(stream: IO[bytes]) -> bool:
     return b'"results"' not in line[:4096] and line.rstrip().endswith(b"}") and len(line.strip()) > 1
 
 
-def _read_lines(stream: IO[bytes], buffer: RowBuffer, file: _File) -> str | None:
+def _read_lines(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -> str | None:
     """Put the results of a JSONL file into the buffer; it has no name of a suite."""
     for number, line in json.numbered_lines(stream):
         file.report.records += 1
-        _put(Result(json.decode(line, number), f"line {number}", file.report, trusted=False), buffer, file)
+        _put(Result(json.decode_value(line, number), f"line {number}", file.report, trusted=False), buffer, file)
     return None
 
 
-def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _File) -> str | None:
+def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -> str | None:
     """Put the results of a JSON document into the buffer, and return the name of its suite."""
     around: dict[str, Any] = {}
     report = file.report
@@ -89,22 +89,22 @@ def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _File) -> str | N
         if key in ("results[]", "results.results[]"):
             report.records += 1
             trusted = key == "results[]"  # version 1 does not record its assertions
-            _put(Result(json.decode(text), f"result {report.records}", report, trusted=trusted), buffer, file)
+            _put(Result(json.decode_value(text), f"result {report.records}", report, trusted=trusted), buffer, file)
         elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
-            around[key] = json.decode(text)
+            around[key] = json.decode_value(text)
         elif key == "config" and not json.is_null(text):
-            around[key] = {"description": json.decode(json.members(text).get("description", b"null"))}
+            around[key] = {"description": json.decode_value(json.members(text).get("description", b"null"))}
     document = Record(around, "the file")
     _refuse_incomplete(document, file)
     config = document.record("config")
     return config.text("description") if config else None
 
 
-def _put(result: Result, buffer: RowBuffer, file: _File) -> None:
+def _put(result: Result, buffer: RowBuffer, file: _PromptfooFile) -> None:
     buffer.put(result.row(), file.add(result))
 
 
-def _refuse_incomplete(document: Record, file: _File) -> None:
+def _refuse_incomplete(document: Record, file: _PromptfooFile) -> None:
     report = file.report
     versions = [document.whole(key) or 0 for key in ("version", "results.version")]
     if max(versions) > NEWEST:
@@ -116,7 +116,7 @@ def _refuse_incomplete(document: Record, file: _File) -> None:
         _refuse_other_totals(stats, file)
 
 
-def _refuse_other_totals(stats: Record, file: _File) -> None:
+def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
     """Refuse a file whose statistics do not match its results; the oldest versions count errors as failures."""
     counted = {key: number for key in ("successes", "failures", "errors") if (number := stats.whole(key)) is not None}
     found = dict(file.ended)
@@ -130,7 +130,7 @@ def _refuse_other_totals(stats: Record, file: _File) -> None:
             refuse(f"the file holds {found[key]} {key}, and its own statistics speak of {number}", hint=_WRITE_AGAIN)
 
 
-class _File:
+class _PromptfooFile:
     """What is known after all results: the tests that share a name, the providers and prompts, and the judges."""
 
     def __init__(self, report: Report) -> None:

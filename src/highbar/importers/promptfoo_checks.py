@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from highbar.importers.naming import as_text
 from highbar.importers.record import Record, is_number
 from highbar.language.promptfoo_names import UNKNOWN, assertion_kind, assertion_name
-from highbar.language.tool_names import value_digest
+from highbar.language.tool_names import text_or_json, value_digest
 
 _SET = "assert-set"
 _FILLED_IN = ("{{", "{%", "file://", "package:")
@@ -108,7 +107,7 @@ def _key(assertion: _Assertion) -> _Key:
     if kind == _SET:
         return kind, None, ""
     value = assertion.get("value")
-    return kind, as_text(assertion.get("metric")), value if isinstance(value, str) else value_digest(value)
+    return kind, text_or_json(assertion.get("metric")), value if isinstance(value, str) else value_digest(value)
 
 
 def _is_filled_in(assertion: _Assertion) -> bool:
@@ -154,13 +153,13 @@ def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterato
         assertion_label(assertion),
         passed is True,
         score if is_number(score) else None,
-        (as_text(part.get("reason")) or "it gave no reason") if broken and passed is not True else None,
+        (text_or_json(part.get("reason")) or "it gave no reason") if broken and passed is not True else None,
     )
 
 
 def assertion_label(assertion: _Assertion) -> str:
     """The metric of an assertion, else its type."""
-    return as_text(assertion.get("metric")) or assertion_kind(assertion)
+    return text_or_json(assertion.get("metric")) or assertion_kind(assertion)
 
 
 def as_object(value: object) -> dict[str, Any]:

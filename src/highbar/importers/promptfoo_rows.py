@@ -11,7 +11,6 @@ from collections.abc import Collection
 
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
-from highbar.importers.naming import DESCRIBED, as_text, flat_tags, means_correct, score_column
 from highbar.importers.promptfoo_checks import (
     Checked,
     as_object,
@@ -24,7 +23,15 @@ from highbar.importers.record import Record
 from highbar.importers.report import Report
 from highbar.importers.tool_calls import Call, calls_in
 from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, key_of_test, taggable
-from highbar.language.tool_names import shorten, value_digest
+from highbar.language.tool_names import (
+    DESCRIBED,
+    flat_tags,
+    means_correct,
+    score_column,
+    shorten,
+    text_or_json,
+    value_digest,
+)
 from highbar.model.judging import ScorerDemand
 
 _NONE, _ASSERTION, _ERROR = 0, 1, 2
@@ -47,8 +54,8 @@ class Result:
         self._missing = unchecked(self._grading, self._declared, place)
         self.named = self._named_scores()
         prompt = as_object(top.value("prompt"))
-        self._asked = as_text(prompt.get("raw"))
-        label = as_text(prompt.get("label") or prompt.get("display")) or ""
+        self._asked = text_or_json(prompt.get("raw"))
+        label = text_or_json(prompt.get("label") or prompt.get("display")) or ""
         self.column = {
             "provider": self._provider(),
             "prompt": label if len(label) <= LONGEST_TAG else f"{shorten(label)}#{value_digest(label)}",
@@ -113,7 +120,7 @@ class Result:
             "correct": all(right) if right else None,
             "error": error,
             "unjudged": unjudged,
-            "output": as_text(self._response.get("output")) or "",  # no output is an empty answer
+            "output": text_or_json(self._response.get("output")) or "",  # no output is an empty answer
             "input": self._asked,
             **self._measures(),
             "quality_score": score if score is not None and 0 <= score <= 1 and self._checked else None,
@@ -247,13 +254,13 @@ class Result:
         """
         reason = self._top.value("failureReason")
         if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
-            failed = as_text(self._response.get("error")) if self._response.get("output") is None else None
+            failed = text_or_json(self._response.get("error")) if self._response.get("output") is None else None
             return failed, None  # an error without an answer is a crash
-        message = as_text(self._top.value("error")) or as_text(self._response.get("error"))
+        message = text_or_json(self._top.value("error")) or text_or_json(self._response.get("error"))
         if reason is None:  # before version 3: a graded result is no error
             return None if self._grading else message, None
         if reason != _ERROR:
-            self._report.warn(f"failureReason {as_text(reason)} is not known; it is read as an error")
+            self._report.warn(f"failureReason {text_or_json(reason)} is not known; it is read as an error")
         message = message or "an error without a message"
         answered = self._response.get("output") is not None and not self._response.get("error") and not self._grading
         return (None, message) if answered and reason == _ERROR else (message, None)

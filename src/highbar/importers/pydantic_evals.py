@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from highbar.importers import Row
 from highbar.importers.documents import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
-from highbar.importers.naming import DESCRIBED, as_text, flat_tags, scenario_id
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
+from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
 
 _ARRAYS = frozenset({"cases", "failures"})
 _REPETITION = re.compile(r"(?s).* \[(\d{1,9})/(\d{1,9})\]")
@@ -177,8 +177,8 @@ def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> R
         **_usage(case),
         **verdicts.columns(),
         "error": error,
-        "input": as_text(case.value("inputs")),
-        "output": as_text(case.value("output")),
+        "input": text_or_json(case.value("inputs")),
+        "output": text_or_json(case.value("output")),
     }
 
 

@@ -25,16 +25,17 @@ def in_file(error: InputError, name: str) -> list[Problem]:
     return [Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems]
 
 
-def refuse_without_judge(tool: str, scorers: Iterable[str]) -> NoReturn:
-    """Refuse a file that declares no judge, and list its scorers. The hint can be pasted into the policy."""
+def refuse_without_judge(tool: str, scorers: Iterable[str], why: str = "") -> NoReturn:
+    """Refuse a file that declares no judge, list its scorers, and say why. The hint can be pasted into the policy."""
     names = sorted(dict.fromkeys(scorers))
     found = f"its scorers are {_listed(names)}" if names else "it has no scorer at all"
-    message = f"nothing in this file declares who judges: {found}"
+    message = f"nothing in this file declares who judges: {found}" + (f", and {why}" if why else "")
     if not names:
         refuse(message, hint="run the tool with a scorer")
     key = tool.replace("-", "_")
     word = "metric" if key == "lm_eval" else "scorer"
-    judge = f"{{ {key}: {{ {word}: {quoted(names[0])}, at_least: 1 }} }}"
+    least = "…" if why else 1
+    judge = f"{{ {key}: {{ {word}: {quoted(names[0])}, at_least: {least} }} }}"
     refuse(message, hint=f"say it in the policy: judged_by: {judge}")
 
 

@@ -151,11 +151,11 @@ def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]
     for steps, listed, text in _parts(path, keys, kind):
         if not _is_record(steps, keys, kind, listed=listed):
             if steps == keys:
-                refuse(f"{outer}: found {shown(json.decode(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
+                refuse(f"{outer}: found {shown(json.decode_value(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
             continue
         key = None if kind == "[]" else steps[-1]
         name = f"{outer or 'record'}[{number}]" if key is None else ".".join(steps)
-        yield from _inner_scopes(inner, Scope(json.decode(text), name, (document,), document, key, number))
+        yield from _inner_scopes(inner, Scope(json.decode_value(text), name, (document,), document, key, number))
         number += 1
 
 
@@ -183,7 +183,7 @@ def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) 
         holder = document
         for step in steps[:-1]:
             holder = cast("dict[str, object]", holder.setdefault(step, {}))
-        holder[steps[-1]] = json.decode(text)
+        holder[steps[-1]] = json.decode_value(text)
     return document
 
 

@@ -19,7 +19,7 @@ from highbar.model.judging import ScorerDemand
 _NOT_NAMED = "the policy's judged_by names others"
 
 
-def meets(demand: ScorerDemand | None, score: float | None) -> bool | None:
+def is_good_enough(demand: ScorerDemand | None, score: float | None) -> bool | None:
     """If a score is good enough: at least what the policy demands, else exactly 1; None without a score.
 
     More than 1 is on another scale than an accuracy, so that without a demand nobody knows what is good.

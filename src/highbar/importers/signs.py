@@ -1,9 +1,17 @@
-"""Regular expressions for the first bytes of each tool's files, here so that recognizing a file loads no importer.
+"""Whose file is it, by its name and first bytes: a regular expression for each tool, and whether it has rows of ours.
 
-No row of ours and no file of another tool may match a sign.
+Here, so that recognizing a file loads no importer, and a file of ours no plugin. No row of ours and no file of another
+tool may match a sign.
 """
 
 from __future__ import annotations
+
+import csv
+import re
+import zlib
+
+from highbar.columns import COLUMN_NAMES
+from highbar.importers.limits import LARGEST_HEAD
 
 INSPECT = rb'^\s*\{\s*("version"\s*:\s*\d+\s*,\s*)?"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{'
 
@@ -23,6 +31,14 @@ SQLITE = rb"^SQLite format 3\x00"
 
 LM_EVAL_LINE = rb'^\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:'
 LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{\s*"[^"]*"\s*:\s*\{[^{}]*"([^"]*_stderr[^"]*|alias)"\s*:'
+
+EVERY_EVAL_EVER_LINE = (
+    rb'^(\xef\xbb\xbf)?\s*\{(?=[^\n]*"schema_version"\s*:)(?=[^\n]*"evaluation_id"\s*:)(?=[^\n]*"sample_id"\s*:)'
+    rb'(?=[^\n]*"interaction_type"\s*:)'
+)
+EVERY_EVAL_EVER = (  # the aggregate, which has no samples
+    rb'^(\xef\xbb\xbf)?\s*\{(?=.*"schema_version"\s*:)(?=.*"model_info"\s*:\s*\{)(?=.*"evaluation_results"\s*:\s*\[)'
+)
 
 JUNIT = rb"<((?i:testsuites?|testcase)|testrun)[\s/>]"
 
@@ -55,3 +71,54 @@ AGENTSKILLS = rb'^\s*\{.*"(expectations|assertion_results)"\s*:\s*\['
 AGENTSKILLS_BENCHMARK = rb'^\s*\{\s*"metadata"\s*:\s*\{\s*"skill_name"\s*:'
 
 OTEL = rb'^\s*\{\s*"resource(Logs|Spans|Metrics|Profiles|_logs|_spans|_metrics)"\s*:\s*\['
+
+
+_SHARED = {
+    "category", "cluster", "correct", "error", "expected", "input", "judge", "outcome", "output", "predicted", "suite",
+    "tags", "trial", "weight",
+}  # fmt: skip
+"""Columns with names that occur in files of other tools too."""
+_OURS = COLUMN_NAMES - _SHARED
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
+_GZIP = 31  # for zlib: expect the header of gzip
+
+
+def is_ours(name: str, head: bytes) -> bool:
+    """If the first row has an id or another column that only rows of ours have."""
+    lowered = name.lower()
+    if lowered.endswith((".parquet", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".csv.zst")):
+        return True
+    if lowered.endswith(".gz"):
+        lowered, head = lowered.removesuffix(".gz"), _unpacked(head)
+    text = head.decode("utf-8-sig", "replace").lstrip()
+    names = _header(text) if lowered.endswith(".csv") else _keys(text)
+    return bool(names & _OURS)
+
+
+def _unpacked(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(_GZIP).decompress(head, LARGEST_HEAD)
+    except zlib.error:
+        return b""
+
+
+def _header(text: str) -> set[str]:
+    try:
+        return {cell.strip() for cell in next(csv.reader(text.splitlines()[:1]), [])}
+    except csv.Error:
+        return set()
+
+
+def _keys(text: str) -> set[str]:
+    """The keys of the first object of a JSON text, which may be cut off, in an array or not."""
+    found: set[str] = set()
+    depth, string = 0, ""
+    for place in _TOKEN.finditer(text.lstrip("[ \t\r\n")):
+        mark = place[0]
+        if mark == ":" and depth == 1:
+            found.add(string.strip('"'))
+        depth += (mark in "{[") - (mark in "}]")
+        string = mark
+        if depth <= 0:
+            break
+    return found

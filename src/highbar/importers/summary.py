@@ -26,14 +26,14 @@ def sentence(report: Report) -> str:
     return ", ".join(counts + [f"{number} {what}" for number, what in others if number])
 
 
-def notes(report: Report) -> tuple[str, ...]:
+def summary_notes(report: Report) -> tuple[str, ...]:
     """What a verdict based on this file must mention: warnings, records that were left out, and an empty file."""
     lost = tuple(f"{count(number, 'record')} left out: {reason}" for reason, number in sorted(report.left_out.items()))
     empty = () if report.rows else ("there is no result in this file",)
     return (*report.warnings, *lost, *empty)
 
 
-def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
+def summary_lines(name: str, title: str, report: Report) -> tuple[str, ...]:
     """Everything, for people: the counts, the columns with values, what was left out and why."""
     columns = sorted(report.columns.items(), key=lambda item: -item[1])  # ties in the order of the rows: id first
     details = [f"judged by: {', '.join(report.judges)}"] if report.judges else []
@@ -45,7 +45,7 @@ def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
     unread = sorted(report.unread.items(), key=lambda item: (-item[1], item[0]))  # ties by name
     details += [f"no column for: {_listed(unread)}"] if unread else []
     details += [f"cut short: {count(report.cut, 'long text')}"] if report.cut else []
-    details += [f"warning: {note}" for note in notes(report)]
+    details += [f"warning: {note}" for note in summary_notes(report)]
     return (f"{name}: {title}: {sentence(report)}", *(f"  {detail}" for detail in details))
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from highbar.importers import Row
 from highbar.importers.documents import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
-from highbar.importers.naming import as_text, scenario_id
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
+from highbar.language.tool_names import scenario_id, text_or_json
 
 _RUNS = ("", "simulations", "simulation_index")
 _ARRAYS = frozenset({*_RUNS, "tasks"})
@@ -66,7 +66,7 @@ class _TrialPlan:
         """Add a planned task."""
         name = _scenario(task, "id")
         scenario = task.record("user_scenario")
-        self._asked[name] = as_text(scenario.value("instructions")) if scenario else None
+        self._asked[name] = text_or_json(scenario.value("instructions")) if scenario else None
         self._found.setdefault(name, set())
 
     def described(self, row: Row) -> Row:
@@ -145,7 +145,7 @@ def _reward(run: Record, checks: Record | None) -> float | None:
 def _error(run: Record, info: Record) -> str | None:
     """Why the run broke off, if it did. An exception without a message is an error too."""
     if "error" in info:
-        return as_text(info.value("error")) or "the run ended with an exception"
+        return text_or_json(info.value("error")) or "the run ended with an exception"
     reason = run.text("termination_reason")
     return None if reason is None or reason in _ENDED else reason
 
@@ -176,5 +176,7 @@ def _holds(value: object, place: Record) -> bool:
 
 def _last_words(run: Record) -> str | None:
     messages = run.records("traj" if "traj" in run else "messages")
-    texts = (as_text(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant")
+    texts = (
+        text_or_json(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant"
+    )
     return next(filter(None, texts), None)

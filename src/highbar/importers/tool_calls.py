@@ -36,11 +36,11 @@ def _call(value: object) -> Call | None:
     if not isinstance(name, str) or not name:
         return None
     given = next((holder[key] for key in _ARGUMENTS if holder.get(key) is not None), None)
-    return {"name": name, **({} if given is None else {"arguments": _decoded(given)})}
+    return {"name": name, **({} if given is None else {"arguments": parsed_arguments(given)})}
 
 
-def _decoded(arguments: object) -> object:
-    """Arguments are often JSON inside of a text."""
+def parsed_arguments(arguments: object) -> object:
+    """The arguments of a call, or one of them: they are often JSON inside of a text."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -50,7 +50,7 @@ def _decoded(arguments: object) -> object:
 
 
 def chat(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | None]) -> list[dict[str, Any]]:
-    """Messages in chat form: who said it, the text, and the calls. `text_of` reads a content that is no text."""
+    """Messages in chat form: the role, the text, and the calls. `text_of` reads a content that is no text."""
     found = []
     for message in messages:
         calls = calls_in(message.get("tool_calls"))
@@ -59,6 +59,6 @@ def chat(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | N
     return found
 
 
-def calls_of(messages: Iterable[Mapping[str, Any]]) -> list[Call]:
+def calls_of_messages(messages: Iterable[Mapping[str, Any]]) -> list[Call]:
     """The calls of all messages in chat form, in order."""
     return [call for message in messages for call in message.get("tool_calls", ())]

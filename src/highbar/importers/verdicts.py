@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from highbar.importers import Row
-from highbar.importers.naming import means_correct, score_column
 from highbar.importers.report import Report
+from highbar.language.tool_names import means_correct, score_column
 
 
 class Verdicts:

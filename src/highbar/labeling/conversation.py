@@ -1,4 +1,4 @@
-"""The row of a trial → what was said in it, as people see it: every text legible, and none of it trusted."""
+"""The row of a trial → its conversation as people see it: every text legible, and all of it untrusted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ShownMessage(Struct, frozen=True):
     calls: tuple[tuple[str, str], ...] = ()
 
 
-def conversation(row: Mapping[str, Any]) -> tuple[ShownMessage, ...]:
+def shown_messages(row: Mapping[str, Any]) -> tuple[ShownMessage, ...]:
     """The messages of a trial; of a trial with one question, the question, the tool calls and the answer."""
     return tuple(_messages(row))
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
-from highbar.labeling.conversation import ShownMessage, conversation
-from highbar.labeling.rows import FAILED, PASSED, JudgedRow, judged_rows, scored_columns
+from highbar.labeling.conversation import ShownMessage, shown_messages
+from highbar.labeling.rows import FAILED, PASSED, JudgedRow, rows_to_label, scored_columns
 from highbar.language.phrases import some_and_more
 from highbar.load.judged_rows import stratum_of
 from highbar.model import ResultsFile
@@ -26,7 +26,7 @@ _Key = tuple[str, int]
 
 
 class DrawnTrial(Struct, frozen=True):
-    """A trial to label: its statements by name, what was said in it, and how it was drawn."""
+    """A trial to label: its statements by name, its conversation, and how it was drawn."""
 
     id: str
     trial: int
@@ -54,7 +54,7 @@ class Drawing(Struct, frozen=True):
         return sum(len(trial.statements) for trial in self.trials)
 
 
-class JudgedRun(Struct, frozen=True):
+class RunToLabel(Struct, frozen=True):
     """All judged trials of a run by stratum, without their texts."""
 
     files: tuple[ResultsFile, ...]
@@ -62,12 +62,12 @@ class JudgedRun(Struct, frozen=True):
     strata: Mapping[str, tuple[_Key, ...]]
 
 
-def judged_run(files: Sequence[ResultsFile]) -> JudgedRun:
+def judged_run(files: Sequence[ResultsFile]) -> RunToLabel:
     """The judged trials of results. Raises InputError if there are none, or if they are of several judges."""
     strata: dict[str, list[_Key]] = {PASSED: [], FAILED: []}
     judgments: list[tuple[str, int, str]] = []
     judges: dict[str, None] = {}
-    for found in judged_rows(files):
+    for found in rows_to_label(files):
         strata[stratum_of(found.row)].append(found.key)
         judgments.append((*found.key, found.judged.digest))
         judges[str(found.row.get("judge", ""))] = None
@@ -78,19 +78,19 @@ def judged_run(files: Sequence[ResultsFile]) -> JudgedRun:
     if len(judges) > 1:
         message = f"these results are of several judges: {some_and_more(list(judges))}"
         raise InputError(Problem(message, name, hint="label the trials of one judge at a time"))
-    return JudgedRun(tuple(files), run_digest(judgments), {name: tuple(keys) for name, keys in strata.items()})
+    return RunToLabel(tuple(files), run_digest(judgments), {name: tuple(keys) for name, keys in strata.items()})
 
 
-def draw(run: JudgedRun, trials: int, seed: int) -> Drawing:
+def draw(run: RunToLabel, trials: int, seed: int) -> Drawing:
     """A random sample of the judged trials of a run; all of them if there are no more."""
-    drawn = chosen(run, trials, seed)
-    found = {row.key: row for row in judged_rows(run.files) if row.key in drawn}
+    drawn = chosen_trials(run, trials, seed)
+    found = {row.key: row for row in rows_to_label(run.files) if row.key in drawn}
     sizes = {name: (sum(stratum == name for stratum in drawn.values()), len(keys)) for name, keys in run.strata.items()}
     made = tuple(_trial(found[key], run.digest, seed, name, *sizes[name]) for key, name in drawn.items())
     return Drawing(run.digest, seed, made, sum(map(len, run.strata.values())))
 
 
-def chosen(run: JudgedRun, trials: int, seed: int) -> dict[_Key, str]:
+def chosen_trials(run: RunToLabel, trials: int, seed: int) -> dict[_Key, str]:
     """The trials that are drawn, each with its stratum, in an order that says nothing about the stratum."""
     order = {key: _place(run.digest, seed, key) for keys in run.strata.values() for key in keys}
     sizes = shares(trials, {name: len(keys) for name, keys in run.strata.items()})
@@ -120,7 +120,7 @@ def _trial(found: JudgedRow, run: str, seed: int, stratum: str, drawn: int, of: 
         id=found.id,
         trial=found.trial,
         statements={name: judged.statement for name, judged in found.judged.statements.items()},
-        messages=conversation(found.row),
+        messages=shown_messages(found.row),
         sample=Sampling(
             run=run,
             seed=seed,

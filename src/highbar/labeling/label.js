@@ -1,18 +1,5 @@
 // Asks about one trial at a time. Texts are only ever set as text. What the judge said is in `samples`, which is packed
 // and opened only to save: that hides it from the eyes of who labels, and is no secret from who looks for it.
-"use strict";
-const find = (id) => document.getElementById(id);
-const make = (name, text, look) => {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (look) made.className = look;
-  return made;
-};
-const unpack = async (packed) => {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-};
 
 (async () => {
   const LONGEST = 20000;

@@ -1,6 +1,6 @@
 """Trials to label → one self-contained page that asks about them, one trial at a time, and saves `labels.jsonl`.
 
-The page is blind: it shows no judgment. What the judge said is in it all the same, since every label says what it is
+The page is blind: it shows no judgment. What the judge said is in it nevertheless, since every label says what it is
 about; it is packed, so that nobody sees it by accident, but it is no secret from somebody who looks for it.
 """
 
@@ -16,7 +16,7 @@ from highbar.labeling.book import LabelBook
 from highbar.labeling.drawing import DrawnTrial
 from highbar.language.phrases import count
 from highbar.report.html.markup import Markup, element, join, legible
-from highbar.report.html.page import document, text_of
+from highbar.report.html.page import package_text, page_document
 from highbar.report.html.scenarios import pack
 from highbar.store.labels import line_of
 
@@ -44,9 +44,9 @@ def render(book: LabelBook, by: str | None = None) -> str:
     parts = {"asked": pack(asked), "samples": pack(samples), "key": _key(samples)}
     data = Markup(f'<script type="application/json" id="data">{json.dumps(parts)}</script>')
     main = element("main", _who(), _trial(), _done(), id="main")
-    style = text_of("page.css") + text_of("label.css", __package__)
-    return document(
-        "Label · Highbar", "", [_head(book), main, data], style=style, script=text_of("label.js", __package__)
+    style = package_text("page.css") + package_text("label.css", __package__)
+    return page_document(
+        "Label · Highbar", "", [_head(book), main, data], style=style, script=package_text("label.js", __package__)
     )
 
 

@@ -20,7 +20,9 @@ from highbar.store.reading import path_text
 
 PASSED, FAILED = "passed", "failed"
 _LONGEST_TEXT = 100
+"""Characters of a value in a message."""
 _MOST_PROBLEMS = 20
+"""Problems in one refusal: enough to see what they have in common."""
 _NOT_SCORED = frozenset({"judged", "found", "missed", "messages", "tool_calls", "left_out"})
 """Columns of a run's rows that nothing is computed from. Those of the kind `shows` are not scored either."""
 
@@ -39,7 +41,7 @@ class JudgedRow(Struct, frozen=True):
         return self.id, self.trial
 
 
-def judged_rows(files: Sequence[ResultsFile]) -> Iterator[JudgedRow]:
+def rows_to_label(files: Sequence[ResultsFile]) -> Iterator[JudgedRow]:
     """The trials of all files that a judge judged without a failure. Raises InputError.
 
     A trial that stays undecided for another reason is left out: no label can decide it.

@@ -27,7 +27,7 @@ class Console(Struct, frozen=True):
     save: Callable[[str], None]
 
 
-def label(book: LabelBook, by: str, console: Console) -> int:
+def ask_for_labels(book: LabelBook, by: str, console: Console) -> int:
     """Ask a person about everything that they have not answered, until it is done or they quit; return what is left."""
     done: list[tuple[DrawnTrial, str]] = []
     shown: DrawnTrial | None = None

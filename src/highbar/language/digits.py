@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # few checks compare, and its classes take time to make
 _THREE_DIGITS = 100
 _SIGNS = MappingProxyType({">=": "≥", "<=": "≤", "!=": "≠", "=": "=", "<": "<", ">": ">"})
 _THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
-_SCORE = re.compile(rf"final_score {_THRESHOLD.pattern}")
-_BASELINE = re.compile(r"(>=|<=) baseline(?: ([+-]) ([0-9]+(?:\.[0-9]+)?)(ms|%)?)?")
+_SCORE = rf"final_score {_THRESHOLD.pattern}"
+_BASELINE = r"(>=|<=) baseline(?: ([+-]) ([0-9]+(?:\.[0-9]+)?)(ms|%)?)?"
 _NOTHING: tuple[Fraction, ...] = ()
 
 
@@ -37,7 +37,7 @@ def show(value: Value, bounds: Iterable[Fraction] = _NOTHING) -> str:
 
 
 def amount(value: Fraction, unit: Unit, bounds: Iterable[Fraction] = _NOTHING) -> str:
-    """One number in its unit, on the same side of every one of `bounds` as it is in truth."""
+    """One number in its unit, on the same side of all `bounds` as the exact number."""
     marks = tuple(bounds)
     if unit == "ratio":
         return _digits(value * 100, 1, (0, 100, *(mark * 100 for mark in marks))) + "%"
@@ -77,7 +77,7 @@ def wanted(threshold: str, unit: Unit | None) -> str | None:
 
     So is a condition on the composite's score alone, and `>= baseline - 0.05` is `≥ baseline - 5 points`.
     """
-    found = _THRESHOLD.fullmatch(threshold) or _SCORE.fullmatch(threshold)
+    found = _THRESHOLD.fullmatch(threshold) or re.fullmatch(_SCORE, threshold)
     if found is None:
         return _beside_baseline(threshold, unit)
     bound = Fraction(found[2])
@@ -88,7 +88,7 @@ def wanted(threshold: str, unit: Unit | None) -> str | None:
 
 def held_against_baseline(threshold: str) -> tuple[str, str, Fraction, bool] | None:
     """The operator, the sign, the size and whether that is a share, of `>= baseline - 0.05`; None of anything else."""
-    found = _BASELINE.fullmatch(threshold)
+    found = re.fullmatch(_BASELINE, threshold)
     if found is None:
         return None
     size = Fraction(found[3] or 0)
@@ -96,7 +96,7 @@ def held_against_baseline(threshold: str) -> tuple[str, str, Fraction, bool] | N
 
 
 def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
-    found = _BASELINE.fullmatch(threshold)
+    found = re.fullmatch(_BASELINE, threshold)
     if found is None:
         return None
     sign, way, size, in_ = found.groups()
@@ -120,7 +120,7 @@ def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction
     """For each metric the thresholds that rules compare it with: rounding must not cross them."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:
-        match = _THRESHOLD.fullmatch(rule.threshold or "") or _SCORE.fullmatch(rule.threshold or "")
+        match = _THRESHOLD.fullmatch(rule.threshold or "") or re.fullmatch(_SCORE, rule.threshold or "")
         if rule.metric is not None and match is not None:
             found.setdefault(rule.metric, {})[Fraction(match[2])] = None
     return {metric: tuple(bounds) for metric, bounds in found.items()}

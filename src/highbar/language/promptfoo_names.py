@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.language.limits import LONGEST_TAG
-from highbar.language.tool_names import as_text, scenario_id, shorten, value_digest
+from highbar.language.tool_names import scenario_id, shorten, text_or_json, value_digest
 
 RED_TEAM = "promptfoo:redteam:"
 UNKNOWN = "assertion"
@@ -28,7 +28,7 @@ def key_of_test(described: object, variables: object, assertions: object) -> tup
     if isinstance(described, str) and described:
         return described, digest
     only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables
-    return as_text(only) or "test", digest
+    return text_or_json(only) or "test", digest
 
 
 def id_of_test(key: tuple[str, str], *, alone: bool) -> str:
@@ -52,9 +52,9 @@ def assertion_name(assertion: Mapping[str, Any]) -> str:
     """The metric of an assertion, else its type and value."""
     metric = assertion.get("metric")
     if metric:
-        return as_text(metric) or UNKNOWN
+        return text_or_json(metric) or UNKNOWN
     plain = assertion_kind(assertion).removeprefix(RED_TEAM).removeprefix("not-")
-    value = as_text(assertion.get("value"))
+    value = text_or_json(assertion.get("value"))
     return f"{plain}: {shorten(value)}" if value else plain
 
 

@@ -23,7 +23,7 @@ _SAME_LOOK = str.maketrans(
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
 
-_REPEATED = re.compile(r"pass([@^])([1-9][0-9]*)")
+_REPEATED = r"pass([@^])([1-9][0-9]*)"
 
 
 def spelled_out(name: str) -> str:
@@ -32,7 +32,7 @@ def spelled_out(name: str) -> str:
     >>> spelled_out("pass@3"), spelled_out("pass^3"), spelled_out("accuracy")
     ('pass_at_3', 'pass_hat_3', 'accuracy')
     """
-    found = _REPEATED.fullmatch(name)
+    found = re.fullmatch(_REPEATED, name)
     return f"pass_{'at' if found[1] == '@' else 'hat'}_{found[2]}" if found else name
 
 

@@ -7,8 +7,8 @@ metric can have, and the metric's own direction.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -28,15 +28,15 @@ _OPERATORS: dict[str, Operator] = {
     "==": "=",
 }
 _THRESHOLD = re.compile(rf"\s*(≥|>=|>|≤|<=|<|==|=)?\s*(-?)(?:\$({NUMBER})|({NUMBER})\s*(%|ms|s|USD)?)\s*", re.ASCII)
-_OF_BASELINE = re.compile(rf"\s*({NUMBER})\s*%\s+of\s+(?:the\s+)?baseline\s*", re.ASCII | re.IGNORECASE)
+_OF_BASELINE = rf"(?ai)\s*({NUMBER})\s*%\s+of\s+(?:the\s+)?baseline\s*"
 
 
-class _UnitFacts(NamedTuple):
+class _UnitFacts(Struct, frozen=True):
     """What a unit is called, how its thresholds are written, and between which values its metrics are."""
 
     name: str
     example: str
-    factors: dict[str, Fraction]  # by suffix, how many of the unit one is
+    factors: Mapping[str, Fraction]  # by suffix, how many of the unit one is
     lowest: Fraction | None
     highest: Fraction | None
 
@@ -88,7 +88,7 @@ def read(text: str, metric: Metric) -> Threshold:
     written = _take_apart(text, metric.unit, _UNITS[metric.unit].example)
     value = _value(written, metric)
     operator = written.operator or (">=" if metric.better == "higher" else "<=")
-    check(metric, operator, value)
+    check_threshold(metric, operator, value)
     return Threshold(operator, value, metric.unit, canonical(operator, value, metric.unit))
 
 
@@ -100,7 +100,7 @@ def canonical(operator: Operator, value: Fraction, unit: Unit) -> str:
     return f"{operator} {number}{'ms' if unit == 'ms' else ''}"
 
 
-def check(metric: Metric, operator: Operator, value: Fraction) -> None:
+def check_threshold(metric: Metric, operator: Operator, value: Fraction) -> None:
     """Refuse a bound that is outside the range of `metric`, or an operator against its direction."""
     _check_range(metric, operator, value)
     against = ("<=", "<") if metric.better == "higher" else (">=", ">")
@@ -122,7 +122,7 @@ def check(metric: Metric, operator: Operator, value: Fraction) -> None:
 
 def read_margin(text: str, metric: Metric) -> Margin:
     """How much worse than before is accepted: percentage points for a ratio, else the unit or `5% of baseline`."""
-    relative = _OF_BASELINE.fullmatch(text)
+    relative = re.fullmatch(_OF_BASELINE, text)
     wanted = (
         "1%, in percentage points" if metric.unit == "ratio" else f"{_UNITS[metric.unit].example}, or 5% of baseline"
     )

@@ -94,11 +94,13 @@ def flat_tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[
     >>> flat_tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
     {'locale': 'de', 'turns': '3', 'rag': 'true'}
     """
-    found = {name: text for name, value in values.items() if name not in skip and (text := scalar(value)) is not None}
+    found = {
+        name: text for name, value in values.items() if name not in skip and (text := scalar_text(value)) is not None
+    }
     return found or None
 
 
-def scalar(value: object) -> str | None:
+def scalar_text(value: object) -> str | None:
     """Text, a number or a truth value as text; None for anything else."""
     if isinstance(value, str):
         return value
@@ -107,10 +109,10 @@ def scalar(value: object) -> str | None:
     return repr(value) if isinstance(value, _NUMBERS) else None
 
 
-def as_text(value: object) -> str | None:
+def text_or_json(value: object) -> str | None:
     """A question or an answer as text: anything but text as JSON.
 
-    >>> as_text("hello"), as_text({"city": "Köln"}), as_text(None)
+    >>> text_or_json("hello"), text_or_json({"city": "Köln"}), text_or_json(None)
     ('hello', '{"city": "Köln"}', None)
     """
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

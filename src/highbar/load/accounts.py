@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
-from highbar.load import counting, footer, unpacking
+from highbar.load import counting, unpacking
 from highbar.model import ResultsFile, Source
 
 
@@ -96,6 +96,8 @@ def account(file: ResultsFile) -> Account:
 def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem | None, Problem | None]:
     try:
         if file.format == "parquet":
+            from highbar.load import footer  # only for this format
+
             footer.refuse_several(file.path, blocks)
             return footer.row_count(file.path), None, None
         return _results(file, unpacking.unpacked(blocks, file.compression)), None, None
@@ -122,7 +124,7 @@ def _results(file: ResultsFile, blocks: Iterator[bytes]) -> int:
 
 
 def _one_by_one(file: ResultsFile) -> int:
-    with unpacking.opened(file.path, file.compression) as stream:
+    with unpacking.open_unpacked(file.path, file.compression) as stream:
         return counting.records_one_by_one(stream)
 
 

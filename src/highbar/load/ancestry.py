@@ -9,45 +9,37 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from highbar.errors import InputError, Problem
-from highbar.load.revision import Revision, run_git
+from highbar.load.revision import Revision, answer_of_git, run_git
 
 MOST_COMMITS = 20_000
 """How far back ancestors are looked for: some 50 MB and a tenth of a second."""
 _LARGEST_RECORD = 128 * 1024 * 1024
+"""Bytes of a record that is copied out of git."""
 _LINK, _SUBMODULE = "120000", "160000"
 _SHALLOW = "; the clone is shallow: fetch the whole history (fetch-depth: 0)"
 
 
 class Ancestry(Struct, frozen=True, eq=False):
-    """By commit how far back it is. `problem` says why nothing is known; then there is none."""
+    """By commit how far back it is. `problem` says why nothing is known; then it is empty."""
 
     commits: Mapping[str, int] = field(default_factory=dict)
     problem: str | None = None
 
 
 def ancestors_of_merge_base(there: Revision) -> Ancestry:
-    """The merge base of HEAD and the ref, and its last ancestors. HEAD itself is none: its runs are of the change."""
-    head = _said("rev-parse", "--verify", "HEAD^{commit}")
-    base = head and _said("merge-base", head, there.commit)
+    """The merge base of HEAD and the ref, and its last ancestors. HEAD is left out: its runs are of the change."""
+    head = answer_of_git("rev-parse", "--verify", "HEAD^{commit}")
+    base = head and answer_of_git("merge-base", head, there.commit)
     if not base:
         return Ancestry(problem=f"HEAD and {there.ref} have no commit in common{_if_shallow()}")
-    listed = _said("rev-list", f"--max-count={MOST_COMMITS}", base)
+    listed = answer_of_git("rev-list", f"--max-count={MOST_COMMITS}", base)
     if not listed:
         return Ancestry(problem=f"git lists no ancestors of {base}")
     return Ancestry({commit: place for place, commit in enumerate(listed.split()) if commit != head})
 
 
 def _if_shallow() -> str:
-    return _SHALLOW if _said("rev-parse", "--is-shallow-repository") == "true" else ""
-
-
-def _said(*arguments: str) -> str | None:
-    """What git prints; None if it fails."""
-    try:
-        done = run_git(*arguments)
-    except InputError:
-        return None
-    return None if done.returncode else done.stdout.decode("ascii", "replace").strip() or None
+    return _SHALLOW if answer_of_git("rev-parse", "--is-shallow-repository") == "true" else ""
 
 
 def folder_as_there(there: Revision, folder: Path) -> Path:

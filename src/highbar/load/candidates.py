@@ -12,6 +12,7 @@ from highbar.columns import COLUMN_NAMES
 DEEPEST = 3
 """Keys of a path: what is nested deeper is seldom a verdict."""
 MOST_FIELDS = 20_000
+"""Distinct fields of a sample: a mapping whose keys are data could have millions."""
 _ONLY_SHOWN = ("input", "output")
 
 

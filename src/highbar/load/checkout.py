@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
-from highbar.load.revision import run_git
+from highbar.load.revision import answer_of_git, ask_git, run_git
 
 _COMMIT = re.compile("[0-9a-f]{7,64}")
 _PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
 _COMMITTED = re.compile(rb"^committer .* ([0-9]{1,12}) [+-][0-9]{4}$", re.MULTILINE)
 
 _MOST_ANCESTORS = 100_000
+"""Commits that git lists: more than nearly every branch has."""
 
 
 class Checkout(Struct, frozen=True):
@@ -38,16 +39,16 @@ def checkout(environment: Mapping[str, str], commit: str | None = None, branch: 
         raise InputError(Problem(f"--commit {commit!r} is not a commit", hint=hint))
     if branch is not None and (not branch.strip() or not branch.isprintable() or len(branch) > 250):
         raise InputError(Problem(f"--branch {branch!r} is not the name of a branch"))
-    told = commit or _commit_in_ci(environment)
-    found = told or _said_by_git("rev-parse", "--verify", "HEAD^{commit}")
+    given = commit or _commit_in_ci(environment)
+    found = given or answer_of_git("rev-parse", "--verify", "HEAD^{commit}")
     if branch is None:
         # A branch that git has checked out says nothing about a commit that the caller named.
-        git_branch = None if told else _said_by_git("symbolic-ref", "--quiet", "--short", "HEAD")
+        git_branch = None if given else answer_of_git("symbolic-ref", "--quiet", "--short", "HEAD")
         branch = (None if commit else _branch_in_ci(environment)) or git_branch
     if found is None:
         return Checkout(branch=branch)
-    changed = None if told else _is_changed()
-    text = _git("cat-file", "commit", found)
+    changed = None if given else _is_changed()
+    text = ask_git("cat-file", "commit", found)
     if text is None:
         return Checkout(found, branch, changed=changed)
     head = text.partition(b"\n\n")[0]
@@ -59,13 +60,13 @@ def checkout(environment: Mapping[str, str], commit: str | None = None, branch: 
 
 def ancestors(commit: str = "HEAD") -> frozenset[str] | None:
     """A commit and all commits before it, as far as this clone has them; None outside of a repository."""
-    found = _git("rev-list", f"--max-count={_MOST_ANCESTORS}", "--end-of-options", commit)
+    found = ask_git("rev-list", f"--max-count={_MOST_ANCESTORS}", "--end-of-options", commit)
     return None if found is None else frozenset(found.decode("ascii").split())
 
 
 def own_commits(environment: Mapping[str, str]) -> frozenset[str]:
     """The commits that a run made here may be recorded with: what is checked out, and what the CI system says."""
-    found = (_said_by_git("rev-parse", "--verify", "HEAD^{commit}"), _commit_in_ci(environment))
+    found = (answer_of_git("rev-parse", "--verify", "HEAD^{commit}"), _commit_in_ci(environment))
     return frozenset(commit for commit in found if commit is not None)
 
 
@@ -88,17 +89,3 @@ def _is_changed() -> bool | None:
     except InputError:
         return None
     return {0: False, 1: True}.get(code)
-
-
-def _said_by_git(*arguments: str) -> str | None:
-    found = _git(*arguments)
-    return None if found is None else found.decode("utf-8", "replace").strip() or None
-
-
-def _git(*arguments: str) -> bytes | None:
-    """What git prints; None if it fails: outside of a repository nothing is known, which is no error."""
-    try:
-        done = run_git(*arguments)
-    except InputError:
-        return None
-    return None if done.returncode else done.stdout

@@ -18,7 +18,9 @@ from highbar.model import ResultsFile
 from highbar.model.ranges import ColumnRange
 
 MOST_PROBLEMS = 20
+"""Problems in one refusal: enough to see what they have in common."""
 LONGEST_LINE = counting.LONGEST
+"""Bytes of a line, as the reader that counts has it: a longer one is refused there."""
 DEEPEST = 64
 NUMBERS = frozenset(of_form("number", "whole"))
 _QUOTED_OR_END = re.compile(r'"(?:[^"]|"")*"|\r\n|\r|\n')
@@ -55,7 +57,7 @@ def explain(
 
 def open_file(file: ResultsFile) -> IO[bytes]:
     """The bytes of a file, unpacked."""
-    return unpacking.opened(file.path, file.compression)
+    return unpacking.open_unpacked(file.path, file.compression)
 
 
 def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
@@ -123,7 +125,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len({name.casefold() for name in row}) != len(pairs):
         raise _Refused(said_twice([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
-    _check_surrogates(row)
+    _check_surrogates(row)  # here, since every object inside of a row passes by
     return row
 
 
@@ -148,6 +150,7 @@ def _float(text: str) -> float:
 
 
 def _int(text: str) -> int | float:
+    # Python refuses to read thousands of digits. As a float such a number is out of range too, which is said later.
     return int(text) if len(text) <= 300 else float(text[:300])
 
 
@@ -369,8 +372,9 @@ def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
 _READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _parquet}
 
 
-def locate(files: Sequence[ResultsFile], text: str) -> Problem:
+def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:
     """Where a key or a value first occurs: its file, and its line if the file has lines."""
+    # As JSON escapes it, and as it is: a writer may do either.
     wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
     for file in files:
         if file.format == "parquet":

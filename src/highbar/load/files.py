@@ -19,7 +19,6 @@ from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, run_folders, unpacking
-from highbar.load import shards as shard_sets
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
 
@@ -70,7 +69,7 @@ def find_files(
     # Some tools say in one file which others belong to the run; a file may replace or complete another.
     together = _look_at(arguments, input_format)
     problems.extend(together.problems)
-    shards = _shards(arguments, problems) if not subset else shard_sets.ShardedRun()
+    shards = _shards(arguments, problems) if not subset else run_folders.ShardedRun()
     for argument in arguments:
         try:
             if argument == "-":
@@ -183,20 +182,20 @@ def _as_file(
     return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
 
 
-def _shards(arguments: Sequence[str], problems: list[Problem]) -> shard_sets.ShardedRun:
+def _shards(arguments: Sequence[str], problems: list[Problem]) -> run_folders.ShardedRun:
     """The shards among the results; if they are not the whole, that is a problem, and none of them is judged."""
     try:
-        return shard_sets.sharded_run(paths_named(arguments), is_alone="-" not in arguments)
+        return run_folders.sharded_run(paths_named(arguments), is_alone="-" not in arguments)
     except InputError as error:
         problems.extend(error.problems)
-        return shard_sets.ShardedRun(frozenset(paths_named(arguments)))  # that they are parts was said already
+        return run_folders.ShardedRun(frozenset(paths_named(arguments)))  # the problems say already that they are parts
 
 
 def _of_run(
     path: str,
     guidance: foreign.Guidance,
     regraded: Mapping[str, str],
-    shards: shard_sets.ShardedRun,
+    shards: run_folders.ShardedRun,
     *,
     subset: bool,
 ) -> ResultsFile | None:
@@ -233,7 +232,7 @@ def _form(path: str, input_format: str | None = None) -> tuple[Format, str | Non
     return format_, compression
 
 
-def named(path: str, input_format: str | None = None) -> ResultsFile:
+def file_named(path: str, input_format: str | None = None) -> ResultsFile:
     """One file with rows in any shape, for a look at them. Raises InputError if it is none of ours or of a mapping."""
     if not os.path.isfile(path):
         what = "is a folder" if os.path.isdir(path) else "does not exist" if not os.path.exists(path) else "is no file"

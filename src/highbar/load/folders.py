@@ -20,7 +20,8 @@ from highbar.load import run_folders
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10
-_NEAR_FORMAT = re.compile(r"\.(jsonl|ndjson|json|csv|parquet)\.\w+$", re.IGNORECASE)
+"""Files in one message."""
+_NEAR_FORMAT = r"(?i)\.(jsonl|ndjson|json|csv|parquet)\.\w+$"
 """The name of results that are compressed in another way, or still written: `part-1.jsonl.bz2`, `part-2.csv.tmp`."""
 _BROKEN = "this link leads to nothing"
 _LINK_HINT = "restore what it points to, or remove the link"
@@ -118,7 +119,7 @@ class _FolderWalk(Struct):
 
     def add_folder(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
         """Everything in a folder, in order; `above` are the real paths of the folders around it."""
-        # Real paths, since a link to a folder above would be walked for ever.
+        # Real paths, since a link to a folder above would be walked without end.
         real = os.path.realpath(folder)
         if real in above:
             message = "this link leads back to a folder that it is in"
@@ -145,7 +146,7 @@ class _FolderWalk(Struct):
                 self.add_folder(entry.path, above, hidden=hidden)
             else:  # the other files in the folder of a run are not results
                 self.runs.append(of_run)
-        elif not hidden and entry.is_file() and not self.is_results(entry.name) and _NEAR_FORMAT.search(entry.name):
+        elif not hidden and entry.is_file() and not self.is_results(entry.name) and re.search(_NEAR_FORMAT, entry.name):
             message, hint = "this looks like results, in a form that is not read", "unpack it, or move it elsewhere"
             self.problems.append(Problem(message, file=entry.path, hint=hint))
         elif hidden or (entry.is_file() and not self.is_results(entry.name)):

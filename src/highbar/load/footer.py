@@ -33,6 +33,7 @@ def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
             if _ends_at(path, before - len(rest) + place + len(_MARK)):
                 raise Damaged("several Parquet files stand one behind the other", "name each file by itself")
             place = text.find(_MARK * 2, place + 1)
+        # Two marks are eight bytes: the end of one block and the start of the next may have them together.
         before, rest = before + len(block), text[-7:]
 
 
@@ -130,6 +131,7 @@ class _FooterReader:
         head = self._byte()
         length = head >> 4 if head >> 4 < 15 else self._varint()
         inner = head & 15
+        # Each element takes a byte or more: a length that cannot be true must not keep this loop busy for hours.
         if length > len(self._data):
             raise Uncountable("the Parquet footer is cut off")
         for _ in range(length):

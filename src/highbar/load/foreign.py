@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from highbar import importers
 from highbar.errors import InputError, Problem
-from highbar.importers import summary
 from highbar.importers.report import Report
 from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
@@ -28,9 +27,10 @@ MAPPED = "map"
 """The format of files that are read by a mapping."""
 
 
-_VERSION = re.compile(r"\bversion\b")
+_VERSION = r"\bversion\b"
 """A warning about the version of a tool's format: what is not known of it may be what matters."""
 LONGEST_ROW = 16 * 1024 * 1024
+"""Bytes that are searched for a column of ours: a row is never longer."""
 
 
 class Guidance(Struct, frozen=True):
@@ -92,7 +92,9 @@ def tool_of(path: str, name: str) -> str | None:
 
 def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
-    from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
+    # A check of rows of ours needs neither of these.
+    from highbar.importers import summary
+    from highbar.importers.writing import convert
 
     # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
     judged_by = guidance.judged_by.get(format_name, ())
@@ -105,8 +107,8 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
             raise
         raise _with_hint(error, guidance.mapping, tool_of(path, name)) from error
     _refuse_no_verdict(report, name, format_name)
-    sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
-    notes = tuple(f"{name}: {note}" for note in summary.notes(report))
+    sentence = f"{name}: read as {importers.format_title(format_name)}: {summary.sentence(report)}"
+    notes = tuple(f"{name}: {note}" for note in summary.summary_notes(report))
     file = ResultsFile(
         target,
         name,
@@ -114,11 +116,11 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         original=os.path.realpath(path),
         imported=sentence,
         notes=notes,
-        urgent=tuple(f"{name}: {note}" for note in summary.notes(report) if _is_urgent(note, report)),
+        urgent=tuple(f"{name}: {note}" for note in summary.summary_notes(report) if _is_urgent(note, report)),
         judging=_judging(report, format_name),
         columns=tuple(sorted(report.columns)) if report.plain else (),
     )
-    return Import(file, report, importers.title(format_name))
+    return Import(file, report, importers.format_title(format_name))
 
 
 @contextmanager
@@ -127,14 +129,14 @@ def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
     if format_name != MAPPED:
         yield path
         return
-    from highbar.load.plain import plain  # most checks have no mapping
+    from highbar.load.plain import plain_copy  # most checks have no mapping
 
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
-        yield plain(path, name, folder)
+        yield plain_copy(path, name, folder)
 
 
 def _is_urgent(note: str, report: Report) -> bool:
-    return note in report.urgent or _VERSION.search(note) is not None
+    return note in report.urgent or re.search(_VERSION, note) is not None
 
 
 def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
@@ -148,8 +150,8 @@ def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputErr
         return error
     unfit = [column for column in judging if column in NEVER]
     hint = (
-        f"this looks like the file of a tool ({importers.title(tool)}), and the mapping alone reads it because it sets"
-        f" {', '.join(judging)}; to have the tool's reader read it, give --input-format {tool}"
+        f"this looks like the file of a tool ({importers.format_title(tool)}), and the mapping alone reads it because"
+        f" it sets {', '.join(judging)}; to have the tool's reader read it, give --input-format {tool}"
         + (f" and leave {', '.join(unfit)} out of the mapping" if unfit else "")
     )
     hints = (f"{problem.hint}; {hint}" if problem.hint else hint for problem in error.problems)

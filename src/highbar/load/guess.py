@@ -15,14 +15,15 @@ from msgspec.structs import replace
 from highbar.columns import COLUMN_NAMES, JUDGING
 from highbar.errors import InputError
 from highbar.importers.mapping import from_cell
-from highbar.importers.naming import scalar
 from highbar.language.spelling import near_miss
+from highbar.language.tool_names import scalar_text
 from highbar.load import names
 from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.rows import CHECKS
 from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
 
 LONGEST_LABEL = 60
+"""Characters of a category or a label: longer texts are answers."""
 MOST_LABEL_WORDS = 3
 """Characters and words of a label that a prediction is compared with: longer texts are seldom the same."""
 _TEXTS = frozenset({"category", "capability", "cluster", "input", "output", "agent_version", "suite", "judge", "error"})
@@ -40,7 +41,7 @@ def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False
     `cells`: every value is the text of a CSV cell; `keyed`: the rows are members of an object, each with a key.
     """
     fields = [field for field in found if all(field.path)]  # no path leads to an empty name
-    made = _Columns(cells=cells)
+    made = _ColumnMeanings(cells=cells)
     for field in fields:
         made.add(field)
     columns = {column: one for column in _BY_VALUE if (one := made.column(column)) is not None}
@@ -74,7 +75,7 @@ def _used(columns: Mapping[str, ColumnGuess]) -> set[tuple[str, ...]]:
 _BY_VALUE = tuple(column for column in names.NAMES if column not in ("id", "trial"))
 
 
-class _Columns:
+class _ColumnMeanings:
     """The fields that each column may mean by their names, and the candidates among them by their values."""
 
     def __init__(self, *, cells: bool) -> None:
@@ -146,7 +147,7 @@ class _Columns:
     def _fits(self, column: str, value: Any) -> bool:
         """If a mapping can put the value into the column."""
         if column in _TEXTS:
-            return scalar(value) is not None
+            return scalar_text(value) is not None
         try:
             read = from_cell(column, value) if self.cells else value
         except InputError:
@@ -177,7 +178,7 @@ def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
     return ColumnGuess(column, tuple(candidates), settled, blocks=not settled and column in JUDGING)
 
 
-def _doubted(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, ColumnGuess]:
+def _doubted(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
     """Not settled: a `success` beside other judgments, which it would overrule."""
     passed = columns.get("passed")
     if passed is None or not passed.settled or not passed.candidates[0].finished:
@@ -263,7 +264,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(read, int) and not isinstance(read, bool)
 
 
-def _from_words(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, ColumnGuess]:
+def _from_words(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
     """Trials that crashed or were not judged, by the words of a verdict column."""
     found: dict[str, list[Candidate]] = {"error": [], "unjudged": []}
     judged = {field.path: field for column in ("passed", "correct") for _, field in made.fields(column)}

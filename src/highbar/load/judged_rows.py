@@ -1,7 +1,7 @@
 """The rows of results that rest on a judge: which they are, and what was judged in them; and the rows in parts.
 
 Labels of people are a random sample of the trials that a judge passed, and of those that it failed. So the rows are
-told apart in the same way. What a judge said of a trial with an error, or left open, is a part by itself.
+distinguished in the same way. What a judge said of a trial with an error, or left open, is a part of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class JudgedPlace(Struct, frozen=True):
     digest: str
     stratum: Stratum
     part: RowPart
-    said: Mapping[str, str]
+    answers: Mapping[str, str]
 
 
 class JudgedRows(Struct):
@@ -63,19 +63,19 @@ class JudgedRows(Struct):
     def consistency(self) -> SelfConsistency | None:
         """How often the same question to the same judge got the same answer; None if none was asked twice."""
         same = pairs = 0
-        for said in self.asked.values():
-            for name in said[0] if len(said) > 1 else ():
-                words = Counter(one[name] for one in said if name in one)
+        for answers in self.asked.values():
+            for name in answers[0] if len(answers) > 1 else ():
+                words = Counter(one[name] for one in answers if name in one)
                 same += sum(count * (count - 1) // 2 for count in words.values())
                 pairs += words.total() * (words.total() - 1) // 2
         return SelfConsistency(same, pairs) if pairs else None
 
     def agrees(self, trial: LabeledTrial) -> bool:
-        """Whether the rows do not say otherwise than a label what the judge said of the same question."""
+        """Whether rows and label agree about what the judge answered to the same question."""
         judged, place = trial.sample.judged, self.places.get((trial.id, trial.trial))
         if place is None or (place.conversation, place.digest) != (judged.conversation, judged.digest):
             return True
-        return place.said == {name: one.judgment for name, one in judged.statements.items()}
+        return place.answers == {name: one.judgment for name, one in judged.statements.items()}
 
     def add(self, row: Mapping[str, Any], judged: JudgedTrial | None) -> RowPart:
         """Count a row; the answer is the part that it belongs to."""
@@ -95,14 +95,14 @@ class JudgedRows(Struct):
         self.replayed += judged.replayed
         if judge is not None:
             self.by[str(judge)] = None
-        said = {name: one.judgment for name, one in judged.statements.items()}
+        answers = {name: one.judgment for name, one in judged.statements.items()}
         if not judged.replayed:
-            self.asked.setdefault(judged.digest, []).append(said)
+            self.asked.setdefault(judged.digest, []).append(answers)
         if unjudged.strip() and not is_open:
             return "other"  # no label can decide it
         stratum = stratum_of(row)
         part: RowPart = "other" if is_open else "error" if str(row.get("error", "")).strip() else stratum
-        place = JudgedPlace(judged.conversation, judged.digest, stratum, part, said)
+        place = JudgedPlace(judged.conversation, judged.digest, stratum, part, answers)
         self.places[str(row["id"]), row.get("trial", 1)] = place
         return part
 

@@ -13,7 +13,9 @@ from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.sample import RowsPlace
 
 MOST_NAMED = 20
+"""Fields in one comment of a mapping: it stays readable."""
 MOST_OTHERS = 4
+"""Other candidates that a mapping suggests for a column."""
 _LONGEST = 60
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _RESERVED = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -21,10 +23,10 @@ _PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_/-]*")
 _SEEN = re.compile(r"[ -~\u00a1-\u02ff\u0370-\u0377\u0400-\u04ff\u4e00-\u9fff]")
 
 
-def quoted(text: str) -> str:
+def yaml_scalar(text: str) -> str:
     r"""A text as a YAML scalar: as it is if it is a plain word, else between double quotes.
 
-    >>> print(quoted("status"), quoted("two words"), quoted("yes"), quoted('a"\n\x1b'))
+    >>> print(yaml_scalar("status"), yaml_scalar("two words"), yaml_scalar("yes"), yaml_scalar('a"\n\x1b'))
     status "two words" "yes" "a\"\n\x1b"
     """
     if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
@@ -43,16 +45,16 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shown(field: RowField) -> str:
+def _shown(field: RowField) -> str:
     """The path of a field for a comment or a message: short, and on one line."""
     text = ".".join(field.path)
-    return quoted(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+    return yaml_scalar(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
-def listed(fields: Sequence[RowField], most: int = MOST_NAMED) -> str:
+def listed_fields(fields: Sequence[RowField], most: int = MOST_NAMED) -> str:
     """The names of some fields, and how many more there are."""
     more = f" and {len(fields) - most:,} more" if len(fields) > most else ""
-    return ", ".join(map(shown, fields[:most])) + more
+    return ", ".join(map(_shown, fields[:most])) + more
 
 
 def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:
@@ -61,7 +63,7 @@ def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:
     for one in guess.columns:
         lines += _column(one, guess)
     if guess.unused:
-        lines.append(f"# Not used: {listed(guess.unused)}")
+        lines.append(f"# Not used: {listed_fields(guess.unused)}")
     return lines
 
 
@@ -78,7 +80,7 @@ def _rows(places: Sequence[RowsPlace]) -> Iterator[str]:
 
 def _way(place: RowsPlace) -> str:
     keys = ".".join(map(_step, place.keys))
-    return f"{keys}{place.kind}" if keys and quoted(keys) == keys else quoted(f"{keys}{place.kind}")
+    return f"{keys}{place.kind}" if keys and yaml_scalar(keys) == keys else yaml_scalar(f"{keys}{place.kind}")
 
 
 def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
@@ -99,7 +101,7 @@ def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
     yield f"  {one.column}: []  # {one.note or 'Choose: put one of these in place of []'}"
     yield from (f"  #   {feed}" for feed in doubtful)
     if not feeds:
-        numbers = [f"{{ path: {quoted(_path(field))}, at_least: … }}" for field in guess.numbers[:3]]
+        numbers = [f"{{ path: {yaml_scalar(_path(field))}, at_least: … }}" for field in guess.numbers[:3]]
         yield from (f"  #   {line}" for line in (*numbers, "{ path: …, is: … }"))
 
 
@@ -111,10 +113,10 @@ def _feed(candidate: Candidate) -> str:
     """The feed of a column, as YAML on one line."""
     if candidate.field is None:
         return f'"{candidate.special}"'
-    path = quoted(_path(candidate.field))
+    path = yaml_scalar(_path(candidate.field))
     if candidate.constant is not None:
         condition = _flow([*candidate.when]) if len(candidate.when) > 1 else "".join(map(_flow, candidate.when))
-        return f"{{ value: {quoted(candidate.constant)}, when: {{ {path}: {condition or '{ exists: true }'} }} }}"
+        return f"{{ value: {yaml_scalar(candidate.constant)}, when: {{ {path}: {condition or '{ exists: true }'} }} }}"
     if not candidate.options:
         return path
     options = [f"{key}: {_condition(value) if key == 'when' else _flow(value)}" for key, value in candidate.options]
@@ -123,18 +125,18 @@ def _feed(candidate: Candidate) -> str:
 
 def _condition(value: tuple[RowField, Sequence[str | bool]]) -> str:
     field, words = value
-    return f"{{ {quoted(_path(field))}: {{ is_not: {_flow([*words])} }} }}"
+    return f"{{ {yaml_scalar(_path(field))}: {{ is_not: {_flow([*words])} }} }}"
 
 
 def _flow(value: Any) -> str:
     """A value as YAML in one line."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{quoted(key)}: {_flow(inner)}' for key, inner in value.items())} }}"
+        return f"{{ {', '.join(f'{yaml_scalar(key)}: {_flow(inner)}' for key, inner in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(_flow, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return quoted(value) if isinstance(value, str) else str(value)
+    return yaml_scalar(value) if isinstance(value, str) else str(value)
 
 
 def _path(field: RowField) -> str:

@@ -1,7 +1,7 @@
 """What other people call the columns of results, and how they write a verdict: the tables that a guess is made from.
 
 Names are compared in small letters with underscores (`testCaseId` is test_case_id). The names of one column are in
-groups, the clearest first: of two columns in one group none is better than the other.
+groups, the clearest first. Two columns of one group are equally clear.
 """
 
 from __future__ import annotations

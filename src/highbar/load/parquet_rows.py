@@ -14,7 +14,7 @@ _AT_ONCE = 10_000
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
-def read(path: str) -> Iterator[Mapping[str, Any]]:
+def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
     """The rows, one at a time. Raises a DuckDB error or `counting.Uncountable` if it is no sound Parquet file.
 
     Raises InputError for names that occur twice, and for decimals that would be rounded.

@@ -12,6 +12,7 @@ from highbar.load.explain import open_file
 from highbar.model import ResultsFile
 
 MOST_NAMED = 5
+"""Lines in one message."""
 
 Key = tuple[str, int | None]
 """The scenario and its trial; None if it has no trial."""

@@ -13,7 +13,7 @@ _PARQUET = b"PAR1"
 _BLOCK = 16
 
 
-def plain(path: str, name: str, folder: str) -> str:
+def plain_copy(path: str, name: str, folder: str) -> str:
     """The path of the file itself, or of its copy in `folder`. Raises InputError; `name` is what messages call it."""
     try:
         with open(path, "rb") as stream:
@@ -46,7 +46,7 @@ def _lines(path: str, name: str, folder: str) -> str:
         footer.refuse_several(path, unpacking.blocks_of(path))
         written = 0
         with open(copy, "wb") as target:
-            for row in parquet_rows.read(path):
+            for row in parquet_rows.read_parquet(path):
                 target.write(parquet_rows.line(row))
                 written += 1
         declared = footer.row_count(path)

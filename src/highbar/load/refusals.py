@@ -18,7 +18,7 @@ from highbar.model.ranges import ColumnRange
 MOST_NEAR_MISSES = 20
 """Near misses that are reported at once: each makes us search the files for its line."""
 JUDGED = "judged"
-"""The column in which a run says what its judge said: no slip of `judge`."""
+"""The column in which a run records what its judge said: not a misspelling of `judge`."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
     "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
@@ -159,4 +159,4 @@ def _place(results: Results, text: str) -> Problem:
     """A problem without a message, at the file and line where a text first occurs."""
     from highbar.load import explain  # likewise
 
-    return explain.locate(results.files, text)
+    return explain.locate_text(results.files, text)

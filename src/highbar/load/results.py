@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, files, foreign, run_folders
-from highbar.load.shards import ShardedRun, sharded_run
+from highbar.load.run_folders import ShardedRun, sharded_run
 from highbar.model import Policy, ResultsFile, Source
 from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
 
 if TYPE_CHECKING:  # of files of other tools
     from highbar.model.judging import Judging
+    from highbar.model.order import NoOrder, RunOrder
 
 
 class Results(Struct, frozen=True, eq=False):
@@ -32,6 +33,16 @@ class Results(Struct, frozen=True, eq=False):
     accounts: accounts.Accounts = tuple  # waits until the files are counted
     progress: Progress | None = None
     chosen: frozenset[str] | None = None  # the ids of a filtered run; None if the whole suite is demanded
+    order: RunOrder | NoOrder | None = None  # in which scenarios are looked at; None if no rule is sequential
+
+    @property
+    def has_order(self) -> bool:
+        """Whether scenarios are looked at in a recorded order."""
+        if self.order is None:
+            return False
+        from highbar.model.order import RunOrder  # few policies are sequential
+
+        return isinstance(self.order, RunOrder)
 
     @property
     def is_remote(self) -> bool:
@@ -86,7 +97,20 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
                         run_folders.refuse_another_suite(file.path, policy.suite.file)
             is_part = bool(read) and all(file.is_part for file in read)
             chosen = run_folders.ids_in(file.path for file in read) if is_part else None
-            yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)), chosen=chosen)
+            order = _order(job, policy, read)
+            counted = stack.enter_context(accounts.started(read))
+            yield replace(found, files=read, accounts=counted, chosen=chosen, order=order)
+
+
+def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder | NoOrder | None:
+    """The order of the run that is judged, if a part of it may decide a rule."""
+    if not policy.is_sequential:
+        return None
+    from highbar.model.order import NoOrder  # few policies are sequential
+
+    if policy.select:
+        return NoOrder("only some of the rows are judged")
+    return NoOrder() if job.order is None else job.order(read)
 
 
 def _outside(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:

@@ -100,16 +100,11 @@ class Revision(Struct, frozen=True):
         """`text` with the copies called by the names that git has for them."""
         return text.replace(f"{self.folder}{os.sep}", f"{self.ref}:")
 
-    def as_here(self, text: str) -> str:
-        """`text` with the copies called as the files of today are, seen from the working folder."""
-        root = os.path.relpath(self.root)
-        return text.replace(f"{self.folder}{os.sep}", "" if root == os.curdir else f"{root}{os.sep}")
-
     def _entry(self, path: str) -> bytes:
         return _git("ls-tree", "-z", "--full-tree", self.commit, "--", path)
 
 
-def at(ref: str, folder: Path) -> Revision:
+def revision_at(ref: str, folder: Path) -> Revision:
     """The repository around the working folder as it was at `ref`. Raises InputError if git does not know it."""
     if _NOT_A_REF.search(ref):
         raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
@@ -179,3 +174,18 @@ def run_git(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(Problem(f"--against-ref: git could not be run: {error}")) from None
+
+
+def ask_git(*arguments: str) -> bytes | None:
+    """What git prints; None if it fails: outside of a repository nothing is known, which is no error."""
+    try:
+        done = run_git(*arguments)
+    except InputError:
+        return None
+    return None if done.returncode else done.stdout
+
+
+def answer_of_git(*arguments: str) -> str | None:
+    """The line that git prints; None if it fails or prints nothing."""
+    found = ask_git(*arguments)
+    return None if found is None else found.decode("utf-8", "replace").strip() or None

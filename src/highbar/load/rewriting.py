@@ -32,7 +32,7 @@ def import_files(
             with open(found.file.path, "rb") as stream:
                 shutil.copyfileobj(stream, rows)
             os.unlink(found.file.path)
-            yield from summary.lines(found.file.name, found.title, found.report)
+            yield from summary.summary_lines(found.file.name, found.title, found.report)
             read.append(found.file)
     if problems := foreign.contradictions(read):
         raise InputError(*problems)

@@ -75,7 +75,7 @@ def _parquet(file: ResultsFile) -> Iterator[Row]:
     from highbar.load import counting, parquet_rows  # likewise
 
     try:
-        for row in parquet_rows.read(file.path):
+        for row in parquet_rows.read_parquet(file.path):
             yield {**row, **dict(file.partitions)}
     except (duckdb.Error, counting.Uncountable) as error:
         raise _refusal(file) from error

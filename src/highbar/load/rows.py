@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # few results have decimals
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LARGEST_WHOLE = 2**63 - 1
+"""What 64 bits hold, in which the engine sums."""
 
 
 def shown(value: object) -> str:

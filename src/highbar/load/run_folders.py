@@ -1,4 +1,6 @@
-"""A folder that `highbar run` wrote → the results in it, if they may be judged: of a finished run, whole, unchanged.
+"""Folders that `highbar run` wrote → the results in them, if they may be judged: of a finished run, whole, unchanged.
+
+Several folders may be the shards of one run: then each shard must be there once.
 
 The results file in such a folder is read in the same way if it is named itself: to name it must not make an
 interrupted or filtered run look like a whole one.
@@ -8,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +19,17 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from highbar.errors import InputError, Problem
-from highbar.language.phrases import count, some
+from highbar.language.phrases import count, some, some_and_more
 
 if TYPE_CHECKING:  # only for the folder of a run
-    from highbar.store.run_document import RunDocument
+    from highbar.store.run_document import RunDocument, ShardOfRun
+
 
 # As `store.run_document` has them: few checks are of a run folder, and need not load it.
 _JOURNAL, _RESULTS, _DOCUMENT = "journal", "results.jsonl", "run.json"
 _SCHEMA = b'"highbar/run/'
 _HEAD = 512
-_OF_OTHER_FILES = (b"python", b"is_json", b"file:", b"prompts", b"\\")
+OF_OTHER_FILES = (b"python", b"is_json", b"file:", b"prompts", b"\\")
 """What a suite has in it if its checks or tests may be in other files, which can change without it."""
 
 
@@ -103,6 +107,20 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunRe
     return RunResults(path, document.results.sha256, notes, is_part)
 
 
+def stopped_early(paths: Iterable[str]) -> str | None:
+    """The first run folder among these results whose run was decided before all of its trials were run."""
+    found = [run for path in paths if (run := results_in(path)) is not None]  # a link has another folder
+    for path, document in _documents(found).items():
+        if document.state == "decided" and document.done.undecided:
+            return str(_folder(path))
+    return None
+
+
+def run_the_rest(folder: str) -> str:
+    """The hint for a command that needs all scenarios of a run that stopped early."""
+    return f"highbar run --resume {folder} --run-all runs the rest"
+
+
 def ids_in(paths: Iterable[str]) -> frozenset[str]:
     """The ids of all rows of runs. Each planned trial has a row, so these are the scenarios that were chosen."""
     ids: set[str] = set()
@@ -119,7 +137,7 @@ def refuse_another_suite(path: str, suite: str) -> None:
     """Raise InputError if the results of a run were graded by another version of a suite than its file has now.
 
     The rows say what the checks came to that were in the suite then: to judge them by the suite of today would pass a
-    version that was never held to it. A file that only lists ids has no checks.
+    version that was never judged by it. A file that only lists ids has no checks.
     """
     from highbar.store.run_document import read_document  # only for the folder of a run
 
@@ -138,7 +156,7 @@ def is_graded_by(suite: str, sha256: str, digest: str) -> bool:
     from highbar.documents.limits import MOST_SUITE_BYTES  # likewise
 
     data = read_bytes(Path(suite), MOST_SUITE_BYTES)
-    if hashlib.sha256(data).hexdigest() == sha256 and not any(word in data for word in _OF_OTHER_FILES):
+    if hashlib.sha256(data).hexdigest() == sha256 and not any(word in data for word in OF_OTHER_FILES):
         return True
     from highbar.suite import read  # only if something may have changed: the checks take 40 ms to load
 
@@ -169,6 +187,9 @@ def _notes(document: RunDocument, *, is_part: bool) -> list[str]:
     found = []
     if is_part:
         found.append(f"a filtered run: {_part(document)}. This is no verdict about the whole suite")
+    if document.state == "decided":
+        ran = document.done.trials - document.done.undecided
+        found.append(f"stopped when the verdict was certain, after {ran} of {count(document.done.trials, 'trial')}")
     again = document.retried
     if again.trials:
         how = [
@@ -179,3 +200,102 @@ def _notes(document: RunDocument, *, is_part: bool) -> list[str]:
         needed = f"{again.trials} of {count(document.done.trials, 'trial')} needed several attempts"
         found.append(f"{needed}: {', '.join(filter(None, how))}")
     return found
+
+
+_ALL = "name the folders of all shards of one run; --subset judges a part alone"
+
+
+class ShardedRun(Struct, frozen=True):
+    """The paths of the results of all shards, and of those to which no scenario fell: these have no rows."""
+
+    paths: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+
+
+def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
+    """The shards among the results that are to be judged; empty if the results are not of shards.
+
+    `is_alone` is false if there are results that no path names. Raises InputError if a shard is missing or doubled, or
+    if something else is judged with them: a part says nothing about the whole suite.
+    """
+    documents = _documents(paths)
+    found = {path: shard for path, one in documents.items() if (shard := one.chosen.shard) is not None}
+    if not found:
+        return ShardedRun()
+    others = [
+        Problem("this is no shard, and cannot be judged with shards", path) for path in paths if path not in found
+    ]
+    others += [] if is_alone else [Problem("standard input cannot be judged with shards")]
+    first = documents[next(iter(found))]
+    strange = [problem for path in found for problem in _strange(path, documents[path], first)]
+    problems = [*others, *strange] or [*_incomplete(found)]
+    if problems:
+        raise InputError(*problems)
+    none = {path for path in found if documents[path].planned.trials == 0 and _size(path) == 0}
+    return ShardedRun(frozenset(found), frozenset(none))
+
+
+def _documents(paths: Sequence[str]) -> dict[str, RunDocument]:
+    """What the runs say that they did; one that cannot be read is refused when it is judged."""
+    runs = [path for path in paths if results_in(path) is not None]
+    if not runs:
+        return {}
+    from highbar.store.run_document import read_document  # only for the folder of a run
+
+    found = {}
+    for path in runs:
+        with suppress(InputError):
+            found[path] = read_document(_folder(path))
+    return found
+
+
+def _strange(path: str, document: RunDocument, first: RunDocument) -> Iterator[Problem]:
+    """Why a shard does not belong to the first one."""
+    folder, shard, of = str(_folder(path)), document.chosen.shard, first.chosen.shard
+    chosen = document.chosen
+    if chosen.only or chosen.category or chosen.limit is not None:
+        yield Problem(
+            "this shard was filtered, too: a part of it says nothing about the whole suite", folder, hint=_ALL
+        )
+    if document.suite.digest != first.suite.digest:
+        yield Problem("this is a shard of another suite, or of another version of it", folder, hint=_ALL)
+    if shard is not None and of is not None and shard.count != of.count:
+        yield Problem(f"this is a shard of {shard.count}, and the first one of {of.count}", folder, hint=_ALL)
+    if _agent(document) != _agent(first):
+        yield Problem("another agent was run, or one with other settings", folder, hint=_ALL)
+    judges = [judge for judge in (first.judge, document.judge) if judge is not None]
+    if len({judge.prompt for judge in judges}) > 1 or len({name for judge in judges for name in judge.by}) > 1:
+        yield Problem("another judge judged this shard, or by other statements", folder, hint=_ALL)
+    versions = {document.agent.version, first.agent.version} - {None}  # an empty shard may not know it
+    if len(versions) > 1:
+        yield Problem(f"two versions of the agent were run: {' and '.join(map(str, versions))}", folder, hint=_ALL)
+
+
+def _agent(document: RunDocument) -> tuple[str, str, str]:
+    return document.agent.kind, document.agent.target, document.agent.settings
+
+
+def _incomplete(found: Mapping[str, ShardOfRun]) -> Iterator[Problem]:
+    seen: dict[int, str] = {}
+    for path, shard in found.items():
+        if shard.number in seen:
+            message = f"shard {shard.number} of {shard.count} is named twice, {seen[shard.number]} is it too"
+            yield Problem(message, str(_folder(path)), hint="each result counts once")
+        seen[shard.number] = str(_folder(path))
+    count = next(iter(found.values())).count
+    missing = [str(number) for number in range(1, count + 1) if number not in seen]
+    if missing:
+        many = len(missing) > 1
+        message = f"shard{'s' if many else ''} {some_and_more(missing)} of {count} {'are' if many else 'is'} missing"
+        yield Problem(f"{message}; a part says nothing about the whole suite", next(iter(seen.values())), hint=_ALL)
+
+
+def _folder(path: str) -> Path:
+    return Path(os.path.dirname(path) or os.curdir)
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return None

@@ -70,14 +70,14 @@ class Sample(Struct, frozen=True):
 
 
 def read_sample(file: ResultsFile) -> Sample | None:
-    """The first rows of a file; None if it cannot be read, or is none of rows: reading it says why."""
+    """The first rows of a file; None if it cannot be read, or has no rows: reading it says why."""
     try:
         return _READERS[file.format](file)
     except (OSError, ValueError, RecursionError, csv.Error, unpacking.Damaged):
         return None
 
 
-class _Rows:
+class _SampledRows:
     """Rows that are read one by one; `goes_on` if the file has more of them than may be read."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, goes_on: bool = False) -> None:
@@ -85,7 +85,7 @@ class _Rows:
         self.goes_on = goes_on
 
 
-def _limited(given: _Rows, *, cells: bool = False) -> Sample | None:
+def _limited(given: _SampledRows, *, cells: bool = False) -> Sample | None:
     """A sample of rows: fewer of them if they have many columns."""
     found: list[Mapping[str, Any]] = []
     values = 0
@@ -122,11 +122,11 @@ def _with_new_fields(
 
 
 def _json_lines(file: ResultsFile) -> Sample | None:
-    given = _Rows()
+    given = _SampledRows()
 
     def rows() -> Iterator[Mapping[str, Any]]:
         left, number = LARGEST, 0
-        with unpacking.opened(file.path, file.compression) as stream:
+        with unpacking.open_unpacked(file.path, file.compression) as stream:
             while line := stream.readline(left + 1):
                 left -= len(line)
                 if left < 0:
@@ -169,13 +169,13 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _json(file: ResultsFile) -> Sample | None:
-    with unpacking.opened(file.path, file.compression) as stream:
+    with unpacking.open_unpacked(file.path, file.compression) as stream:
         text = stream.read(LARGEST + 1)
     if len(text) > LARGEST:
         return None
     value = _decoded(text)
     if isinstance(value, list):
-        return _limited(_Rows(_object(row) for row in value))
+        return _limited(_SampledRows(_object(row) for row in value))
     return _document(_object(value))
 
 
@@ -187,7 +187,7 @@ def _document(document: Mapping[str, Any]) -> Sample | None:
         places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
     if not places:
         return None
-    first = _limited(_Rows(places[0].rows))
+    first = _limited(_SampledRows(places[0].rows))
     return None if first is None else replace(first, places=tuple(places))
 
 
@@ -218,7 +218,7 @@ def _csv(file: ResultsFile) -> Sample | None:
 
 
 def _cells(file: ResultsFile) -> Sample | None:
-    with unpacking.opened(file.path, file.compression) as stream:
+    with unpacking.open_unpacked(file.path, file.compression) as stream:
         data = stream.read(LARGEST + 1)
     text = data[:LARGEST].decode("utf-8-sig", "ignore")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -227,7 +227,7 @@ def _cells(file: ResultsFile) -> Sample | None:
         return None
     full = (cells for cells in reader if len(cells) == len(header))
     rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)
-    return _limited(_Rows(rows, goes_on=len(data) > LARGEST), cells=True)
+    return _limited(_SampledRows(rows, goes_on=len(data) > LARGEST), cells=True)
 
 
 def _parquet(file: ResultsFile) -> Sample | None:
@@ -236,7 +236,7 @@ def _parquet(file: ResultsFile) -> Sample | None:
     from highbar.load import parquet_rows  # likewise
 
     try:
-        return _limited(_Rows(parquet_rows.read(file.path)))
+        return _limited(_SampledRows(parquet_rows.read_parquet(file.path)))
     except duckdb.Error:
         return None
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.importers.naming import scalar
+from highbar.language.tool_names import scalar_text
 from highbar.load import names
 
 FINISHED_DOUBT = "is this a good answer, or only a run that came to its end?"
 LONGEST_WORD = 20
+"""Characters of a word that may mean true or false."""
 MOST_WORDS = 12
 """Different words in a column of verdicts: one with more of them holds texts."""
 _OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
@@ -32,7 +33,7 @@ class Truths(Struct, frozen=True):
 
 
 UNREAD = Truths({}, (), doubt="say what its values mean: values: { …: true, …: false }")
-"""A column of verdicts in words that nobody has said the meaning of."""
+"""A column of verdicts in words whose meaning nobody has declared."""
 
 
 def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> Truths | None:
@@ -41,7 +42,7 @@ def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -
     if all(isinstance(value, bool) for value in given) or (cells and _are_cells_of_truth(given)):
         reading = tuple(None if value is None else str(value).lower() == "true" for value in values)
         return Truths({}, reading, finished=name.removeprefix("is_") in names.FINISHED)
-    texts = list(dict.fromkeys(scalar(value) for value in given))
+    texts = list(dict.fromkeys(scalar_text(value) for value in given))
     if None in texts or len(texts) > MOST_WORDS or (any(map(_is_number, texts)) and not clear):
         return None
     by_word = {text: _meaning(text) for text in texts if text is not None}
@@ -54,7 +55,7 @@ def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -
     table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
     return Truths(
         {**table, **_opposites(table)},
-        tuple(None if value is None else table.get(scalar(value) or "") for value in values),
+        tuple(None if value is None else table.get(scalar_text(value) or "") for value in values),
         crashed,
         tuple(text for text, meaning in by_word.items() if meaning == "unjudged"),
         _doubt(name, by_word, unknown),

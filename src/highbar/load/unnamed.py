@@ -9,7 +9,7 @@ from typing import Any
 from highbar.errors import Problem
 from highbar.load.candidates import Guess, read_fields
 from highbar.load.guess import guess
-from highbar.load.map_text import listed, mapping_lines, quoted
+from highbar.load.map_text import listed_fields, mapping_lines, yaml_scalar
 from highbar.load.sample import Sample, read_sample
 from highbar.model import ResultsFile
 
@@ -30,15 +30,15 @@ def of_sample(sample: Sample, name: str) -> Problem:
     """The problem of a file of which this is a sample."""
     top = [field for field in read_fields(sample.rows) if len(field.path) == 1]
     if sample.places:
-        keys = " and ".join(quoted(".".join(place.keys)) for place in sample.places[:3])
+        keys = " and ".join(yaml_scalar(".".join(place.keys)) for place in sample.places[:3])
         what = f"the rows are not at the top of the file, but under {keys}"
     else:
         which = "no row" if sample.whole else f"none of the first {sample.first:,} rows"
         what = f"{which} has an id, which names its scenario"
     if name == ROWS:
-        return Problem(f"{what}; the keys are {listed(top)}", file=name, hint=_rename(guess_of(sample)))
+        return Problem(f"{what}; the keys are {listed_fields(top)}", file=name, hint=_rename(guess_of(sample)))
     return Problem(
-        f"{what}; the columns are {listed(top)}",
+        f"{what}; the columns are {listed_fields(top)}",
         file=name,
         hint=f"this mapping is a guess. `{init_command(name)}` writes it, with a policy; then `{check_command(name)}`",
         example="\n".join(mapping_lines(guess_of(sample), sample.places)),
@@ -48,7 +48,7 @@ def of_sample(sample: Sample, name: str) -> Problem:
 def of_table(rows: tuple[Mapping[str, Any], ...], package: str) -> Problem:
     """The problem of a data frame or a table with these first rows."""
     top = [field for field in read_fields(rows) if len(field.path) == 1]
-    message = f"no row has an id, which names its scenario; the columns are {listed(top)}"
+    message = f"no row has an id, which names its scenario; the columns are {listed_fields(top)}"
     return Problem(message, hint=_rename(guess_of(Sample(rows, whole=True)), package))
 
 

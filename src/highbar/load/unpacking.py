@@ -50,6 +50,7 @@ def first_bytes(start: bytes, compression: str | None) -> bytes:
 
 def blocks_of(path: str) -> Iterator[bytes]:
     """The bytes of a file, as they are."""
+    # Unbuffered: the blocks are larger than Python's own buffer, which would only copy them.
     with open(path, "rb", buffering=0) as stream:
         while block := stream.read(BLOCK):
             yield block
@@ -68,6 +69,7 @@ def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes
     try:
         for block in blocks:
             rest = block
+            # `cat a.gz b.gz` is a valid file: behind the end of one stream the next begins, which needs a new unpacker.
             while rest:
                 if ended:
                     unpacker, ended = _unpacker(compression)[0], False
@@ -79,7 +81,7 @@ def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes
         raise Damaged(f"the {compression} data is cut off")
 
 
-def opened(path: str, compression: str | None) -> IO[bytes]:
+def open_unpacked(path: str, compression: str | None) -> IO[bytes]:
     """A file as something to read from, unpacked; raises Damaged if it is damaged."""
     if compression is None:
         return open(path, "rb")

@@ -1,9 +1,8 @@
 """Sums in, metrics out: every value exact, with its interval and the count it rests on, or undefined with a reason."""
 
 from highbar.measure.needs import needs, own_columns
-from highbar.measure.ranges import column_ranges
-from highbar.measure.spread import repetition, standings, trial_noise, trial_warnings, weight_warnings
-from highbar.measure.unknown import ends, undecided_of
+from highbar.measure.spread import noise_share, repetition, standings, trial_warnings, weight_warnings
+from highbar.measure.unknown import column_ranges, ends, undecided_of
 from highbar.measure.values import Measured
 
 __all__ = [
@@ -11,10 +10,10 @@ __all__ = [
     "column_ranges",
     "ends",
     "needs",
+    "noise_share",
     "own_columns",
     "repetition",
     "standings",
-    "trial_noise",
     "trial_warnings",
     "undecided_of",
     "weight_warnings",

@@ -72,7 +72,7 @@ def sums_in(node: Node) -> Iterator[Leaf]:
 
 def is_plain(metric: Metric) -> bool:
     """Whether the metric surely follows its parts: it is of the catalogue, or one mean or percentile."""
-    known = catalogue.find(metric.name)
+    known = catalogue.find_metric(metric.name)
     alone = isinstance(metric.expression, Call) and metric.expression.function in ("mean", "sum", "percentile")
     return alone or (known is not None and known.expression == metric.expression and known.better == metric.better)
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.columns import BOUNDED, recorded
+from highbar.columns import BOUNDED, recorded_column
 from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
 from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
@@ -41,7 +41,7 @@ class Spans(Struct, frozen=True):
             return Fraction(1), Fraction(1)
         if term.column in BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
             return _UNIT
-        ends = self.ends.get(recorded(term.column))
+        ends = self.ends.get(recorded_column(term.column))
         if ends is None or ends.worst is None or ends.best is None or self.is_beyond(term):
             return None
         return min(ends.worst, ends.best), max(ends.worst, ends.best)
@@ -125,7 +125,7 @@ def _of_sums(ratio: Ratio, spans: Callable[[Term], Span | None]) -> Doubt | None
 
 
 def _without_limit(term: Term, spans: Callable[[Term], Span | None]) -> str:
-    column = recorded(term.column)
+    column = recorded_column(term.column)
     name = column.removeprefix("extra:")
     limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
     if isinstance(spans, Spans) and spans.is_beyond(term):

@@ -44,7 +44,7 @@ def _nothing_bounds(_: Term) -> None:
     """No range: for runs without a policy that gives one."""
 
 
-class Bounds:
+class FormulaBounds:
     """The bounds of any formula over one group, each at the one-sided error `alpha`.
 
     `trial_noise`: the scenarios are the whole population, and only their trials vary.

@@ -17,4 +17,4 @@ MOST_TERMS = 2000
 STEPS = 32
 """Points of a part's interval at which a formula is evaluated: it may turn between the ends."""
 ROUNDING = 1e-9
-"""Relative error that sums of floats may have: smaller differences are none."""
+"""Relative error that sums of floats may have: smaller differences do not count."""

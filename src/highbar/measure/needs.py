@@ -14,19 +14,16 @@ from highbar.language.formula import relations
 from highbar.measure import unknown
 from highbar.measure.parts import is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
-from highbar.measure.ranges import column_ranges
+from highbar.measure.unknown import column_ranges
 from highbar.model import (
     Better,
     Binary,
     ConditionRule,
-    Demand,
     Expression,
     Metric,
     Percentile,
     Policy,
-    ProgressiveRule,
     Ratio,
-    Rule,
     ScenarioRule,
     StepRule,
     Term,
@@ -35,6 +32,7 @@ from highbar.model import (
 )
 from highbar.model.job import NOTHING_MORE, Wants
 from highbar.model.requests import Request
+from highbar.model.rules import demands_of
 
 MOST_SCENARIOS = 100_000
 """How many scenarios a verdict lists, if a report wants them all: about what a page or a CI system can show."""
@@ -71,7 +69,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         undecided=tuple(dict.fromkeys(unknown.undecided_of(rule, policy) for rule in policy.rules)),
         alpha=float(1 - policy.confidence),
         trial_noise=policy.population == "suite",
-        count_failures=any(demand.failures for rule in policy.rules for demand in _demands(rule)),
+        count_failures=any(demand.failures for rule in policy.rules for demand in demands_of(rule)),
         slices=slices or (("category",) if "category" in {*columns, *_described(policy)} else ()),
         positive=policy.positive,
         pass_score=policy.pass_score,
@@ -92,13 +90,6 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
 def _by_scenario(policy: Policy) -> bool:
     """Whether some rule needs the record of every scenario."""
     return policy.compares or policy.quarantine is not None or policy.recalls is not None
-
-
-def _demands(rule: Rule) -> tuple[Demand, ...]:
-    """How a rule about a number weighs its evidence, in each of its steps."""
-    if isinstance(rule, ProgressiveRule):
-        return tuple(step.demand for step in rule.steps)
-    return (rule.demand,) if isinstance(rule, ThresholdRule | ConditionRule) else ()
 
 
 def _described(policy: Policy) -> set[str]:

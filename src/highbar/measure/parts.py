@@ -220,10 +220,31 @@ def _through_jaccard(ratio: Ratio) -> Node:
     rest = [number for other, number in below.items() if other != term]
     if len(ratio.z) != 1 or not rest or factor <= 1 or below.get(term) != factor or any(n != 1 for n in rest):
         return ratio
-    share = Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below))
+    return _rising(Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below)), factor)
+
+
+def _rising(share: Ratio, factor: Fraction) -> Node:
+    """An F-measure, from the share that is counted."""
     above: Node = Operation("*", (factor, share))
     rise: Node = Operation("*", (factor - 1, share))
     return Operation("/", (above, Operation("+", (Fraction(1), rise))))
+
+
+def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
+    """The share that a formula is, or that an F-measure rises with; and the factor a by which it does.
+
+    The F-measure is t exactly where the share is t / (a - (a-1)t). A plain share has the factor 1.
+    """
+    if isinstance(node, Ratio):
+        return (node, Fraction(1)) if is_share(node) else None
+    parts = Formula(node).parts()
+    if len(parts) != 1 or not isinstance(parts[0], Ratio) or not isinstance(node, Operation):
+        return None
+    share, above = parts[0], node.operands[0]
+    factor = above.operands[0] if isinstance(above, Operation) and above.operator == "*" else None
+    # A definition with the same parts in another form is no F-measure: the form has to be the one made above.
+    known = isinstance(factor, Fraction) and node == _rising(share, factor) and is_share(share)
+    return (share, factor) if known and isinstance(factor, Fraction) else None
 
 
 # --- pieces: nodes that vary independently ----------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the sums show besides metrics: slices that stand out, repeated trials, weights on few scenarios."""
+"""What the sums show besides metrics: slices below the rest, repeated trials, weights on few scenarios."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
 """Below these, Σ(1 - 1/m) shows no correlation: ten scenarios of two trials, and a tenth of the suite."""
 
 
-class Standing(Struct, frozen=True):
+class SliceStanding(Struct, frozen=True):
     """How a slice compares with the rest."""
 
     worse: bool = False
@@ -32,21 +32,21 @@ class Standing(Struct, frozen=True):
     likely: float | None = None
 
 
-def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
+def standings(whole: Measured, slices: Sequence[Measured]) -> list[SliceStanding]:
     """Which slices have a lower pass rate than the rest, with at most one in ten of those marked by chance."""
     of_whole = whole.sums(COMPARED)
     parts = [part.sums(COMPARED) for part in slices]
     found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
     if of_whole is None or len(found) < 2:
-        return [Standing() for _ in slices]
+        return [SliceStanding() for _ in slices]
     whole_sums = steady(of_whole)
     steady_parts = [steady(part) for part in parts if part is not None and part.clusters]
     p_values = [worse_than_rest(part, whole_sums.without(part)) for part in steady_parts]
     marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)
     likely = shrink(effective_counts(steady_parts))
-    standing = [Standing() for _ in slices]
+    standing = [SliceStanding() for _ in slices]
     for i, place in enumerate(found):
-        standing[place] = Standing(marked[i], p_values[i], likely[i])
+        standing[place] = SliceStanding(marked[i], p_values[i], likely[i])
     return standing
 
 
@@ -72,7 +72,7 @@ def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Rep
     )
 
 
-def trial_noise(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
+def noise_share(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
     """How much of the variance of an estimate is the noise of its trials; a range if repeated trials do not show it.
 
     Few scenarios that were repeated show it of themselves alone, and may have been repeated because they are flaky. If

@@ -1,11 +1,13 @@
-"""What is not known, and what it could be: the ends of columns, and whose undecided trials a rule hangs on."""
+"""What is not known, and what it could be: ranges and ends of columns, and whose undecided trials a rule hangs on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from highbar import catalogue
 from highbar.columns import EXTRA, UNBOUNDED, UNBOUNDED_NAMES
+from highbar.errors import InputError, Problem
 from highbar.language import formula
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import ordinal
@@ -35,6 +37,7 @@ from highbar.model import (
     Undecided,
     Where,
 )
+from highbar.model.ranges import ColumnRange
 from highbar.model.reduction import Rank
 from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
 
@@ -150,3 +153,41 @@ def nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
     rename = f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
     which = "the only category is" if len(categories) == 1 else "the categories are"
     return f"no scenario with {chosen}; {which} {listed}{rename}"
+
+
+_SHARE = (Fraction(0), Fraction(1))
+
+
+def declared(metric: Metric) -> tuple[Fraction, Fraction] | None:
+    """The ends of a metric's range; a ratio has one, whether the policy says so or not."""
+    return metric.range or (_SHARE if metric.unit == "ratio" else None)
+
+
+def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
+    """The range of each row's value: a mean of 95 and many zeros is within 0 to 1, and no value of it is."""
+    found: dict[ColumnRange, None] = {}
+    for metric in policy.metrics.values():
+        ends = declared(metric)
+        match metric.expression:
+            case Call("mean" | "percentile", (Name(column), *_)) if ends and _is_number(column):
+                found[ColumnRange(column, *ends, metric.where)] = None
+    return tuple(found)
+
+
+def _is_number(column: str) -> bool:
+    """Whether rows have a number in the column."""
+    counted = column in catalogue.SUMMED_COLUMNS - catalogue.RANKED_COLUMNS
+    return not counted and not catalogue.is_repeated(column)
+
+
+def refuse_outside(policy: Policy, metric: Metric, value: Fraction) -> None:
+    """Refuse a value outside of the metric's range: every comparison with it would be meaningless."""
+    ends = declared(metric)
+    if ends is None or ends[0] <= value <= ends[1]:
+        return
+    low, high = (write_decimal(end) for end in ends)
+    message = f"the metric '{metric.name}' is {float(value):.6g}, outside of its range from {low} to {high}"
+    hint = (
+        f"correct its formula, {metric.formula}, or its range" if metric.formula else "correct its formula or its range"
+    )
+    raise InputError(Problem(message, file=policy.file, hint=hint))

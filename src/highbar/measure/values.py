@@ -10,13 +10,12 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from highbar import catalogue
-from highbar.columns import recorded
+from highbar.columns import recorded_column
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
-from highbar.measure.ranges import refuse_outside
 from highbar.model import (
     Better,
     Call,
@@ -214,7 +213,7 @@ class Measured:
         scenarios, missing, undecided = self._support(metric, where)
         if isinstance(result, Undefined):
             return Value(None, scenarios, missing, metric.unit, metric.better, result.reason, undecided=undecided)
-        refuse_outside(self.policy, metric, result)
+        unknown.refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
             Number(result),
@@ -235,9 +234,9 @@ class Measured:
         return doubts.Spans(self._ends, self.group.totals)
 
     @cached_property
-    def _intervals(self) -> intervals.Bounds:
-        alpha = float(1 - self.policy.confidence)
-        return intervals.Bounds(self.group, alpha, trial_noise=self.policy.population == "suite", spans=self._spans)
+    def _intervals(self) -> intervals.FormulaBounds:
+        alpha, trial_noise = float(1 - self.policy.confidence), self.policy.population == "suite"
+        return intervals.FormulaBounds(self.group, alpha, trial_noise=trial_noise, spans=self._spans)
 
     @cached_property
     def _ends(self) -> Mapping[str, Ends]:
@@ -347,7 +346,7 @@ class Measured:
 
     def _valueless(self, column: str, total: Total) -> str | None:
         """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
-        column = recorded(column)
+        column = recorded_column(column)
         return unknown.without_values(column, total.valueless, total.beyond, self._ends.get(column))
 
     def _rank(self, wanted: Percentile) -> Fraction | Undefined:

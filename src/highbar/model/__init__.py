@@ -1,5 +1,6 @@
 """The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
 
+from highbar.model.against import Against, Source, Weakening
 from highbar.model.formulas import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 from highbar.model.rules import (
     COMPARE,
@@ -23,7 +24,7 @@ from highbar.model.rules import (
     Stage,
     Step,
     StepRule,
-    Suite,
+    SuiteDemands,
     SuiteRule,
     Threshold,
     ThresholdRule,
@@ -32,7 +33,6 @@ from highbar.model.rules import (
 from highbar.model.sums import Ends, Linear, Percentile, Ratio, ResultsFile, Term, Trial, Undecided
 from highbar.model.verdict import (
     NO_POLICY,
-    Against,
     Counts,
     Doubt,
     FailedScenario,
@@ -43,13 +43,22 @@ from highbar.model.verdict import (
     RuleResult,
     ScenarioResult,
     Slice,
-    Source,
     UndecidedScenario,
     Value,
     Verdict,
-    Weakening,
 )
-from highbar.model.words import Better, Decision, EvidenceKind, Format, Level, Operator, Outcome, Unit, Where
+from highbar.model.words import (
+    Better,
+    Decision,
+    EvidenceKind,
+    Format,
+    Level,
+    Operator,
+    Outcome,
+    SpendingKind,
+    Unit,
+    Where,
+)
 from highbar.statistics.outlook import Outlook
 
 __all__ = [
@@ -106,10 +115,11 @@ __all__ = [
     "ScenarioRule",
     "Slice",
     "Source",
+    "SpendingKind",
     "Stage",
     "Step",
     "StepRule",
-    "Suite",
+    "SuiteDemands",
     "SuiteRule",
     "Term",
     "Threshold",

@@ -17,7 +17,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What the agent said and did, turn by turn. All values are plain JSON values, and none of them is trusted.
+    """What the agent said and did, turn by turn. All values are plain JSON values, and all are untrusted.
 
     `replies` and `tool_calls` have one entry per turn; a reply of tool calls alone has no text (None). `state` and
     `context` are None if the agent reported none, as are the measured numbers that are not known. `behaviors` is what

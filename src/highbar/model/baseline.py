@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from highbar.model.against import Source
 from highbar.model.records import ScenarioRecord
-from highbar.model.verdict import Source, Value
+from highbar.model.verdict import Value
 from highbar.model.words import Decision, Where
 
 SCHEMA = "highbar/baseline/1"
@@ -36,6 +37,7 @@ class Scoring(Struct, frozen=True):
 class Baseline(Struct, frozen=True):
     """A recorded run: its metrics with their bounds, and every scenario, so that later runs can be paired with it.
 
+    It may be several runs of a history together, scenario by scenario: `pooled` has the names of their records.
     `forced`: the --force reason, if the run did not pass or was not complete. `date` is a label that the caller gave
     and is never compared. `file` and `sha256` are those of the baseline itself, if it was read from a file.
     """
@@ -54,6 +56,7 @@ class Baseline(Struct, frozen=True):
     policy: Source | None = None
     suite: Source | None = None
     results: tuple[Source, ...] = ()
+    pooled: tuple[str, ...] = ()
     file: str | None = None
     sha256: str | None = None
 
@@ -61,3 +64,8 @@ class Baseline(Struct, frozen=True):
     def trials(self) -> int:
         """The number of trials."""
         return sum(scenario.trials for scenario in self.scenarios)
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.pooled) or 1

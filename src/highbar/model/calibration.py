@@ -6,9 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from highbar.model.against import Source
 from highbar.model.judge_quality import CorrectedShare, JudgeRate, LabelSource
 from highbar.model.judgments import JudgmentWord
-from highbar.model.verdict import Source, Value
+from highbar.model.verdict import Value
 from highbar.statistics.agreement import Agreement
 
 LabelsOf = LabelSource | Literal["these results, as you say"]

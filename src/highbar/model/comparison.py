@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from highbar.model.against import Source
 from highbar.model.judging import Judging, Selection
-from highbar.model.verdict import Doubt, RuleResult, Source, Value
+from highbar.model.verdict import Doubt, RuleResult, Value
 from highbar.model.words import Decision
 
 if TYPE_CHECKING:  # which itself refers to a comparison
@@ -97,6 +98,7 @@ class Side(Struct, frozen=True):
     forced: str | None = None
     judged_by: tuple[Judging, ...] = ()  # who judged, if the rows come from files of other tools
     selection: Selection | None = None  # which rows were taken, if not all
+    runs: int = 1  # how many runs a baseline pools
 
 
 class MovedScenario(Struct, frozen=True):

@@ -11,8 +11,11 @@ from highbar.model.verdict import Counts
 from highbar.model.words import Better, Decision, Level, Operator, Outcome, Unit, Where
 
 SCHEMA: Literal["highbar/history/1"] = "highbar/history/1"
-Break = Literal["suite", "scoring", "judge", "unknown"]
+Break = Literal["agent", "suite", "scoring", "judge", "unknown"]
 """Why values of two runs are not on one line; `unknown` if a record does not say what it was measured with."""
+AgentKey = tuple[str | None, str | None]
+"""The name of an agent, and the digest of its settings; None if it is not known."""
+NOBODY: AgentKey = (None, None)
 
 
 class MetricInRun(Struct, frozen=True):
@@ -55,7 +58,8 @@ class RunRecord(Struct, frozen=True):
 
     `time` is in UTC, ISO 8601 with `Z`; `time_of` says whether it is when the run ended, what the caller gave, or when
     the record was added. `commit`, `branch` and `parents` are None if they are not known, and `parents` is empty for a
-    first commit. `changed`: the working tree differed from the commit; None if that is not known.
+    first commit. `changed`: the working tree differed from the commit; None if that is not known. `agent_name` is what
+    the policy or the caller calls the agent.
 
     `policy`, `suite`, `scoring`, `judge` and `agent` are digests, None if not known: of the policy's text; of the
     scenarios; of the settings by which values are computed; of who judged; of the settings of the agent that was run.
@@ -75,6 +79,7 @@ class RunRecord(Struct, frozen=True):
     commit: str | None = None
     parents: tuple[str, ...] | None = None
     changed: bool | None = None
+    agent_name: str | None = None
     agent_version: str | None = None
     state: str | None = None  # how the run ended, if it was one of `highbar run`
     policy: str | None = None
@@ -83,6 +88,7 @@ class RunRecord(Struct, frozen=True):
     judge: str | None = None
     agent: str | None = None
     judges: tuple[str, ...] = ()  # who judged, in words
+    suites: tuple[str, ...] = ()  # the values of the column `suite`
     results: tuple[str | None, ...] = ()  # the digest of each file, None if it is not known
     listed: int | None = None
     rows: str | None = None
@@ -94,6 +100,11 @@ class RunRecord(Struct, frozen=True):
     def moment(self) -> tuple[str, int, str]:
         """By which runs are ordered."""
         return self.time, self.added, self.record
+
+    @property
+    def of_agent(self) -> AgentKey:
+        """Which agent it is a run of."""
+        return self.agent_name, self.agent
 
     @property
     def measured_with(self) -> tuple[str | None, str | None, str | None]:
@@ -187,11 +198,17 @@ class Series(Struct, frozen=True):
 
 
 class NewRun(Struct, frozen=True):
-    """A run that is to be remembered: its footer, the text of its verdict document, and its scenarios if known."""
+    """A run that is to be remembered: its footer, the text of its verdict document, and its scenarios if known.
+
+    `measures` has each scenario as a line of a baseline, in the same order; empty if that is not known. `no_commit`
+    says why its commit is not known although one is checked out.
+    """
 
     run: RunRecord
     document: str
     scenarios: tuple[ScenarioCounts, ...] | None
+    no_commit: str | None = None
+    measures: tuple[str, ...] = ()
 
 
 class PooledScenarios(Struct, frozen=True):

@@ -5,7 +5,7 @@ Nothing compares or prints these classes, and without the methods for it every s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from msgspec import Struct, field
@@ -15,7 +15,9 @@ from highbar.model.rules import Policy
 if TYPE_CHECKING:  # few checks have a mapping, or a quarantine
     from datetime import date
 
+    from highbar.model import ResultsFile
     from highbar.model.mapping import RowMap
+    from highbar.model.order import NoOrder, RunOrder
     from highbar.model.quarantine import AutoQuarantine
     from highbar.model.recall import Recalled
 
@@ -25,6 +27,13 @@ class Recall(Protocol):
 
     def __call__(self, policy: Policy, run: Any, texts: Mapping[str, str], /) -> Recalled:
         """What it says about a scored run; `texts` are digests of what the scenarios ask, as far as rows say that."""
+
+
+class ReadOrder(Protocol):
+    """How the order of a run is read from its journal: that is above those who judge by it."""
+
+    def __call__(self, files: Sequence[ResultsFile], /) -> RunOrder | NoOrder:
+        """The order in which the scenarios of these results are looked at. Raises InputError if it is not the run's."""
 
 
 class EngineChoice(Struct, frozen=True):
@@ -70,6 +79,7 @@ class Job(Struct, frozen=True, eq=False):
     results: tuple[str, ...] = ()  # files, folders, patterns, or - for standard input
     table: Table | None = None
     policy: str | Mapping[str, Any] | Policy | None = None  # None: look for one
+    agent: str | None = None  # its name, instead of the policy's
     agent_version: str | None = None
     where: tuple[str, ...] = ()  # COLUMN=VALUE: which rows are judged, if the policy does not say
     baseline: str | None = None  # instead of the file that the policy names
@@ -80,6 +90,7 @@ class Job(Struct, frozen=True, eq=False):
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
+    order: ReadOrder | None = None  # reads the order of a run, if a rule is sequential; None: rows have none
     recall: Recall | None = None  # reads the history, if a rule needs it; None: nothing is known about earlier runs
     today: date | None = None  # by which a quarantine ends; None: today's date
     flaky: AutoQuarantine | None = None  # what the history says, if it was read

@@ -22,6 +22,7 @@ class Recalled(Struct, frozen=True):
     now: Mapping[str, Trials] = field(default_factory=dict)
     decided: Mapping[str, Trials] = field(default_factory=dict)
     explaining: tuple[Mapping[str, Trials], ...] = ()  # the runs that may excuse a failure of this one
+    unexplained: str = ""  # why no run may excuse a failure, if something is wrong with the history
     is_agent_known: bool = True  # if not, nobody knows whether these are runs of the same agent
     damaged: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
@@ -31,6 +32,11 @@ class Recalled(Struct, frozen=True):
         """The trials of a scenario in all runs that may excuse its failure, together."""
         found = [run[id_] for run in self.explaining if id_ in run]
         return sum(passed for passed, _ in found), sum(trials for _, trials in found)
+
+    @property
+    def scenarios(self) -> frozenset[str]:
+        """The scenarios of the runs that may excuse a failure."""
+        return frozenset(id_ for run in self.explaining for id_ in run)
 
     @property
     def series(self) -> list[list[Trials]]:

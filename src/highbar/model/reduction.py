@@ -106,6 +106,7 @@ class SuiteMatch(Struct, frozen=True):
     unlooked_more: int = 0  # how many more there are
     unjudged_ids: tuple[str, ...] = ()  # scenarios with an unjudged trial
     of_part: bool = False  # only the scenarios that a filtered run chose were demanded
+    not_run: int = 0  # scenarios that were planned and not run, if a part of them may decide
 
 
 class RepetitionSums(Struct, frozen=True):

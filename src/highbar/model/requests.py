@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from highbar.model.ranges import ColumnRange
-from highbar.model.rules import Suite, Weights
+from highbar.model.rules import SuiteDemands, Weights
 from highbar.model.sums import Ends, Percentile, Ratio, Term, Undecided
 from highbar.model.words import Where
 
@@ -29,7 +29,7 @@ class Request(Struct, frozen=True):
     weights: Weights = NO_WEIGHTS
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
-    suite: Suite | None = None
+    suite: SuiteDemands | None = None
     failed_limit: int = 1000
     alpha: float = 0.05
     ratios: tuple[Ratio, ...] = ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 
 from highbar.model.formulas import Condition, Expression
-from highbar.model.words import Better, EvidenceKind, Level, Operator, Unit, Where
+from highbar.model.words import Better, EvidenceKind, Level, Operator, SpendingKind, Unit, Where
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
@@ -61,7 +61,9 @@ class Demand(Struct, frozen=True):
     """How much evidence a rule demands.
 
     `failures` is an acceptance number: a threshold of 100 % under `confident` fails only with more failed scenarios
-    than that, and passes only if a failure rate of `tolerate` is excluded.
+    than that, and passes only if a failure rate of `tolerate` is excluded. `spending` and `horizon` are those of
+    `sequential`: how the accepted error is spread over the scenarios, and over how many of them; None for as many as
+    the rule is about.
     """
 
     evidence: EvidenceKind = "estimate"
@@ -69,6 +71,18 @@ class Demand(Struct, frozen=True):
     tolerate: Fraction = Fraction(5, 100)
     min_scenarios: int | None = None
     failures: int = 0
+    spending: SpendingKind = "linear"
+    horizon: int | None = None
+
+    @property
+    def is_confident(self) -> bool:
+        """Whether the interval has to meet the threshold, not only the value."""
+        return self.evidence != "estimate"
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether a part of the scenarios may decide the rule."""
+        return self.evidence == "sequential"
 
 
 class Place(Struct, frozen=True):
@@ -256,6 +270,13 @@ Rule = (
 )
 
 
+def demands_of(rule: Rule) -> tuple[Demand, ...]:
+    """How a rule about a number weighs its evidence, in each of its steps; nothing for any other rule."""
+    if isinstance(rule, ProgressiveRule):
+        return tuple(step.demand for step in rule.steps)
+    return (rule.demand,) if isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) else ()
+
+
 class JudgePolicy(Struct, frozen=True):
     """What the block `judge` says besides its rules: where people's labels are, and whether they correct shares."""
 
@@ -275,7 +296,7 @@ DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
 """What a suite can demand that every trial answers."""
 
 
-class Suite(Struct, frozen=True):
+class SuiteDemands(Struct, frozen=True):
     """The scenarios that must all have a result, with the columns that the suite file fixes for them."""
 
     file: str
@@ -297,9 +318,10 @@ class Policy(Struct, frozen=True):
     file: str | None = None
     sha256: str | None = None
     text: str | None = None  # of the file
+    agent: str | None = None  # its name, which tells runs of several agents in one history apart
     agent_version: str | None = None
     weights: Weights = Weights()
-    suite: Suite | None = None
+    suite: SuiteDemands | None = None
     slices: tuple[str, ...] = ()
     confidence: Fraction = Fraction(95, 100)
     evidence: EvidenceKind = "estimate"
@@ -329,6 +351,11 @@ class Policy(Struct, frozen=True):
         """The folder of earlier runs that some rule needs; None if none does. Rules that need it name the same."""
         folders = (rule.folder for rule in self.rules if isinstance(rule, NewFailuresRule | DriftRule))
         return next((folder for folder in folders if folder is not None), None)
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether a part of the scenarios may decide some rule."""
+        return any(demand.is_sequential for rule in self.rules for demand in demands_of(rule))
 
     @property
     def compares(self) -> bool:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.errors import Problem, ReportError
+from highbar.model.against import Against, Source
 from highbar.model.judging import Judging, Selection
 from highbar.model.rules import Demand, Place
 from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from highbar.model.details import Details
     from highbar.model.judge_quality import CorrectedShare, JudgeReport
     from highbar.model.quarantine import QuarantinedScenario
+    from highbar.model.stopping import SequentialRun, Stopping
 else:  # few checks need those modules; without the names, `help(Verdict)` fails
-    Details = CorrectedShare = JudgeReport = QuarantinedScenario = object
+    Details = CorrectedShare = JudgeReport = QuarantinedScenario = SequentialRun = Stopping = object
 
 NOWHERE = Place()
 ReadAgain = Callable[[bool, bool], "Verdict"]
@@ -143,6 +145,8 @@ class RuleResult(Struct, frozen=True):
     demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
     patterns: tuple[str, ...] = ()  # of `new_failures`: the scenarios that it is about; empty if it is about all
     raw: Value | None = None  # the value as the judge has it, if `value` is corrected for its errors
+    stopping: Stopping | None = None  # where a sequential rule was decided
+    open: bool = False  # undecided trials may still give it another outcome
 
     def __repr__(self) -> str:
         return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"
@@ -248,44 +252,6 @@ class Counts(Struct, frozen=True):
     left_out: int = 0  # rows that `select` or --where did not choose
 
 
-class Source(Struct, frozen=True):
-    """A file that was read, with the digest of its bytes."""
-
-    file: str
-    sha256: str | None
-
-
-class Weakening(Struct, frozen=True):
-    """A demand of the policy that was lowered or removed; `now` is None if it was removed."""
-
-    what: str  # the rule or the key, as in the policy
-    change: Literal["lowered", "removed", "changed"]
-    before: str
-    now: str | None = None
-
-    @property
-    def sentence(self) -> str:
-        """`thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%`."""
-        if self.now is None:
-            return f"{self.what}: {self.before}, removed"
-        return f"{self.what}: {self.before} → {self.now}"
-
-
-class Against(Struct, frozen=True):
-    """The bar as it was at a git ref: the verdict by it, and what was weakened since then."""
-
-    ref: str
-    commit: str
-    verdict: Decision  # by that bar alone
-    policy: Source
-    weakened: tuple[Weakening, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The warnings that this adds to the verdict."""
-        return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
-
-
 class Verdict(Struct, frozen=True):
     """Pass, fail or inconclusive, and everything that this is based on.
 
@@ -318,6 +284,7 @@ class Verdict(Struct, frozen=True):
     judge: JudgeReport | None = None  # what rests on a judge, and how good it is; None if nothing does
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
+    sequential: SequentialRun | None = None  # what was run of what was planned, if a rule is sequential
     read_again: ReadAgain | None = None  # None if the results are not at hand
 
     @property

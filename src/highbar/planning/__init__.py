@@ -4,13 +4,16 @@ suppose(threshold, rate, assumptions)         scenarios that judge an agent of t
 reach(scenarios, threshold, assumptions)      the rates that so many scenarios can pass and fail
 chance(scenarios, threshold, rate, …)         how so many scenarios would judge an agent of this true rate
 smallest(scenarios, differing, …), show(…)    the difference between two versions that a suite can show
-plan_policy(policy, …), plan_verdict(…)       the same for every rule: beforehand, and from results
+stop_early(design, rates)                     the same for a run that stops as soon as it is decided
+plan_policy(policy, …), plan_verdict(…)       for every rule of a policy: beforehand, and from results
+plan_sequential(policy, …)                    for every rule of a policy, if the run stops as soon as it is decided
 """
 
 from highbar.planning.plans import (
     Assumptions,
     Budget,
     Chance,
+    EarlyChance,
     Joint,
     Plan,
     PlannedDifference,
@@ -21,12 +24,16 @@ from highbar.planning.plans import (
     Supposed,
 )
 from highbar.planning.rules import plan_policy, plan_verdict
+from highbar.planning.sequential import MOST_PLANNED, Design, plan_sequential, stop_early
 from highbar.planning.suites import gate_chance, needed_to_show, reach, smallest_shown, suppose
 
 __all__ = [
+    "MOST_PLANNED",
     "Assumptions",
     "Budget",
     "Chance",
+    "Design",
+    "EarlyChance",
     "Joint",
     "Plan",
     "PlannedDifference",
@@ -38,8 +45,10 @@ __all__ = [
     "gate_chance",
     "needed_to_show",
     "plan_policy",
+    "plan_sequential",
     "plan_verdict",
     "reach",
     "smallest_shown",
+    "stop_early",
     "suppose",
 ]

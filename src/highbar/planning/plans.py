@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.model import Better, Level, Outcome, Unit, Value, Where
+from highbar.model import Better, Level, Outcome, SpendingKind, Unit, Value, Where
 
 
 class Assumptions(Struct, frozen=True):
@@ -72,6 +72,28 @@ class Chance(Struct, frozen=True):
     passes: float
     fails: float
     inconclusive: float
+
+
+class EarlyChance(Struct, frozen=True):
+    """How likely an agent of this true rate passes or fails if the run stops as soon as it is decided.
+
+    `expected` is how many of the `scenarios` are looked at until then, on average. `fixed` is what all of them would
+    come to, judged once. `equal` is the smallest suite that has the same chance of the right verdict, judged once, or
+    one of 99.99 %; None if the rate is the threshold, or that chance is 0. The rates are those of `RuleNeed`.
+    """
+
+    threshold: Fraction
+    rate: Fraction
+    scenarios: int
+    passes: float
+    fails: float
+    inconclusive: float
+    expected: float
+    fixed: Chance
+    equal: int | None = None
+    rule: str | None = None
+    level: Level | None = None
+    spending: SpendingKind = "linear"
 
 
 class PlannedDifference(Struct, frozen=True):
@@ -180,3 +202,5 @@ class Plan(Struct, frozen=True):
     trials: int | None = None
     repeats: Repeats | None = None
     joint: Joint | None = None
+    early: tuple[EarlyChance, ...] = ()
+    early_joint: Joint | None = None  # of runs that stop early; `joint` is then that of the same suites, judged once

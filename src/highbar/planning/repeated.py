@@ -14,8 +14,8 @@ from fractions import Fraction
 from highbar.planning.plans import Assumptions
 from highbar.statistics.beta import beta_survival
 from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.planning import MOST_TO_EXCLUDE
 from highbar.statistics.search import first
-from highbar.statistics.tolerance import LARGEST
 
 _STEPS = 10**7
 """How finely a share is searched for."""
@@ -36,7 +36,7 @@ def lower_bound(scenarios: int, share: Fraction, varies: float, alpha: float) ->
 def scenarios_to_bound(low: float, share: Fraction, varies: float, alpha: float) -> int:
     """The fewest scenarios of such means that bound this share from below as closely as by `low`, which is below it."""
     most = 1
-    while most < LARGEST and lower_bound(most, share, varies, alpha) < low:
+    while most < MOST_TO_EXCLUDE and lower_bound(most, share, varies, alpha) < low:
         most *= 2
     return first(1, most, lambda scenarios: lower_bound(scenarios, share, varies, alpha) >= low)
 
@@ -57,9 +57,9 @@ def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -
         return chance_to_pass(scenarios, bar, rate, assumptions) >= assumptions.power
 
     most = 1
-    while most < LARGEST and not enough(most):
+    while most < MOST_TO_EXCLUDE and not enough(most):
         most *= 2
-    return first(1, most, enough) if most < LARGEST else None
+    return first(1, most, enough) if most < MOST_TO_EXCLUDE else None
 
 
 def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from msgspec.structs import replace
@@ -33,16 +33,22 @@ SPLIT = "pass_rate"
 def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None = None) -> Plan:
     """What each rule about a number takes, and what a suite of `scenarios` could show of it."""
     needs = tuple(
-        _need(rule, policy, assumptions, scenarios) if isinstance(rule, ThresholdRule) else _without_plan(rule)
-        for rule in policy.rules
-        if isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule)
+        _need(rule, policy, assumptions, scenarios) if isinstance(rule, ThresholdRule) else without_plan(rule)
+        for rule in rules_about_numbers(policy)
     )
-    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios, joint=_joint(needs))
+    together = joint([need.chance for need in needs if need.level == "blocking" and need.chance is not None])
+    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios, joint=together)
 
 
-def _joint(needs: Sequence[RuleNeed]) -> Joint | None:
-    """The chance that all blocking rules pass; None with fewer than two that have a number."""
-    chances = [need.chance for need in needs if need.level == "blocking" and need.chance is not None]
+def rules_about_numbers(policy: Policy) -> Iterator[ThresholdRule | ConditionRule | ProgressiveRule]:
+    """The rules that a plan is about."""
+    for rule in policy.rules:
+        if isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule):
+            yield rule
+
+
+def joint(chances: Sequence[float]) -> Joint | None:
+    """The chance that all rules with these chances pass; None with fewer than two of them."""
     return Joint(len(chances), math.prod(chances), min(chances)) if len(chances) > 1 else None
 
 
@@ -60,18 +66,16 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
     metric = policy.metrics[rule.metric]
     known = RuleNeed(rule.name, rule.level, rule.metric, rule.where, rule.threshold.text, metric.unit)
     bar = share_to_reach(rule, metric, policy)
-    if bar is None:
-        return replace(known, reason=f"how much {rule.metric} varies is known only from results: name them")
-    if bar <= 0:
-        return replace(known, reason="every value reaches it")
+    if bar is None or bar <= 0:
+        return without_share(rule, metric, bar)
     assumed = Assumptions(policy.confidence, assumptions.power, tolerate=rule.demand.tolerate)
     fewest = fewest_to_pass(bar, assumed)
     if bar == 1:
         needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
     else:
         each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking(policy))))
-        needed = suppose(bar, _middle(bar), assumed).scenarios
-        together = suppose(bar, _middle(bar), replace(assumed, power=each)).scenarios
+        needed = suppose(bar, halfway(bar), assumed).scenarios
+        together = suppose(bar, halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed)
     least = rule.demand.min_scenarios or 0
@@ -80,17 +84,17 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         known,
         better="lower" if lower else "higher",
         fewest=None if fewest is None else max(least, fewest),
-        supposed=1 - _middle(bar) if lower else _middle(bar),
+        supposed=1 - halfway(bar) if lower else halfway(bar),
         scenarios=None if needed is None else max(least, needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
-        chance=None if size is None else 0.0 if size < least else gate_chance(size, bar, _middle(bar), assumed).passes,
+        chance=None if size is None else 0.0 if size < least else gate_chance(size, bar, halfway(bar), assumed).passes,
         together=None if together is None else max(least, together),
     )
 
 
-def _middle(bar: Fraction) -> Fraction:
-    """Between the threshold and perfection."""
+def halfway(bar: Fraction) -> Fraction:
+    """The rate between the threshold and perfection."""
     return (bar + 1) / 2
 
 
@@ -118,7 +122,16 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     return 1 - rule.threshold.value - rule.demand.margin
 
 
-def _without_plan(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
+def without_share(rule: ThresholdRule, metric: Metric, bar: Fraction | None) -> RuleNeed:
+    """A rule that demands no share of scenarios, or one that any agent reaches."""
+    reason = f"how much {rule.metric} varies is known only from results: name them"
+    if bar is not None:
+        reason = "every value reaches it"
+    return RuleNeed(rule.name, rule.level, rule.metric, rule.where, rule.threshold.text, metric.unit, reason=reason)
+
+
+def without_plan(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
+    """A rule that no number of scenarios can be planned for."""
     if isinstance(rule, ConditionRule):
         reason = "how much it varies is known only from results: name them"
         return RuleNeed(rule.name, rule.level, None, (), rule.text, None, reason=reason)

@@ -11,7 +11,10 @@ from fractions import Fraction
 from highbar.model import Outcome
 from highbar.planning import repeated
 from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, Supposed
+from highbar.statistics.beta import at_most
 from highbar.statistics.planning import (
+    MOST_TO_EXCLUDE,
+    clusters_to_exclude,
     enough_to_fail,
     enough_to_pass,
     gate_chances,
@@ -23,14 +26,13 @@ from highbar.statistics.planning import (
     scenarios_to_pass,
     smallest_difference,
 )
-from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 
 def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -> int | None:
     """How many scenarios pass if all but so many of them do, however many trials each has; None if no number would."""
     excluded = assumptions.tolerate if bar == 1 else 1 - bar
     found = clusters_to_exclude(excluded, assumptions.alpha, failures)
-    return found if found < LARGEST else None
+    return found if found < MOST_TO_EXCLUDE else None
 
 
 def suppose(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Supposed:
@@ -50,7 +52,7 @@ def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
     if rate == 1:
         return fewest_to_pass(Fraction(1), assumptions)
     found = clusters_to_exclude(1 - rate, float(1 - assumptions.power))
-    return found if found < LARGEST else None
+    return found if found < MOST_TO_EXCLUDE else None
 
 
 def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[int | None, int | None]:
@@ -87,13 +89,16 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
     )
 
 
-def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Chance:
-    """How so many scenarios, each with the assumed trials, would judge an agent of this true rate by `≥ bar`."""
+def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions, failures: int = 0) -> Chance:
+    """How so many scenarios, each with the assumed trials, would judge an agent of this true rate by `≥ bar`.
+
+    `failures` are accepted by a threshold of 100 %.
+    """
     if bar == 1:
-        fewest = fewest_to_pass(bar, assumptions)
-        unfailing = float(rate) ** scenarios
-        passes = unfailing if fewest is not None and scenarios >= fewest else 0.0
-        return Chance(bar, rate, scenarios, passes, 1.0 - unfailing, unfailing - passes)
+        fewest = fewest_to_pass(bar, assumptions, failures)
+        accepted = at_most(failures, scenarios, float(1 - rate))
+        passes = accepted if fewest is not None and scenarios >= fewest else 0.0
+        return Chance(bar, rate, scenarios, passes, 1.0 - accepted, accepted - passes)
     if assumptions.repeats:
         passes = repeated.chance_to_pass(scenarios, bar, rate, assumptions)
         fails = repeated.chance_to_pass(scenarios, 1 - bar, 1 - rate, assumptions)

@@ -14,7 +14,7 @@ from highbar.policy.settings import Settings, read_where
 from highbar.policy.suite import read_ids
 
 BASELINE_KEYS = ("file", "margin", "step", "new_failures", "history", "description")
-ENTRY_KEYS = ("where", "level", "evidence", "min_scenarios", "description")
+ENTRY_KEYS = ("where", "level", "evidence", "spending", "horizon", "min_scenarios", "description")
 NEW_FAILURES_KEYS = ("ids", "level", "description")
 EXAMPLES = {"margin": "baseline: { file: baseline.json, margin: { accuracy: 1% } }", "step": "step: { accuracy: 1% }"}
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
 from highbar.language.formula import MIRRORED, NEGATED, names, parse, parse_composite, parse_condition, to_words
-from highbar.language.threshold import check
+from highbar.language.threshold import check_threshold
 from highbar.model import (
     Binary,
     Condition,
@@ -27,7 +27,17 @@ from highbar.policy.directions import linear, rewards
 from highbar.policy.metrics import Definition, MetricTable, check_names, rests_on_results
 from highbar.policy.ranges import always_holds, apart, value_range
 
-COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
+COMPOSITE_KEYS = (
+    "formula",
+    "pass",
+    "evidence",
+    "spending",
+    "horizon",
+    "tolerate",
+    "failures",
+    "min_scenarios",
+    "description",
+)
 
 
 class CompositePart(Struct, frozen=True):
@@ -172,4 +182,4 @@ def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Frac
         number = write_decimal(value)
         cursor.refuse(f"{metric.name} is a ratio, found {number}", f"write {number}% or {write_decimal(value / 100)}")
         return
-    cursor.attempt(lambda: check(metric, operator, value))
+    cursor.attempt(lambda: check_threshold(metric, operator, value))

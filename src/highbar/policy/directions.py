@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
-from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded
+from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded_column
 from highbar.language.formula import COLUMN_FUNCTIONS, to_words
 from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
@@ -142,7 +142,7 @@ class _Flat(Struct):
             return leaf
         wanted = catalogue.terms(leaf, where)
         term = wanted[0] if isinstance(wanted, tuple) else wanted
-        column = recorded(term.column)
+        column = recorded_column(term.column)
         if column not in UNBOUNDED_NAMES and not column.startswith(EXTRA):
             return leaf
         ranked = isinstance(leaf, Call) and leaf.function == "percentile"

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.documents.files import read_document
+from highbar.documents.files import read_tree
 from highbar.documents.tree import Node
 from highbar.errors import InputError, Problem
 from highbar.language.exact import NUMBER, write_decimal
@@ -97,7 +97,7 @@ class PolicyText:
 
     def _prove(self, data: bytes, edited: Sequence[Place]) -> None:
         intended = {(place.line, place.column) for place in edited}
-        before, after = (read_document(self.path, data=each).root for each in (self.data, data))
+        before, after = (read_tree(self.path, data=each).root for each in (self.data, data))
         for first, second in zip_longest(_scalars(before), _scalars(after)):
             same = first is not None and second is not None and _plain(first) == _plain(second)
             meant = first is not None and ((first.line, first.column) in intended or _holds(first, edited))

@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from highbar.documents.files import read_document
+from highbar.documents.files import read_tree
 from highbar.errors import InputError, Problem
 from highbar.policy.limits import MOST_ALIKE, MOST_FOLDER_ENTRIES
 
@@ -92,7 +92,7 @@ def files_named_in(path: Path) -> tuple[str, ...]:
 def names_in(path: Path) -> tuple[str, ...]:
     """The names of those files, as the policy has them."""
     try:
-        root = read_document(path).root
+        root = read_tree(path).root
     except InputError:
         return ()
     top = {key.text: value for key, value in root.entries}

@@ -8,7 +8,7 @@ from highbar.language.exact import read_decimal, write_decimal
 from highbar.model.judging import ScorerDemand
 from highbar.policy.cursor import Cursor
 
-TOOLS = ("inspect", "promptfoo", "lm-eval", "deepeval", "pydantic-evals", "mlflow", "otel")
+TOOLS = ("inspect", "promptfoo", "lm-eval", "every-eval-ever", "deepeval", "pydantic-evals", "mlflow", "otel")
 """The tools whose files may hold several scorers."""
 UNJUDGED_TOOLS = {
     "junit": "a test case passed or it did not",

@@ -20,5 +20,7 @@ MOST_CHAIN = 64
 """Metrics that are defined by each other, one after the other: evaluation recurses once for each."""
 MOST_WEIGHTS = 100
 """Metrics in the weighted score: its formula is a chain of that many sums, and its interval compares all pairs."""
+MOST_HORIZON = 1_000_000
+"""Scenarios that a rule may be planned for."""
 MOST_FAILURES = 1000
 """The largest acceptance number: how many scenarios it takes to show it is searched for one by one."""

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar, cast
 
 from highbar.columns import COLUMN_NAMES, JUDGING
-from highbar.documents.files import read_document
+from highbar.documents.files import read_tree
 from highbar.documents.tree import from_values
 from highbar.errors import InputError, Problem
 from highbar.language.exact import read_decimal
@@ -42,7 +42,7 @@ def read_map_file(path: FilePath | str, data: bytes | None = None) -> RowMap:
 
 
 def _read_map_file(path: FilePath, data: bytes | None) -> RowMap:
-    document = read_document(path, data=data)
+    document = read_tree(path, data=data)
     problems = list(document.problems)
     cursor = Cursor(document.root, "", str(path), problems)
     inner = cursor.child("map") if cursor.is_kind("mapping") else None

@@ -86,7 +86,7 @@ class MetricTable(Struct):
     def find(self, name: str) -> Metric | None:
         """The metric of that name, if there is one."""
         if name not in self.metrics:
-            repeated = catalogue.find(name)
+            repeated = catalogue.find_metric(name)
             if repeated is None:
                 return None
             self.metrics[name] = repeated
@@ -170,7 +170,7 @@ def _read_name(item: Cursor, fields: Mapping[str, Cursor], found: Mapping[str, D
 def _read_definition(
     item: Cursor, name: str | None, fields: Mapping[str, Cursor], settings: Settings
 ) -> Definition | None:
-    before = catalogue.find(name) if name else None
+    before = catalogue.find_metric(name) if name else None
     where = read_where(fields.get("where"), settings)
     unit = _read_unit(fields, before)
     better = (

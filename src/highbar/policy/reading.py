@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
-from highbar.documents.files import read_document
+from highbar.documents.files import read_tree
 from highbar.documents.tree import Node, from_values
 from highbar.errors import InputError, Problem
 from highbar.language.formula import names
@@ -38,6 +38,7 @@ from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, 
 from highbar.policy.notes import notes_on, time_notes
 from highbar.policy.rules import RISK_LEVELS, RuleReader, scenario_rules
 from highbar.policy.selecting import read_select, with_rows
+from highbar.policy.sequential import refuse_sequential
 from highbar.policy.settings import LIMITS, Settings, read_settings, read_weights
 from highbar.policy.shapes import top_hints
 from highbar.policy.suite import read_suite
@@ -66,10 +67,13 @@ KEYS = (
     "optional_scenarios",
     "risk",
     "progressive",
+    "agent",
     "agent_version",
     "composite",
     "weights",
     "confidence",
+    "spending",
+    "horizon",
     "population",
     "positive",
     "pass_score",
@@ -105,7 +109,7 @@ def read(path: Path | str, data: bytes | None = None) -> Policy:
     """
     path = Path(path)
     try:
-        document = read_document(path, data=data)
+        document = read_tree(path, data=data)
         policy = _read(document.root, str(path), document.sha256, path.parent, document.problems)
     except InputError as error:
         from highbar.documents.excerpts import with_excerpts  # only if something is wrong
@@ -244,15 +248,17 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
             "the policy has no rule, so there is nothing to judge", "for example thresholds: { pass_rate: 85% }"
         )
     _check_version(top, settings, rules)
+    refuse_sequential(cursor, top, rules, suite, table.metrics)
     policy = Policy(
         rules=(*rules, *of_judge, *of_quarantine, *_read_history(top.get("history"), folder, rules)),
         metrics=table.metrics,
+        agent=settings.agent,
         agent_version=settings.agent_version,
         weights=weights,
         suite=suite,
         slices=settings.slices,
         confidence=settings.confidence,
-        evidence=settings.evidence,
+        evidence=settings.weighing.evidence,
         population=settings.population,
         positive=settings.positive,
         pass_score=settings.pass_score,

@@ -33,6 +33,7 @@ from highbar.policy.demands import only_perfection, read_count, read_failures, r
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.notes import time_notes
 from highbar.policy.patterns import matches
+from highbar.policy.sequential import read_weighing
 from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.shapes import (
     category_hints,
@@ -46,7 +47,7 @@ from highbar.policy.shapes import (
 from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
 
-DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
+DEMAND_KEYS = ("evidence", "spending", "horizon", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
 RULE_KEYS = ("metric", "where", "level", *THRESHOLD_KEYS)
 THRESHOLDS_KEYS = ("blocking", "warning", "description")
@@ -304,21 +305,21 @@ class RuleReader(Struct):
         return Bar(threshold, demand, description, fields["threshold"].place) if threshold else None
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
-        evidence = (
-            fields["evidence"].choice("estimate", "confident") if "evidence" in fields else self.settings.evidence
-        )
+        weighing = read_weighing(fields, self.settings.weighing)
         margin = read_margin(fields["margin"], metric) if metric and "margin" in fields else None
         tolerate = read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
         least = read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
-        failures = read_failures(fields["failures"], evidence) if "failures" in fields else None
+        failures = read_failures(fields["failures"], weighing.evidence) if "failures" in fields else None
         description = fields["description"].text() if "description" in fields else None
         default = Demand()
         demand = Demand(
-            "confident" if evidence == "confident" else "estimate",
+            weighing.evidence,
             default.margin if margin is None else margin,
             default.tolerate if tolerate is None else tolerate,
             least,
             failures or 0,
+            weighing.spending,
+            weighing.horizon,
         )
         return demand, description
 

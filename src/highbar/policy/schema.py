@@ -11,6 +11,7 @@ from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
 from highbar.policy.judging import TOOLS
 from highbar.policy.quarantine_schema import quarantine_schema
+from highbar.policy.sequential import EVIDENCE, SCHEMA
 from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -19,7 +20,7 @@ _IDS = {"type": "array", "items": {"anyOf": [_TEXT, {"type": "integer"}]}, "uniq
 _SHARE = {"type": ["string", "number"], "examples": ["95%", 0.95]}
 _THRESHOLD = {"$ref": "#/$defs/threshold"}
 _WHERE = {"$ref": "#/$defs/where"}
-_EVIDENCE = {"enum": ["estimate", "confident"]}
+_EVIDENCE = {"enum": list(EVIDENCE)}
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _SCALARS = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR, "minItems": 1}]}
 _FEED = {"$ref": "#/$defs/feed"}
@@ -35,7 +36,12 @@ _CHECKS = {
 _DESCRIPTION = {**_TEXT, "description": "For people; nothing depends on it."}
 
 _DEMANDS: dict[str, Any] = {
-    "evidence": {**_EVIDENCE, "description": "estimate compares the value; confident the worse end of its interval."},
+    "evidence": {
+        **_EVIDENCE,
+        "description": "estimate compares the value; confident the worse end of its interval; sequential does so while"
+        " the run goes on.",
+    },
+    **SCHEMA,
     "margin": {"type": ["string", "number"], "description": "How much worse is still accepted: 1%, 200ms."},
     "tolerate": {
         **_SHARE,
@@ -300,6 +306,7 @@ def _settings() -> dict[str, Any]:
     by_metric = _open(weight, "Weights of the metrics in weighted_score.", _metric_names())
     return {
         "description": _DESCRIPTION,
+        "agent": {**_TEXT, "description": "The agent's name: in a history, runs of other agents excuse nothing."},
         "agent_version": {"type": ["string", "number"], "description": "For progressive thresholds; read as text."},
         "weights": _closed(
             {
@@ -312,6 +319,7 @@ def _settings() -> dict[str, Any]:
         "slices": {**_TEXTS, "description": "Columns to show the metrics by: category, tags.locale."},
         "confidence": {**_SHARE, "description": "Of the intervals; 0.95 unless given."},
         "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it has its own evidence."},
+        **SCHEMA,
         "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
         "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless given."},
         **{

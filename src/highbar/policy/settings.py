@@ -12,8 +12,9 @@ from highbar.catalogue import CATEGORIES, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_dollars, read_duration, read_positive, read_share
-from highbar.model import EvidenceKind, Place, Weights, Where
+from highbar.model import Place, Weights, Where
 from highbar.policy.cursor import Cursor
+from highbar.policy.sequential import Weighing, read_weighing
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
 LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}
@@ -27,8 +28,9 @@ class Settings(Struct, frozen=True):
     """What the top level of a policy says besides its rules."""
 
     description: str | None = None
+    agent: str | None = None
     agent_version: str | None = None
-    evidence: EvidenceKind = "estimate"
+    weighing: Weighing = Weighing()
     confidence: Fraction = Fraction(95, 100)
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None
@@ -45,8 +47,9 @@ def read_settings(top: Mapping[str, Cursor]) -> Settings:
     columns, limits = _names(top.get("allow_columns")), _limits(top)
     read: dict[str, object] = {
         "description": _optional(top, "description", Cursor.text),
+        "agent": _optional(top, "agent", _agent),
         "agent_version": _optional(top, "agent_version", lambda cursor: cursor.scalar("a version, such as 2.1.0")),
-        "evidence": _optional(top, "evidence", lambda cursor: cursor.choice("estimate", "confident")),
+        "weighing": read_weighing(top),
         "confidence": _optional(top, "confidence", _confidence),
         "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
         "positive": _optional(top, "positive", _positive),
@@ -58,6 +61,14 @@ def read_settings(top: Mapping[str, Cursor]) -> Settings:
         "slices": _slices(top.get("slices"), columns),
     }
     return Settings(**{key: value for key, value in read.items() if value is not None})  # type: ignore[arg-type]
+
+
+def _agent(cursor: Cursor) -> str | None:
+    """The name of the agent; how it is run is in the suite."""
+    if cursor.node.kind == "mapping":
+        cursor.refuse("found a mapping, wanted the name of the agent", "how an agent is run goes into the suite file")
+        return None
+    return cursor.text()
 
 
 def _limits(top: Mapping[str, Cursor]) -> dict[str, Fraction]:

@@ -15,7 +15,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from highbar.catalogue import find
+from highbar.catalogue import find_metric
 from highbar.documents.tree import Node
 from highbar.language.exact import NUMBER
 from highbar.language.spelling import nearest, spelled_out
@@ -33,6 +33,7 @@ _TURNED = rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*"
 _WITHOUT_OPERATOR = rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*"
 _JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
 _LONGEST_HINTED = 200
+"""Characters of a text that is searched for a rule, to suggest how it is written."""
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
 
@@ -112,7 +113,7 @@ def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
         if name not in known:
             if above:
                 hints[key.text] = f"wrong indentation? Indent it by two spaces if it belongs to '{above}'"
-            elif find(name) or name in MEANT:
+            elif find_metric(name) or name in MEANT:
                 entry = Cursor(value, name, cursor.file, cursor.problems)
                 metric = MEANT.get(name, name)
                 # A bare number of a latency would be milliseconds, which nobody means by 5.

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 from highbar.errors import InputError
-from highbar.model import Suite
+from highbar.model import SuiteDemands
 from highbar.policy.cursor import Cursor
 from highbar.policy.settings import Settings
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
-def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite | None:
+def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> SuiteDemands | None:
     """The suite in the file that the policy names, relative to `folder`: what its scenarios fix for their results."""
     if cursor is None:
         return None
@@ -31,7 +31,7 @@ def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite
     except InputError as error:
         cursor.problems.extend(error.problems)
         return None
-    return Suite(str(path), scenarios)
+    return SuiteDemands(str(path), scenarios)
 
 
 def read_id(cursor: Cursor) -> str | None:

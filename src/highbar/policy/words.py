@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from highbar.language.exact import write_decimal
+from highbar.language.phrases import some
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -28,6 +29,7 @@ from highbar.model import (
 from highbar.policy.judging import say_judged_by
 from highbar.policy.patterns import is_pattern
 from highbar.policy.selecting import say_select
+from highbar.policy.sequential import is_looked_at, needs_every_scenario
 
 if TYPE_CHECKING:  # few policies have one
     from highbar.model.quarantine import QuarantinePolicy
@@ -41,9 +43,9 @@ def say(rule: Rule, policy: Policy) -> str:
     match rule:
         case ThresholdRule():
             what = f"{rule.metric} must be {say_threshold(rule.threshold)}{_over(rule.where)}"
-            return f"{what}{_weighed(rule.demand, policy, rule.threshold.unit)}{_accepted(rule.demand)}."
+            return f"{what}{_weighed(rule, policy, rule.threshold.unit)}{_accepted(rule.demand)}."
         case ConditionRule():
-            what = f"This must hold: {' '.join(rule.text.split())}{_weighed(rule.demand, policy, 'ratio')}"
+            what = f"This must hold: {' '.join(rule.text.split())}{_weighed(rule, policy, 'ratio')}"
             return f"{what}{_accepted(rule.demand)}."
         case ScenarioRule():
             return _say_scenario(rule)
@@ -51,10 +53,10 @@ def say(rule: Rule, policy: Policy) -> str:
             return _say_suite(rule, policy)
         case BaselineRule():
             what = f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}"
-            return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
+            return f"{what}{_over(rule.where)}{_weighed(rule, policy, policy.metrics[rule.metric].unit)}."
         case StepRule():
             what = f"{rule.metric} must be better than in {rule.file} by at least {_say_margin(rule, policy)}"
-            return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
+            return f"{what}{_over(rule.where)}{_weighed(rule, policy, policy.metrics[rule.metric].unit)}."
         case NewFailuresRule() | DriftRule():
             return _say_by_history(rule)
         case ProgressiveRule():
@@ -80,6 +82,8 @@ def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
 def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
     """Which rows are judged, by whom, how a judge is corrected, and what is quarantined: each with its key."""
     sentences = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
+    if policy.is_sequential:
+        sentences.append(("evidence", _say_order(policy)))
     for tool, demands in policy.judged_by.items():
         all_hold = " must hold" if len(demands) == 1 else " must all hold"
         sentences.append((f"judged_by.{tool}", f"A record passes by its scorers: {say_judged_by(demands)}{all_hold}."))
@@ -92,6 +96,14 @@ def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
     if policy.quarantine is not None:
         sentences += _say_quarantine(policy.quarantine)
     return tuple(sentences)
+
+
+def _say_order(policy: Policy) -> str:
+    """What a run that ends early means to the rules."""
+    needing = [rule.name for rule in policy.rules if rule.level == "blocking" and needs_every_scenario(rule)]
+    order = "Sequential rules see the scenarios in the random order that a run records before its first call."
+    rest = f" These pass only when all their scenarios were run: {some(needing)}." if needing else ""
+    return f"{order}{rest}"
 
 
 def _say_quarantine(block: QuarantinePolicy) -> list[tuple[str, str]]:
@@ -124,16 +136,30 @@ def _over(where: Where) -> str:
     return " over the scenarios with " + " and ".join(f"{column} {' or '.join(values)}" for column, values in where)
 
 
-def _weighed(demand: Demand, policy: Policy, unit: Unit) -> str:
+def _weighed(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, policy: Policy, unit: Unit) -> str:
     """How the evidence is weighed, if not simply by the value."""
+    demand = rule.demand
     parts = []
-    if demand.evidence == "confident":
+    if demand.is_confident:
         parts.append(f"with {_amount(policy.confidence, 'ratio')} confidence")
-        if demand.margin:
-            parts.append(f"{_points(demand.margin, unit)} worse is accepted")
+    if demand.is_sequential:
+        parts.append(_say_sequential(rule, policy))
+    if demand.is_confident and demand.margin:
+        parts.append(f"{_points(demand.margin, unit)} worse is accepted")
     if demand.min_scenarios:
         parts.append(f"from at least {demand.min_scenarios} scenarios")
     return "".join(f", {part}" for part in parts)
+
+
+def _say_sequential(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, policy: Policy) -> str:
+    demand = rule.demand
+    if isinstance(rule, StepRule):
+        return "judged once all scenarios were run"
+    late = " (late: mostly near the end of the run)" if demand.spending == "late" else ""
+    planned = "" if demand.horizon is None else f", planned for {demand.horizon} scenarios"
+    if is_looked_at(rule, policy.metrics):
+        return f"decided at one of five looks during the run{late}{planned}"
+    return f"decided as soon as enough scenarios were run{late}{planned}"
 
 
 def _accepted(demand: Demand) -> str:

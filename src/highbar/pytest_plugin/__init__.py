@@ -57,14 +57,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """If a conftest.py breaks, no session begins: the results of an earlier one must not stand in for it."""
+    """If a conftest.py breaks, no session begins: the results of an earlier one must not be taken for its own."""
     try:
         return (yield)
     except BaseException:
         if early_config.known_args_namespace.highbar_file is not None:
-            from highbar.pytest_plugin.target import withdraw  # see above
+            from highbar.pytest_plugin.target import withdraw_results  # see above
 
-            withdraw(early_config.known_args_namespace.highbar_file)
+            withdraw_results(early_config.known_args_namespace.highbar_file)
         raise
 
 
@@ -75,6 +75,6 @@ def behaviors(request: pytest.FixtureRequest) -> Behaviors:
     `observed(name)`, `violated(name)`, `output(text)`, `correct(bool)`, `latency_ms(number)` and others fill its
     columns. Without --highbar they only check their arguments.
     """
-    from highbar.pytest_plugin.recording import begin  # see above
+    from highbar.pytest_plugin.recording import begin_recording  # see above
 
-    return begin(request.node)
+    return begin_recording(request.node)

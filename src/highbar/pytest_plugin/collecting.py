@@ -8,14 +8,14 @@ the command line say what the whole is: files that they do not name are not look
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from highbar.pytest_plugin.cutting import FIXTURE
-from highbar.pytest_plugin.marks import MARK, MarkError, columns_of
+from highbar.pytest_plugin.marks import MARK, MarkError, mark_columns
 
 
 class CollectedTest(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class CollectedTest(msgspec.Struct, frozen=True):
 
     node_id: str
     name: str
-    columns: dict[str, Any]
+    columns: Mapping[str, Any]
     is_chosen: bool = True
     is_scenario: bool = False  # it has the mark, or asks for `behaviors`
     records: bool = False  # it asks for `behaviors`
@@ -98,7 +98,7 @@ def _test(item: pytest.Item, node_id: str, *, is_chosen: bool) -> CollectedTest:
     return CollectedTest(
         node_id,
         item.nodeid,
-        columns_of(item, node_id),
+        mark_columns(item, node_id),
         is_chosen,
         records or item.get_closest_marker(MARK) is not None,
         records,

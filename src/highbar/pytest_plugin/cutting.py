@@ -20,7 +20,7 @@ _LATER = (
     *(ast.For, ast.AsyncFor, ast.While, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
-"""Code that may run again, or later than where it stands."""
+"""Code that may run again, or later than its place suggests."""
 
 
 def is_cut(item: pytest.Item, error: BaseException) -> bool:

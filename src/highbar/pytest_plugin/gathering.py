@@ -115,7 +115,7 @@ class GatheredReports:
     def failures(self, *, of_policy: bool) -> int:
         """How many failures the policy judges, or how many it has no say in.
 
-        If some tests are scenarios, the policy is about them, and a failure of another test is none that it tolerates.
+        If some tests are scenarios, the policy is about them, and does not tolerate the failure of another test.
         """
         of_scenarios = any(test.is_scenario for test in self._tests.values())
         judged = {test.name for test in self._tests.values() if test.is_scenario or not of_scenarios}

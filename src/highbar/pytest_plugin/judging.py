@@ -43,7 +43,7 @@ def _refused(problem: object) -> pytest.UsageError:
     return pytest.UsageError(f"--highbar-check: {problem}".replace("--policy", "--highbar-policy"))
 
 
-def judge(file: Path, shown: str, policy: Policy, display: Display) -> Judgment:
+def judge_file(file: Path, shown: str, policy: Policy, display: Display) -> Judgment:
     """Judge a results file, which messages call `shown`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the filters of a project are about its tests

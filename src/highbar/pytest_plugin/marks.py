@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from highbar.columns import BY_NAME, COLUMN_NAMES, names
-from highbar.importers.naming import scenario_id
+from highbar.columns import BY_NAME, COLUMN_NAMES, column_names
 from highbar.language.spelling import near_miss
+from highbar.language.tool_names import scenario_id
 from highbar.load.rows import CHECKS, shown
 from highbar.pytest_plugin.recording import LOOKED_FOR, own_value
 
 MARK = "scenario"
-_ALLOWED = frozenset({"id", "input", *names("describes", "demands", "run")})
+_ALLOWED = frozenset({"id", "input", *column_names("describes", "demands", "run")})
 _REPEATED = "__pytest_repeat_step_number"
 """The parameter by which pytest-repeat runs a test several times."""
 
@@ -24,7 +24,7 @@ class MarkError(ValueError):
     """A mark that no row can be made of."""
 
 
-def columns_of(item: pytest.Item, node_id: str) -> dict[str, Any]:
+def mark_columns(item: pytest.Item, node_id: str) -> dict[str, Any]:
     """The id of a test, by default its node id, and the other columns of its marks. Raises MarkError.
 
     The mark of a parameter set is preferred to that of its function, then come the class and the file.
@@ -38,17 +38,17 @@ def columns_of(item: pytest.Item, node_id: str) -> dict[str, Any]:
 
 
 def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:
-    """The columns that are said at one level, the most specific first."""
+    """The columns that each level gives, the most specific first."""
     sets = getattr(getattr(item, "callspec", None), "marks", ())
     for node in reversed(item.listchain()):
         marks = [mark for mark in node.own_markers if mark.name == MARK]
         if node is item:
             yield _joined([mark for mark in marks if any(mark is one for one in sets)])
             marks = [mark for mark in marks if not any(mark is one for one in sets)]
-        said = _joined(marks)
-        if "id" in said and node is not item:
-            raise MarkError(f"id={said['id']!r} is in a mark of {node.name}; wanted it in a mark of one test")
-        yield said
+        given = _joined(marks)
+        if "id" in given and node is not item:
+            raise MarkError(f"id={given['id']!r} is in a mark of {node.name}; wanted it in a mark of one test")
+        yield given
 
 
 def _joined(marks: list[pytest.Mark]) -> dict[str, Any]:

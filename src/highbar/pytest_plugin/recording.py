@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from highbar.columns import BY_NAME, COLUMN_NAMES, names
+from highbar.columns import BY_NAME, COLUMN_NAMES, column_names
 from highbar.language.spelling import near_miss
 from highbar.load.rows import CHECKS, LARGEST_WHOLE, shown
 
@@ -17,7 +17,7 @@ LOOKED_FOR = ("expected_behaviors", "must_not")
 """What a mark may demand, as lists of names that a test looks for."""
 
 _KEY = pytest.StashKey["Behaviors"]()
-_MARKED = frozenset(names("identifies", "describes", "demands"))
+_MARKED = frozenset(column_names("identifies", "describes", "demands"))
 _MADE = {
     "passed": "the outcome of the test says it",
     "error": "raise an exception other than AssertionError",
@@ -27,7 +27,7 @@ _MADE = {
 }
 
 
-def begin(item: pytest.Item) -> Behaviors:
+def begin_recording(item: pytest.Item) -> Behaviors:
     """The recorder of this run of a test."""
     marks = [mark.kwargs.get(column) for mark in item.iter_markers("scenario") for column in LOOKED_FOR]
     declared = [name for names in marks if isinstance(names, list | tuple) for name in names if isinstance(name, str)]
@@ -35,7 +35,7 @@ def begin(item: pytest.Item) -> Behaviors:
     return item.stash[_KEY]
 
 
-def end(item: pytest.Item) -> Behaviors | None:
+def end_recording(item: pytest.Item) -> Behaviors | None:
     """What this run of a test has recorded, once it is over; None if it did not ask for the fixture."""
     found = item.stash.get(_KEY, None)
     if found is not None:
@@ -147,7 +147,7 @@ class Behaviors:
 
     @property
     def looked_for(self) -> frozenset[str]:
-        """The names of which the test said whether they were observed or happened."""
+        """The names that the test recorded as observed or not, or as happened or not."""
         return frozenset({*self._observed, *self._violated})
 
     def close(self) -> None:

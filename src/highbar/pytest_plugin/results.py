@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from highbar.importers.naming import scenario_id
 from highbar.language.phrases import some_and_more
+from highbar.language.tool_names import scenario_id
 from highbar.pytest_plugin.collecting import CollectedTest
-from highbar.pytest_plugin.trial_rows import NOT_RUN, named
+from highbar.pytest_plugin.trial_rows import NOT_RUN, test_column
 from highbar.pytest_plugin.trials import RecordedTrial
 
 DESELECTED = "deselected"
@@ -55,18 +55,18 @@ def _decided(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> d
     would be none.
     """
     if not trial.is_cut or not (test.records or trial.recorded):
-        return trial.row
+        return dict(trial.row)
     lacking = sorted(recorded - trial.row.keys())
     if "must_not" in trial.row and "violations" not in trial.row:
         lacking.append("violations")
     if not lacking:
-        return trial.row
+        return dict(trial.row)
     return {**trial.row, "unjudged": f"the test ended before it recorded {some_and_more(lacking)}"}
 
 
 def not_run_row(test: CollectedTest, reason: str) -> dict[str, Any]:
     """The row of a test that was not run."""
-    return {**test.columns, **named(test), "unjudged": NOT_RUN + reason}
+    return {**test.columns, **test_column(test), "unjudged": NOT_RUN + reason}
 
 
 def skipped_row(name: str, reason: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def skipped_row(name: str, reason: str) -> dict[str, Any]:
 
 
 def _broken(test: CollectedTest, message: str) -> dict[str, Any]:
-    return {**test.columns, **named(test), "passed": False, "error": message}
+    return {**test.columns, **test_column(test), "passed": False, "error": message}
 
 
 def numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -37,14 +37,14 @@ class SessionEnd:
         self._has_begun = False
         self._judgment: Judgment | None = None
         self._failure: str | None = None
-        self._said: list[str] = []
+        self._lines: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
-        """Before anything else: the results of an earlier session must not stand in for this one."""
+        """Before anything else: the results of an earlier session must not be taken for those of this one."""
         self._has_begun = True
         if self._file is not None and not session.config.option.collectonly:
-            target.begin(self._file)
+            target.begin_results(self._file)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
@@ -55,7 +55,7 @@ class SessionEnd:
             if not session.config.option.collectonly:
                 self._finish(session, int(exitstatus))
             elif self._policy is not None:
-                self._said = ["no verdict: tests were only collected"]
+                self._lines = ["no verdict: tests were only collected"]
         except OSError as error:
             self._failure = f"{self._shown} could not be written: {error.strerror or error}"
         try:
@@ -68,10 +68,10 @@ class SessionEnd:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what was written, and the verdict."""
-        said = [*filter(None, [self._failure]), *self._said]
-        if said:
+        lines = [*filter(None, [self._failure]), *self._lines]
+        if lines:
             terminalreporter.section("highbar")
-        for line in said:
+        for line in lines:
             terminalreporter.write_line(visible(line))
         if self._judgment is not None:
             terminalreporter.write(self._judgment.text)
@@ -81,13 +81,13 @@ class SessionEnd:
         folder = None if self._file else tempfile.mkdtemp(prefix="highbar-")
         file = self._file or Path(str(folder), "results.jsonl")
         try:
-            target.write(file, rows, incomplete)
-            self._said = list(_summary(self._shown, rows, incomplete))
+            target.write_results(file, rows, incomplete)
+            self._lines = list(_summary(self._shown, rows, incomplete))
             if self._policy is not None and status in JUDGED and not self._gathered.is_interrupted:
-                from highbar.pytest_plugin.judging import judge  # most sessions are not judged
+                from highbar.pytest_plugin.judging import judge_file  # most sessions are not judged
 
-                self._judgment = judge(file, self._shown, self._policy, _display(session.config, self._shown))
-                self._said += _notes(self._judgment, self._gathered)
+                self._judgment = judge_file(file, self._shown, self._policy, _display(session.config, self._shown))
+                self._lines += _notes(self._judgment, self._gathered)
         finally:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -105,7 +105,7 @@ class SessionEnd:
         if self._judgment.code != OK:
             return self._judgment.code
         if given == pytest.ExitCode.NO_TESTS_COLLECTED:
-            return NOTHING_TO_JUDGE  # a policy that tolerates even that is none that judges
+            return NOTHING_TO_JUDGE  # a policy that tolerates even that judges nothing
         if now not in (given, OK):
             return now
         tolerated = self._gathered.failures(of_policy=True)

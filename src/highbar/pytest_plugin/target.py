@@ -28,12 +28,12 @@ def problem_of(path: str) -> str | None:
     return None if file.parent.is_dir() else f"there is no folder {file.parent}"
 
 
-def begin(path: Path) -> None:
+def begin_results(path: Path) -> None:
     """Say in the file that there are no results yet: those of an earlier session must not survive a crash."""
-    write(path, (), UNFINISHED)
+    write_results(path, (), UNFINISHED)
 
 
-def write(path: Path, rows: Iterable[Mapping[str, Any]], incomplete: str | None = None) -> None:
+def write_results(path: Path, rows: Iterable[Mapping[str, Any]], incomplete: str | None = None) -> None:
     """Put the rows in their place, all at once. `incomplete` says why they are not all that there is to say.
 
     Then the last line is text and not a row, so that every reader refuses the file and shows the reason.
@@ -44,8 +44,8 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]], incomplete: str | None 
     replace(Path(os.path.realpath(path)), b"".join(lines))
 
 
-def withdraw(path: str) -> None:
+def withdraw_results(path: str) -> None:
     """If there are results of an earlier session, say that there are none."""
     if problem_of(path) is None and Path(path).is_file():
         with suppress(OSError):
-            begin(Path(path))
+            begin_results(Path(path))

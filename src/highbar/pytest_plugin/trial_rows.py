@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from highbar.columns import names
+from highbar.columns import column_names
 
 if TYPE_CHECKING:  # they import this
     from highbar.pytest_plugin.collecting import CollectedTest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they import this
 
 Status = Literal["passed", "failed", "error", "skipped", "not run"]
 NOT_RUN = "not run: "
-_JUDGING = frozenset({*names("demands"), "correct", "outcome"})
+_JUDGING = frozenset({*column_names("demands"), "correct", "outcome"})
 """Columns beside which a test that passed is no judgment of its own: its row is judged by them."""
 
 
@@ -28,7 +28,7 @@ def trial_row(
 
     `is_cut`: it ended before it could record everything.
     """
-    row = {**test.columns, **named(test), **({} if recorded is None else recorded.columns)}
+    row = {**test.columns, **test_column(test), **({} if recorded is None else recorded.columns)}
     if status == "not run":
         return {**row, "unjudged": f"{NOT_RUN}the test was set up and not called"}
     row |= _looked_at(test.columns, status, recorded, is_cut=is_cut)
@@ -43,7 +43,7 @@ def trial_row(
     return row
 
 
-def named(test: CollectedTest) -> dict[str, str]:
+def test_column(test: CollectedTest) -> dict[str, str]:
     """The column `test`, if the id is not the node id of the test."""
     return {} if test.columns["id"] == test.node_id else {"test": test.node_id}
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import os
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
-from highbar.columns import names
+from highbar.columns import column_names
 from highbar.importers.limits import LONGEST_TEXT
-from highbar.importers.naming import scenario_id
+from highbar.language.tool_names import scenario_id
 from highbar.pytest_plugin import recording
 from highbar.pytest_plugin.collecting import CollectedTest, to_text
 from highbar.pytest_plugin.cutting import is_cut
@@ -26,7 +26,7 @@ from highbar.pytest_plugin.trial_rows import Status, trial_row
 
 SENT_ROWS, SENT_TESTS = "highbar_rows", "highbar_tests"
 """Attributes of a report; pytest keeps those that it does not know when it sends one."""
-_SHOWN = frozenset(names("shows", "run"))
+_SHOWN = frozenset(column_names("shows", "run"))
 _WORST: tuple[Status, ...] = ("error", "failed", "skipped", "passed")
 
 
@@ -37,8 +37,8 @@ class RecordedTrial(msgspec.Struct, frozen=True):
     test: str
     worker: str
     status: Status
-    row: dict[str, Any]
-    recorded: list[str] = []  # the columns that the test itself recorded and that a metric may need
+    row: Mapping[str, Any]
+    recorded: tuple[str, ...] = ()  # the columns that the test itself recorded and that a metric may need
     is_cut: bool = False  # it ended before it could record everything
 
 
@@ -50,7 +50,7 @@ class _Phase(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class _Call(msgspec.Struct, frozen=True):
+class _TestCall(msgspec.Struct, frozen=True):
     """A call of a test, with what it recorded."""
 
     phase: _Phase
@@ -62,7 +62,7 @@ class _OpenRun(msgspec.Struct):
     """A run of a test between setup and teardown: its phases as pytest reports them, and every call that was made."""
 
     phases: list[_Phase] = []
-    calls: list[_Call] = []
+    calls: list[_TestCall] = []
 
 
 class TrialRecorder:
@@ -91,7 +91,7 @@ class TrialRecorder:
             phase, cut = _Phase("call", _status(error), message[:LONGEST_TEXT]), is_cut(item, error)
             raise
         finally:
-            call = _Call(phase, recording.current(item), cut)
+            call = _TestCall(phase, recording.current(item), cut)
             self._runs.setdefault(item.nodeid, _OpenRun()).calls.append(call)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -131,14 +131,14 @@ class TrialRecorder:
         worst = min(run.phases, key=lambda phase: _WORST.index(phase.status))
         if worst.status == "passed" and not run.calls:
             worst = _Phase("call", "not run")  # --setup-only
-        self._add(item, _Call(worst, recording.end(item), not run.calls or run.calls[-1].is_cut))
+        self._add(item, _TestCall(worst, recording.end_recording(item), not run.calls or run.calls[-1].is_cut))
 
-    def _add(self, item: pytest.Item, call: _Call) -> None:
+    def _add(self, item: pytest.Item, call: _TestCall) -> None:
         name, status = item.nodeid, call.phase.status
         test = self._tests.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
         row = trial_row(test, status, call.phase.reason, call.recorded, is_cut=call.is_cut)
-        columns = [] if call.recorded is None else [one for one in call.recorded.columns if one not in _SHOWN]
-        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, status, row, columns, call.is_cut)
+        recorded = () if call.recorded is None else tuple(one for one in call.recorded.columns if one not in _SHOWN)
+        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, status, row, recorded, call.is_cut)
         self._unsent.setdefault(name, []).append(json.dumps(msgspec.to_builtins(trial)))
 
 

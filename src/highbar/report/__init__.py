@@ -45,7 +45,8 @@ class Reporter(Struct, frozen=True):
 
     The module is loaded at the first call. Beside `function` it has one with `_problems` added to the name, for what is
     written if there is nothing to report. `lists_scenarios` asks for `Verdict.scenarios`, which costs the engine one
-    more query.
+    more query. `checks_meta`: its module has a function `meta_problems`, because the format needs to know more
+    than results say.
     """
 
     module: str
@@ -53,6 +54,7 @@ class Reporter(Struct, frozen=True):
     details: bool = False  # whether it shows more than a verdict needs
     lists_scenarios: bool = False
     function: str = "render"
+    checks_meta: bool = False
 
     def __call__(self, found: Any, display: Display = PAGE) -> str:
         """The verdict, comparison or plan in this format, as text that ends with a line end."""
@@ -64,6 +66,13 @@ class Reporter(Struct, frozen=True):
         text: str = getattr(import_module(self.module), f"{self.function}_problems")(problems, display)
         return text
 
+    def meta_problems(self, meta: Mapping[str, str]) -> list[Problem]:
+        """What this format misses, or does not know, in what the caller says about the run."""
+        if not self.checks_meta:
+            return []
+        problems: list[Problem] = import_module(self.module).meta_problems(meta)
+        return problems
+
 
 REPORTERS: Mapping[str, Reporter] = MappingProxyType(
     {
@@ -74,6 +83,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
+        "every-eval-ever": Reporter("highbar.report.every_eval_ever", checks_meta=True),
         "github-comment": Reporter("highbar.report.comment", details=True),  # for what changed since the baseline
     }
 )
@@ -101,25 +111,37 @@ PLANS: Mapping[str, Reporter] = MappingProxyType(
 )
 
 
-def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A002 - as the command line calls it
+def render(
+    found: Verdict | Comparison,
+    format: str = "text",  # noqa: A002 - as the command line calls it
+    meta: Mapping[str, str] | None = None,
+) -> str:
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
+
+    `meta` is what `--meta` says: shown in HTML, and required by "every-eval-ever".
 
     Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. HTML
     shows both outputs of the scenarios that broke or were fixed. For these the results are read again. Raises
-    ReportError if they have changed, InputError if there is no such format.
+    ReportError if they have changed, InputError if there is no such format, or if `meta` lacks what it needs.
     """
+    page = Display(meta=tuple((meta or {}).items()))
     if isinstance(found, Verdict):
         chosen = reporter(format)
-        return chosen(found.complete(details=chosen.details, scenarios=chosen.lists_scenarios))
+        return chosen(found.complete(details=chosen.details, scenarios=chosen.lists_scenarios), page)
     if format not in COMPARISONS:
         raise _unknown(format, COMPARISONS, "a format of a comparison")
     chosen = COMPARISONS[format]
-    return chosen(found.complete() if chosen.details else found)
+    return chosen(found.complete() if chosen.details else found, page)
 
 
-def names() -> tuple[str, ...]:
+def report_formats() -> tuple[str, ...]:
     """The formats of a verdict, those of installed distributions included."""
     return tuple(dict.fromkeys((*REPORTERS, *_entry_points())))
+
+
+def format_named(text: str) -> str:
+    """The name of a format as it is listed: every_eval_ever, which is what the tool calls itself, means ours."""
+    return listed if (listed := text.replace("_", "-")) in REPORTERS else text
 
 
 def reporter(name: str) -> Reporter:
@@ -162,7 +184,7 @@ class _Installed(Reporter, frozen=True):
 def _installed(name: str) -> Reporter:
     """A format of another distribution; its module says what it wants in SUFFIXES, DETAILS and LISTS_SCENARIOS."""
     if name not in _entry_points():
-        raise _unknown(name, names())
+        raise _unknown(name, report_formats())
     module = _loaded(name)
     suffixes = tuple(str(suffix).lower() for suffix in getattr(module, "SUFFIXES", ()))
     return _Installed(

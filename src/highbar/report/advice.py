@@ -9,7 +9,7 @@ HEADING = "Advice: the typical thresholds, which decide nothing"
 COLUMNS = ("value", "typical", "it would")
 
 
-def rows(verdict: Verdict) -> list[tuple[str, str, str, str]]:
+def advice_rows(verdict: Verdict) -> list[tuple[str, str, str, str]]:
     """For each typical threshold its metric, the value, the threshold, and what would become of it. Text of ours."""
     bounds = bounds_by_metric(verdict.advice)
     return [

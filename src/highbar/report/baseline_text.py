@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from highbar.language.digits import show
+from highbar.language.phrases import count
 from highbar.model import Source
 from highbar.model.baseline import Baseline
 from highbar.report import PAGE, Display
-from highbar.report.layout import columns, table, title
+from highbar.report.layout import columns, text_table, title
 from highbar.report.visible import visible
 
-_LUCK = "note: one run that is recorded after each pass selects luck: record on a schedule, or give the rules a margin"
+_LUCK = (
+    "note: one run that is recorded after each pass selects luck: pool the last runs with --history DIR, record on a"
+    " schedule, or give the rules a margin"
+)
 
 
 def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
     """The whole report."""
     rows = [("verdict", baseline.verdict), ("scenarios", f"{len(baseline.scenarios)}, {baseline.trials} trials")]
+    rows += [("pooled from", f"{baseline.runs} runs of a history")] if baseline.pooled else []
     rows += [("agent version", visible(baseline.agent_version))] if baseline.agent_version else []
     rows += [("date", visible(baseline.date))] if baseline.date else []
     rows += [("recorded by force", visible(baseline.forced))] if baseline.forced else []
@@ -32,17 +37,21 @@ def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
         if value.value is not None
     ]
     lines = [f"baseline {visible(baseline.file or '')}".rstrip(), *columns(rows, 2, display)]
-    lines += [*title("Metrics", display), *table(("", "value (bounds)", "scenarios"), values, display)]
+    lines += [*title("Metrics", display), *text_table(("", "value (bounds)", "scenarios"), values, display)]
     return "\n".join(lines) + "\n"
 
 
-def render_recorded(baseline: Baseline, file: str, reasons: Sequence[str], *, replaced: bool) -> str:
-    """One line for the file that was written, one for each reason that --force overruled, and one about luck."""
+def render_recorded(
+    baseline: Baseline, file: str, reasons: Sequence[str], notes: Sequence[str] = (), *, replaced: bool
+) -> str:
+    """One line for the file that was written, one for each reason that --force overruled, and notes."""
     what = f"{len(baseline.scenarios)} scenarios, {len(baseline.metrics)} metrics"
+    what += f", pooled from {count(baseline.runs, 'run')}" if baseline.pooled else ""
     version = f" of agent version {visible(baseline.agent_version)}" if baseline.agent_version else ""
     lines = [f"{'replaced' if replaced else 'wrote'} {visible(file)}: {what}{version}"]
     lines += [f"  by force, although {visible(reason)}" for reason in reasons]
-    lines += [_LUCK] if replaced else []
+    lines += [f"  {visible(note)}" for note in notes]
+    lines += [_LUCK] if replaced and not baseline.pooled else []
     return "\n".join(lines) + "\n"
 
 

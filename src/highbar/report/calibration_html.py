@@ -9,7 +9,7 @@ from highbar.model.calibration import Calibration, ReaderDisagreement
 from highbar.report import PAGE, Display
 from highbar.report import calibration_words as words
 from highbar.report.headline import more
-from highbar.report.html import banner, said
+from highbar.report.html import banner, facts_section
 from highbar.report.html import render_problems as render_verdict_problems
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import page
@@ -28,7 +28,7 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
         "unused": ("Labels that do not count", _listed("Labels that do not count", "unused", calibration.unused)),
         "notes": ("Notes", _listed("Notes", "notes", calibration.warnings)),
     }
-    about = element("p", Markup(words.about(calibration, code)), *said(display), class_="about")
+    about = element("p", Markup(words.about_labels(calibration, code)), *facts_section(display), class_="about")
     head = banner(words.headline(calibration, str), None, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     return page("JUDGE · Highbar", "", [head, main], scripted=False)

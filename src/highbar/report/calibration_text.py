@@ -9,7 +9,7 @@ from highbar.model.calibration import Calibration, ReaderDisagreement
 from highbar.report import PAGE, Display
 from highbar.report import calibration_words as words
 from highbar.report.headline import more
-from highbar.report.layout import columns, paint, paragraph, table, title
+from highbar.report.layout import columns, paint, paragraph, text_table, title
 from highbar.report.text import render_problems as render_verdict_problems
 from highbar.report.visible import cut, visible
 
@@ -22,18 +22,18 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
     head = words.headline(calibration, visible)
     first, *others = paragraph(head, 0, display)
     lines = [paint("JUDGE", "bold", display) + first.removeprefix("JUDGE"), *others]
-    lines += paragraph(words.about(calibration, visible), 0, display)
+    lines += paragraph(words.about_labels(calibration, visible), 0, display)
     found = words.all_words(calibration)
     lines += title("How often it is right", display)
-    lines += table(words.RATES, [words.rate_cells(word, visible) for word in found], display)
+    lines += text_table(words.RATES, [words.rate_cells(word, visible) for word in found], display)
     lines += [paint(line, "dim", display) for line in paragraph(words.RATES_EXPLAINED, 2, display)]
     lines += title("How far it agrees with people", display)
-    lines += table(words.AGREEMENT, [words.agreement_cells(word, visible) for word in found], display)
+    lines += text_table(words.AGREEMENT, [words.agreement_cells(word, visible) for word in found], display)
     lines += [paint(line, "dim", display) for line in paragraph(words.AGREEMENT_EXPLAINED, 2, display)]
     if calibration.metrics:
         lines += title("What it does to the metrics", display)
         rows = [words.metric_cells(metric) for metric in calibration.metrics]
-        lines += table(("", "as judged", "as people would have it"), rows, display)
+        lines += text_table(("", "as judged", "as people would have it"), rows, display)
     people = words.people_lines(calibration, visible)
     lines += (
         [*title("Between people", display), *columns([("-", line) for line in people], 2, display)] if people else []

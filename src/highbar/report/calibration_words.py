@@ -43,7 +43,7 @@ def headline(calibration: Calibration, encode: Encode) -> str:
     return f"JUDGE: {name}: {rates} for whole trials"
 
 
-def about(calibration: Calibration, encode: Encode) -> str:
+def about_labels(calibration: Calibration, encode: Encode) -> str:
     """Which labels these are."""
     who = "1 person" if len(calibration.people) == 1 else f"{len(calibration.people)} people"
     parts = [f"{count(calibration.trials, 'trial')} labeled by {who}", _OF[calibration.labels_of]]
@@ -95,11 +95,11 @@ def metric_cells(metric: CalibratedMetric) -> tuple[str, str, str]:
 
 def sides(one: ReaderDisagreement, encode: Encode) -> str:
     """`people: observed (ann, ben); judge: not observed`."""
-    said = {True: "observed", False: "not observed", None: "cannot tell"}
+    words = {True: "observed", False: "not observed", None: "cannot tell"}
     by: dict[bool | None, list[str]] = {}
     for name, observed in one.people:
         by.setdefault(observed, []).append(encode(cut(name, _LONGEST)))
-    people = ", ".join(f"{said[observed]} ({', '.join(names)})" for observed, names in by.items())
+    people = ", ".join(f"{words[observed]} ({', '.join(names)})" for observed, names in by.items())
     return f"people: {people}; judge: {_JUDGED[one.judgment]}"
 
 

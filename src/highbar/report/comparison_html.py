@@ -8,9 +8,9 @@ from highbar.errors import Problem
 from highbar.model.comparison import Comparison
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.html import banner, said
+from highbar.report.html import banner, facts_section
 from highbar.report.html import render_problems as render_verdict_problems
-from highbar.report.html.differences import changes, moved, slice_changes
+from highbar.report.html.differences import metric_changes, moved, slice_changes
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.page import page
 from highbar.report.html.parts import heading
@@ -21,12 +21,12 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
     """The whole page. Of the display only what the caller says about the run matters."""
     sections = {
         "rules": ("Demands", rules(words.as_verdict(comparison))),
-        "changes": ("Changes", changes(comparison)),
+        "changes": ("Changes", metric_changes(comparison)),
         "moved": ("Scenarios", moved(comparison)),
         "sliced": ("Slices", slice_changes(comparison)),
         "notes": ("Notes", _notes(comparison)),
     }
-    about = element("p", *said(display), class_="about") if display.meta else EMPTY
+    about = element("p", *facts_section(display), class_="about") if display.meta else EMPTY
     head = banner(words.headline(comparison), comparison.verdict, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     word = words.headline(comparison).partition(":")[0]

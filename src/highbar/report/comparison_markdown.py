@@ -1,6 +1,6 @@
 """A comparison as Markdown, for a pull request comment: what it comes to first, then tables.
 
-Every text from a file stands in a code span, by the encoder of the verdict's report.
+Every text from a file is in a code span, made by the encoder of the verdict's report.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
-from highbar.report.markdown import LONGEST, code
+from highbar.report.markdown import LONGEST, code_span
 from highbar.report.markdown import render_problems as render_verdict_problems
 from highbar.report.titles import demands
 
 _MOST_ROWS = 50
+"""Rows of a table: a comment of GitHub has room for 65,536 characters."""
 _CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
 
 
@@ -38,7 +39,7 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
 
 
 def _about(comparison: Comparison) -> str:
-    return f"base: {words.side(comparison.base, code)}  \nhead: {words.side(comparison.head, code)}"
+    return f"base: {words.side(comparison.base, code_span)}  \nhead: {words.side(comparison.head, code_span)}"
 
 
 def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -50,13 +51,13 @@ def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _rules(comparison: Comparison) -> str:
-    found = demands(words.as_verdict(comparison), code)
+    found = demands(words.as_verdict(comparison), code_span)
     rows = [
         (
             (rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**")
             + (" (warning)" if rule.level == "warning" else ""),
-            f"{demand.title} ({', '.join(map(code, demand.paths))})",
-            code(rule.reason),
+            f"{demand.title} ({', '.join(map(code_span, demand.paths))})",
+            code_span(rule.reason),
         )
         for demand in sorted(found, key=lambda each: (each.rule.outcome == "pass", each.rule.level != "blocking"))
         for rule in (demand.rule,)
@@ -67,7 +68,7 @@ def _rules(comparison: Comparison) -> str:
 def _metrics(comparison: Comparison) -> str:
     names = ("metric", "", "before", "after", "difference")
     rows = [
-        words.metric_cells(name, change, code)
+        words.metric_cells(name, change, code_span)
         for name, change in comparison.metrics.items()
         if change.difference.value is not None
     ]
@@ -80,9 +81,9 @@ def _metrics(comparison: Comparison) -> str:
 
 def _scenarios(comparison: Comparison) -> str:
     lines = ["### Scenarios", "", words.changed_passes(comparison.passes)]
-    for heading, ids in words.listed(comparison):
+    for heading, ids in words.scenario_lists(comparison):
         if ids:
-            shown = ", ".join(code(id_) for id_ in ids[:_MOST_ROWS])
+            shown = ", ".join(code_span(id_) for id_ in ids[:_MOST_ROWS])
             lines += ["", f"- {heading} ({len(ids)}): {shown} {more(len(ids), min(len(ids), _MOST_ROWS))}".rstrip()]
     return "\n".join(lines)
 
@@ -90,18 +91,20 @@ def _scenarios(comparison: Comparison) -> str:
 def _slices(comparison: Comparison) -> str:
     names = ("value", "pass rate", "scenarios", "broke", "fixed", "before", "after", "difference")
     return "\n\n".join(
-        _table(f"### By {code(column)}", names, [_slice(part) for part in comparison.slices if part.by[0] == column])
+        _table(
+            f"### By {code_span(column)}", names, [_slice(part) for part in comparison.slices if part.by[0] == column]
+        )
         for column in dict.fromkeys(part.by[0] for part in comparison.slices)
     )
 
 
 def _slice(part: SliceChange) -> Sequence[str]:
-    _, outcome, *numbers = words.metric_cells("", part.metrics["pass_rate"], code)
+    _, outcome, *numbers = words.metric_cells("", part.metrics["pass_rate"], code_span)
     change = f"{outcome}, **stands out**" if part.stands_out else outcome
     counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
-    return code(part.by[1]), change, *counts, *numbers
+    return code_span(part.by[1]), change, *counts, *numbers
 
 
 def _notes(comparison: Comparison) -> str:
-    notes = [f"- {code(note)}" for note in comparison.warnings]
+    notes = [f"- {code_span(note)}" for note in comparison.warnings]
     return "\n".join(["### Notes", "", *notes]) if notes else ""

@@ -12,12 +12,13 @@ from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
-from highbar.report.layout import columns, paint, paragraph, table, title
+from highbar.report.layout import columns, paint, paragraph, text_table, title
 from highbar.report.text import render_problems as render_verdict_problems
 from highbar.report.titles import demands
 from highbar.report.visible import cut, visible
 
 _MOST_ROWS = 20
+"""Rows of a table: a screen shows about as many."""
 _COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"})
 
 
@@ -87,7 +88,7 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
     known = {n: change for n, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [words.short_cells(name, change, visible) for name, change in known.items()]
     lines = title(f"Metrics over the {comparison.pairs} scenarios of both runs", display)
-    lines += table(("", "", "before", "after", "difference"), rows, display)
+    lines += text_table(("", "", "before", "after", "difference"), rows, display)
     lines += [paint(line, "dim", display) for line in paragraph(words.explanation(comparison), 2, display)]
     found: dict[str, list[str]] = {}
     for name, change in comparison.metrics.items():
@@ -102,7 +103,7 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
 
 def _scenarios(comparison: Comparison, display: Display) -> list[str]:
     lines = [*title("Scenarios", display), *paragraph(words.changed_passes(comparison.passes), 2, display)]
-    for heading, ids in words.listed(comparison):
+    for heading, ids in words.scenario_lists(comparison):
         if ids:
             shown = ", ".join(visible(id_) for id_ in ids[:_MOST_ROWS])
             rest = more(len(ids), min(len(ids), _MOST_ROWS))
@@ -116,7 +117,7 @@ def _slices(comparison: Comparison, display: Display) -> list[str]:
         parts = list(group)
         lines += title(f"By {visible(column)}", display)
         header = ("", "pass rate", "scenarios", "broke", "fixed", "difference")
-        lines += table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
+        lines += text_table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
         rest = more(len(parts), min(len(parts), _MOST_ROWS))
         lines += [f"  {rest}"] if rest else []
     return lines

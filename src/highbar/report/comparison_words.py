@@ -11,7 +11,7 @@ from highbar.language.phrases import count
 from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
 from highbar.model.details import Details
-from highbar.report.headline import WORDS, judged, met, selected
+from highbar.report.headline import WORDS, judged_line, met, selected
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
     {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "unclear"}
@@ -83,9 +83,10 @@ def side(about: Side, encode: Encode) -> str:
     files = ", ".join(encode(source.file) for source in about.sources) or "rows"
     facts = [f"{'baseline ' if about.is_baseline else ''}{files}", count(about.scenarios, "scenario")]
     facts += [f"{about.trials} trials"] if about.trials != about.scenarios else []
+    facts += [f"{about.runs} runs pooled"] if about.runs > 1 else []
     facts += [f"agent version {encode(about.agent_version)}"] if about.agent_version else []
     facts += [encode(about.date)] if about.date else []
-    facts += filter(None, (judged(about.judged_by, encode), _selected(about, encode)))
+    facts += filter(None, (judged_line(about.judged_by, encode), _selected(about, encode)))
     return ", ".join(facts)
 
 
@@ -106,7 +107,7 @@ def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, 
 
 
 def outcome_words(change: MetricChange) -> str:
-    """How a metric changed; if the data leave it open whether it kept to its margin, the margin."""
+    """How a metric changed; if the data leave it open whether it is within its margin, the margin."""
     difference = change.difference
     if not (difference.value or difference.low or difference.high) and None not in (difference.low, difference.high):
         return "no change"
@@ -134,7 +135,7 @@ def latency(comparison: Comparison) -> str:
     return f"mean latency: × {factor.value:.3f} ({factor.low:.3f} to {factor.high:.3f})"
 
 
-def listed(comparison: Comparison) -> Sequence[tuple[str, Sequence[str]]]:
+def scenario_lists(comparison: Comparison) -> Sequence[tuple[str, Sequence[str]]]:
     """The lists of scenarios, each with its heading."""
     return (
         ("Broken: passed in base, not in head", comparison.broken),

@@ -15,8 +15,17 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import evidence, headline, judge_line, judged, quarantine_line, quarantined_ids, selected
-from highbar.report.numbers import end, number
+from highbar.report.early import saved_line
+from highbar.report.headline import (
+    evidence,
+    headline,
+    judge_line,
+    judged_line,
+    quarantine_line,
+    quarantined_ids,
+    selected,
+)
+from highbar.report.numbers import interval_end, number
 from highbar.report.visible import visible
 
 COLUMNS = (
@@ -58,8 +67,8 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 def _about(verdict: Verdict) -> tuple[str, ...]:
     """The verdict in words, the evidence, who judged, and which rows."""
-    origin = judged(verdict.judged_by, str), selected(verdict.selection, str), judge_line(verdict.judge, str)
-    return (headline(verdict), evidence(verdict.counts), *origin, quarantine_line(verdict, str))
+    origin = judged_line(verdict.judged_by, str), selected(verdict.selection, str), judge_line(verdict.judge, str)
+    return (headline(verdict), evidence(verdict.counts), *origin, quarantine_line(verdict, str), saved_line(verdict))
 
 
 def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
@@ -91,8 +100,8 @@ def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
 def _value(value: Value, bounds: tuple[Fraction, ...]) -> _Row:
     return {
         "value": number(value.value, bounds),
-        "low": end(value.low),
-        "high": end(value.high),
+        "low": interval_end(value.low),
+        "high": interval_end(value.high),
         "unit": value.unit,
         "better": value.better,
         "scenarios": value.scenarios,
@@ -186,13 +195,13 @@ def _cell(column: str, value: str | int | None) -> str:
     """A number without quotes, so that it can be summed; every text in quotes."""
     if value is None or value == "":
         return ""
-    return str(value) if column in _NUMBERS else f'"{harmless(str(value))}"'
+    return str(value) if column in _NUMBERS else f'"{csv_text(str(value))}"'
 
 
-def harmless(text: str) -> str:
+def csv_text(text: str) -> str:
     """The one encoder of this output: visible text that no spreadsheet takes for a formula, for the inside of quotes.
 
-    >>> print(harmless("=1+1"), harmless("a"))
+    >>> print(csv_text("=1+1"), csv_text("a"))
     '=1+1 a
     """
     shown = _NEW_CELL.sub(r"\\x3b", visible(text))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from highbar.errors import Problem
 from highbar.model import Verdict
 from highbar.report import markdown
-from highbar.report.headline import NO_VERDICT, could_change, headline, not_passed, unsettled, warnings
+from highbar.report.headline import NO_VERDICT, could_change, headline, how_sure, not_passed, warnings
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
@@ -28,7 +28,9 @@ MOST_ANNOTATIONS = 10  # of one kind, of one step: GitHub shows no more
 LARGEST_SUMMARY = 1_048_576  # bytes, of one step
 _LONGEST_SUMMARY = 200_000  # characters, which leaves room for what else the step writes
 _LONGEST_MESSAGE = 1000
+"""Characters of an annotation, which GitHub shows beside the code."""
 _LONGEST_TITLE = 200
+"""Characters of its title, likewise."""
 
 
 class Annotation(Struct, frozen=True):
@@ -124,7 +126,7 @@ def refusal_outputs(exit_code: int) -> Mapping[str, str]:
 
 def _of_demand(demand: DemandResult, kind: str, located: Located) -> Annotation:
     rule = demand.rule
-    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", *demand.descriptions, demand.places()]
+    parts = [rule.reason, how_sure(rule) if could_change(rule) else "", *demand.descriptions, demand.places()]
     return Annotation(
         kind,
         "\n".join(part for part in parts if part),

@@ -55,7 +55,7 @@ def evidence(counts: Counts) -> str:
     return ", ".join(parts)
 
 
-def judged(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> str:
+def judged_line(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> str:
     """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; nothing for rows of our own."""
     judges = []
     for one in judged_by:
@@ -85,7 +85,7 @@ def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
 
 
 def quarantine_line(verdict: Verdict, encode: Callable[[str], str]) -> str:
-    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; nothing if none is."""
+    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if no scenario is."""
     found = verdict.quarantined
     if not found:
         return ""
@@ -150,16 +150,16 @@ def warnings(verdict: Verdict) -> int:
 def urgent_notes(verdict: Verdict) -> tuple[str, ...]:
     """The notes, but for those that a threshold could be higher: nobody waits for these."""
     slack = tuple(f"{rule.rule}: " for rule in verdict.rules if rule.slack is not None)
-    return tuple(note for note in notes(verdict) if not note.startswith(slack))
+    return tuple(note for note in other_notes(verdict) if not note.startswith(slack))
 
 
-def notes(verdict: Verdict) -> tuple[str, ...]:
+def other_notes(verdict: Verdict) -> tuple[str, ...]:
     """The warnings of the verdict, except those that the top of the report already shows."""
     shown_above = verdict.against.notes if verdict.against else ()
     return tuple(warning for warning in verdict.warnings if warning not in shown_above)
 
 
-def unsettled(rule: RuleResult) -> str:
+def how_sure(rule: RuleResult) -> str:
     """How far the outcome of a close rule can be trusted, and how large a new run would have to be to settle it."""
     if not (could_change(rule) or rule.outcome == "inconclusive"):
         return ""
@@ -173,7 +173,7 @@ def could_change(rule: RuleResult) -> bool:
 
 
 def is_clear(rule: RuleResult) -> bool:
-    """Whether the whole interval lies on one side of the threshold: `plan` calls such a rule settled."""
+    """Whether the whole interval is on one side of the threshold: `plan` calls such a rule settled."""
     return rule.outcome in ("pass", "fail") and not rule.fragile and rule.value is not None
 
 
@@ -185,7 +185,7 @@ def accepted(rule: RuleResult) -> str:
     return f"{failed} failed, {most} accepted"
 
 
-def second_run(verdict: Verdict) -> str:
+def second_run_sentence(verdict: Verdict) -> str:
     """How likely a second run gives the same verdict, as a sentence; empty if nothing is known of it."""
     if verdict.second_run is None or verdict.verdict is None:
         return ""
@@ -227,7 +227,7 @@ def differs(rule: RuleResult) -> str:
     if rule.second_run is None or not could_change(rule):
         return ""
     turned = {"pass": "fail", "fail": "pass"}.get(rule.outcome, "end differently")
-    return f"a re-run may {turned} ({chance(rule)})"
+    return f"a re-run may {turned} ({chance_cell(rule)})"
 
 
 def _settling(rule: RuleResult) -> str:
@@ -261,7 +261,7 @@ class Repeatable(Protocol):
         """At least."""
 
 
-def chance(rule: Repeatable) -> str:
+def chance_cell(rule: Repeatable) -> str:
     """The chance that a second run of the same agent is judged differently, for a table: `5–29%`."""
     if rule.second_run is None:
         return ""
@@ -277,7 +277,7 @@ def bounds_label(verdict: Verdict) -> str:
     return f"value ({amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds)" if bounded else "value"
 
 
-def standings(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
+def standing_lines(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
     """Which slices of one column are worse than the rest, and which is lowest without being surely worse."""
     known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
     sentences = []
@@ -379,7 +379,7 @@ def _unjudged(verdict: Verdict) -> str:
     return f"nothing was judged; of the typical thresholds {would} would fail{unsure}"
 
 
-def weakened(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[str]]:
+def weakened_rows(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[str]]:
     """A heading, and what was demanded at the ref and is not any more, or less of it."""
     against = verdict.against
     if against is None:

@@ -29,6 +29,9 @@ def say_drift(found: Decline) -> str:
         return "no drift to see: no earlier run is judged and scored alike"
     strength = f"evidence {min(found.evidence, _MOST):.3g}, alarm at {ALARM:g}"
     trend = f"{100 * found.slope:+.2f} points per run over {count(found.runs, 'run')}"
+    if found.back:
+        newest = f"the last {count(found.back, 'run')}" if found.back > 1 else "the last run"
+        return f"no drift any more: {trend} ({strength}), but {newest} passed as often as before the decline"
     return f"{'scenarios pass less and less often' if found.is_alarm else 'no drift'}: {trend} ({strength})"
 
 
@@ -46,6 +49,7 @@ def write_drift(drift: Drift) -> dict[str, Any]:
         "alarm": found.is_alarm,
         "evidence": min(found.evidence, _MOST),
         "alarm_at": ALARM,
+        "runs_back": found.back,
         "slope": found.slope,
         **_runs(drift.chosen),
         "unread": msgspec.to_builtins(drift.damaged),
@@ -54,8 +58,9 @@ def write_drift(drift: Drift) -> dict[str, Any]:
 
 def render_flaky(found: FlakyScenarios, display: Display = PAGE) -> str:
     """One line for each scenario that passed and failed."""
-    runs = count(len(found.chosen.runs), "run")
-    lines = [f"{len(found.scenarios)} of {count(found.of, 'scenario')} passed and failed in the last {runs}"]
+    number = len(found.chosen.runs)
+    runs = count(number, "run") if number != 1 else "run"
+    lines = [f"{len(found.scenarios)} of {count(found.of, 'scenario')} both passed and failed in the last {runs}"]
     if found.scenarios:
         rows = [("scenario", "passes (90 %)", "trials", "failed in"), *(_row(one) for one in found.scenarios)]
         head, *rest = columns(rows, 2, display)

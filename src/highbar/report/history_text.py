@@ -24,6 +24,7 @@ _LONGEST = 24
 _NONE = "-"
 CHANGES = MappingProxyType(
     {
+        "agent": "another agent, or one without a name",
         "suite": "other scenarios",
         "scoring": "other scoring",
         "judge": "another judge",
@@ -36,8 +37,11 @@ def render_list(runs: Sequence[RunRecord], display: Display = PAGE) -> str:
     """One line for each run, in the order of time."""
     if not runs:
         return "no runs\n"
-    header = ("time", "verdict", "failed", "commit", "branch", "version", "record")
-    first, *rows = columns([header, *(_row(run) for run in runs)], 0, display, widest=16)
+    header = ("time", "verdict", "failed", "commit", "branch", "agent", "version", "record")
+    table = [header, *(_row(run) for run in runs)]
+    if not any(run.agent_name for run in runs):
+        table = [row[:5] + row[6:] for row in table]
+    first, *rows = columns(table, 0, display, widest=16)
     return "\n".join([paint(first, "dim", display), *rows]) + "\n"
 
 
@@ -48,6 +52,7 @@ def _row(run: RunRecord) -> tuple[str, ...]:
         f"{run.counts.failed} of {run.counts.scenarios}",
         _commit(run),
         visible(run.branch or _NONE),
+        cut(visible(run.agent_name or _NONE), 20),
         cut(visible(run.agent_version or _NONE), 10),
         run.record[:8],
     )
@@ -70,6 +75,7 @@ def render_origin(run: RunRecord, display: Display = PAGE) -> str:
         ("commit", visible(run.commit or "not known") + (" with changes in the working tree" if run.changed else "")),
         ("parents", "not known" if run.parents is None else visible(", ".join(run.parents)) or "none"),
         ("branch", visible(run.branch or "not known")),
+        ("agent", visible(run.agent_name or "not named")),
         ("version", visible(run.agent_version or "not known")),
         ("judges", visible(", ".join(run.judges)) or _NONE),
         *((name, visible(getattr(run, name) or "not known")) for name in ("policy", "suite", "scoring", "judge")),

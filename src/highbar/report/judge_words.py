@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # few results rest on a judge
     from highbar.model.judge_quality import JudgeRate, JudgeReport
 
 _MOST_NAMED = 3
+"""Names in one sentence."""
 _LONGEST_NAME = 100
+"""Characters of a name there."""
 _SOURCES = {"same run": "of this run", "another run": "of another run", "mixed": "some of them of another run"}
 
 

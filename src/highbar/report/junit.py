@@ -26,9 +26,10 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, could_change, judge_line, quarantine_line, quarantined_ids, unsettled
-from highbar.report.numbers import end, number
-from highbar.report.titles import title
+from highbar.report.early import at_stopping, saved_line
+from highbar.report.headline import NO_VERDICT, could_change, how_sure, judge_line, quarantine_line, quarantined_ids
+from highbar.report.numbers import interval_end, number
+from highbar.report.titles import rule_title
 from highbar.report.visible import cut, visible
 
 if TYPE_CHECKING:  # few runs compare, and its classes take time to make
@@ -36,9 +37,12 @@ if TYPE_CHECKING:  # few runs compare, and its classes take time to make
 
 LARGEST = 29_000_000  # bytes; GitLab reads 30 MB
 _LONGEST_NAME = 400
+"""Characters of a name: CI systems show it in a list."""
 _MOST_BROKEN = 10_000
+"""Scenarios of a comparison, each a test case: what CI systems can show."""
 _BROKEN = "passed in the base, not in the head"
 _LONGEST_MESSAGE = 1000
+"""Characters of a line of a message: CI systems show it in a list."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _Attributes = Iterable[tuple[str, str | int | None]]
 _Bounds = Mapping[str, tuple[Fraction, ...]]
@@ -198,7 +202,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
     """A failure if a blocking rule did not pass, or could not be judged; named by its title and its path."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    lines = [message, visible(rule.description or ""), unsettled(rule) if could_change(rule) else ""]
+    lines = [message, visible(rule.description or ""), how_sure(rule) if could_change(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
         name=_titled(rule, verdict),
@@ -215,6 +219,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
             ("raw", number(None if rule.raw is None else rule.raw.value, bounds.get(rule.metric or "", ())) or None),
+            ("stopping", at_stopping(rule) or None),
             *(_again(rule) if could_change(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
@@ -223,14 +228,14 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
 
 def _titled(rule: RuleResult, verdict: Verdict) -> str:
     """`Safety rate is 100% (thresholds.blocking.safety_rate)`: the path keeps the names of two rules apart."""
-    words = title(rule, verdict)
+    words = rule_title(rule, verdict)
     return _name(words if words == visible(rule.rule) else f"{words} ({rule.rule})")
 
 
 def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     return (
-        ("second_run", end(rule.second_run)),
-        ("second_run_low", end(rule.second_run_low)),
+        ("second_run", interval_end(rule.second_run)),
+        ("second_run_low", interval_end(rule.second_run_low)),
         ("more_scenarios", rule.more_scenarios),
     )
 
@@ -252,16 +257,16 @@ def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[
     """The value with its interval; what is undefined or unbounded is left out."""
     named = f"{prefix}." if prefix else ""
     yield prefix or "value", number(value.value, bounds) or None
-    yield f"{named}low", end(value.low) or None
-    yield f"{named}high", end(value.high) or None
+    yield f"{named}low", interval_end(value.low) or None
+    yield f"{named}high", interval_end(value.high) or None
     yield f"{named}scenarios", value.scenarios
     yield f"{named}missing", value.missing or None
     yield f"{named}undecided", value.undecided or None
     yield f"{named}best", number(value.best, bounds) or None
     if value.corrected is not None:
         yield f"{named}corrected", number(value.corrected.value, bounds) or None
-        yield f"{named}corrected.low", end(value.corrected.low) or None
-        yield f"{named}corrected.high", end(value.corrected.high) or None
+        yield f"{named}corrected.low", interval_end(value.corrected.low) or None
+        yield f"{named}corrected.high", interval_end(value.corrected.high) or None
 
 
 def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int | None]]:
@@ -276,6 +281,7 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
     yield from ([("left_out", counts.left_out)] if verdict.selection else [])
     yield "judge", judge_line(verdict.judge, str) or None
     yield "quarantined", quarantine_line(verdict, str) or None
+    yield "sequential", saved_line(verdict) or None
     for name, value in verdict.metrics.items():
         yield from _value(f"metric.{name}", value, bounds.get(name, ()))
 

@@ -56,7 +56,7 @@ def _blocks(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
     return found
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
+def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
     """The rows below a header, which names every column but the first; the first is cut so that the others fit."""
     lines = [header, *rows]
     full = [line for line in lines if len(line) == len(header)]

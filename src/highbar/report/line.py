@@ -1,7 +1,7 @@
 """The verdict on one line, for a chat message: what came out, and which demands are not met, with their values.
 
-A chat obeys `@here`, `<!channel>` and links. Names come from the policy, and nothing from the results stands here; all
-the same every character of a name that is not plain is written out.
+A chat obeys `@here`, `<!channel>` and links. Names come from the policy, and nothing here comes from the
+results; even so, every character of a name that is not plain is escaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
 _MOST_DEMANDS = 3
+"""Demands on the line: it is for a chat."""
 _LONGEST_NAME = 60
+"""Characters of a name on it."""
 # Inside a word `:` and `/` are plain: `origin/main:suite` is a rule at a git ref, and no link without `://`.
 _NOT_PLAIN = re.compile(r"(?![\w.\-\[\]* \\]|(?<=\w)[:/](?=\w))[\x21-\x7e]")
 

@@ -16,6 +16,7 @@ from highbar.errors import Problem
 from highbar.language.digits import amount, bounds_by_metric, show
 from highbar.model import NO_POLICY, FailedScenario, Slice, Verdict
 from highbar.report import PAGE, Display, advice, progressive
+from highbar.report.early import at_stopping, saved_line
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
@@ -25,19 +26,19 @@ from highbar.report.headline import (
     counted,
     evidence,
     headline,
+    how_sure,
     judge_line,
-    judged,
+    judged_line,
     more,
-    notes,
+    other_notes,
     quarantine_line,
     quarantined_ids,
     repeated,
-    second_run,
+    second_run_sentence,
     selected,
-    standings,
+    standing_lines,
     undecided,
-    unsettled,
-    weakened,
+    weakened_rows,
 )
 from highbar.report.missed import short_reason
 from highbar.report.titles import DemandResult, demands, metric_words
@@ -45,6 +46,7 @@ from highbar.report.visible import cut, visible
 
 LONGEST = 65_536  # characters of a GitHub comment
 _LONGEST_TEXT = 300
+"""Characters of a text from a file: about three lines."""
 _ROOM_FOR_A_COUNT = 40
 _MOST_BYTES = 2500  # that are not folded
 _TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # the longest cell and the most rows, until it fits
@@ -66,7 +68,7 @@ class _Section(Struct, frozen=True):
     total: int
 
 
-def code(text: str, longest: int = _LONGEST_TEXT) -> str:
+def code_span(text: str, longest: int = _LONGEST_TEXT) -> str:
     """The one encoder of this output: `text` as a code span that also holds inside a table cell."""
     shown = cut(visible(text), longest).replace("<!--", r"\x3c!--")
     # A table cell ends at a bare `|`, in code too, and renderers disagree on what `\\|` is.
@@ -106,13 +108,15 @@ def _sections(verdict: Verdict) -> Iterator[_Section]:
     if _is_calm(verdict):
         yield _Section("### Evidence", (), (_about(verdict),), 1)
     yield _rules(verdict, bounds)
-    yield _table(f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.rows(verdict, code))
+    yield _table(
+        f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.progressive_rows(verdict, code_span)
+    )
     yield _metrics(verdict, bounds)
     yield _failed_scenarios(verdict)
     yield _undecided_scenarios(verdict)
     yield from _slices(verdict, bounds)
     yield _list("### Repeated trials", repeated(verdict))
-    yield _list("### Notes", [code(note) for note in notes(verdict)])
+    yield _list("### Notes", [code_span(note) for note in other_notes(verdict)])
 
 
 def _changes(verdict: Verdict) -> str:
@@ -131,7 +135,7 @@ def _changes(verdict: Verdict) -> str:
 
 def _is_calm(verdict: Verdict) -> bool:
     """Whether one line says enough: a pass by a bar that is not weakened, with warnings or without."""
-    return verdict.verdict == "pass" and not weakened(verdict, code)[1]
+    return verdict.verdict == "pass" and not weakened_rows(verdict, code_span)[1]
 
 
 def _top(verdict: Verdict) -> str:
@@ -152,11 +156,11 @@ def _unfolded(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
     """The sections, with cells and lists so long."""
 
     def short(text: str) -> str:
-        return code(text, longest)
+        return code_span(text, longest)
 
     why = tuple(_problem(problem, short) for problem in verdict.problems)
-    rows = advice.rows(verdict)
-    word, less = weakened(verdict, short)
+    rows = advice.advice_rows(verdict)
+    word, less = weakened_rows(verdict, short)
     missed = [demand for demand in demands(verdict, short) if demand.rule.outcome != "pass"]
     blocking = [demand for demand in missed if demand.rule.level == "blocking"]
     sections = (
@@ -216,7 +220,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     return _fitted(section, LONGEST - 1) + "\n"
 
 
-def _problem(problem: Problem, short: Callable[[str], str] = code) -> str:
+def _problem(problem: Problem, short: Callable[[str], str] = code_span) -> str:
     place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
     hint = f" (hint: {short(problem.hint)})" if problem.hint else ""
     return f"- {short(place) + ' ' if place else ''}{short(problem.message)}{hint}"
@@ -236,16 +240,16 @@ def _fitted(section: _Section, room: int) -> str:
     return "\n".join([*head, *shown, *(["", rest] if rest else [])]) if shown else ""
 
 
-def _about(verdict: Verdict, short: Callable[[str], str] = code) -> str:
+def _about(verdict: Verdict, short: Callable[[str], str] = code_span) -> str:
     parts = [evidence(verdict.counts)]
     if verdict.agent_version is not None:
         parts.append(f"agent version {short(verdict.agent_version)}")
     parts.append(f"policy {short(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
     if verdict.against:
         parts.append(f"and the policy at {short(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    about = [", ".join(parts), judged(verdict.judged_by, short), selected(verdict.selection, short)]
-    about += [judge_line(verdict.judge, short), quarantine_line(verdict, short)]
-    again = " ".join(filter(None, (second_run(verdict), compared(verdict))))
+    about = [", ".join(parts), judged_line(verdict.judged_by, short), selected(verdict.selection, short)]
+    about += [judge_line(verdict.judge, short), quarantine_line(verdict, short), saved_line(verdict)]
+    again = " ".join(filter(None, (second_run_sentence(verdict), compared(verdict))))
     return "  \n".join(filter(None, about)) + (f"\n\n{again}" if again else "")
 
 
@@ -260,7 +264,9 @@ def _row(cells: Sequence[str]) -> str:
 
 def _rules(verdict: Verdict, bounds: _Bounds) -> _Section:
     """Every demand, those that are not met first, the blocking ones before the warnings."""
-    found = sorted(demands(verdict, code), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking"))
+    found = sorted(
+        demands(verdict, code_span), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking")
+    )
     return _table(
         "### Demands", ("outcome", "demand", "value", "scenarios", "why"), [_row_of(one, bounds) for one in found]
     )
@@ -272,20 +278,20 @@ def _row_of(demand: DemandResult, bounds: _Bounds) -> Sequence[str]:
     outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
     return (
         outcome if rule.level == "blocking" else f"{outcome} (warning)",
-        f"{demand.title}<br><sub>{demand.places(code)}</sub>",
-        show(value, bounds.get(rule.metric or "", ())) if value else "",
+        f"{demand.title}<br><sub>{demand.places(code_span)}</sub>",
+        ", ".join(filter(None, (show(value, bounds.get(rule.metric or "", ())), at_stopping(rule)))) if value else "",
         counted(value) if value else "",
-        code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),
+        code_span(rule.reason) + (f" {how_sure(rule)}" if could_change(rule) else ""),
     )
 
 
 def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
     rows = (
         (
-            code(name),
+            code_span(name),
             show(value, bounds.get(name, ())),
             counted(value),
-            code(value.reason) if value.reason else "",
+            code_span(value.reason) if value.reason else "",
         )
         for name, value in verdict.metrics.items()
     )
@@ -299,7 +305,7 @@ def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
     for column in dict.fromkeys(part.by[0] for part in verdict.slices):
         parts = [part for part in verdict.slices if part.by[0] == column]
         sections.append(_slice_table(column, parts, ruled, bounds))
-        sections.append(_list(f"#### The lowest of {code(column)}", standings(parts, code)))
+        sections.append(_list(f"#### The lowest of {code_span(column)}", standing_lines(parts, code_span)))
     return sections
 
 
@@ -307,17 +313,17 @@ def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bo
     names = [name for name in parts[0].metrics if name in ruled]
     rows = (
         (
-            code(part.by[1]),
+            code_span(part.by[1]),
             str(part.scenarios),
             *(show(part.metrics[name], bounds.get(name, ())) if name in part.metrics else "" for name in names),
         )
         for part in parts
     )
-    return _table(f"### By {code(column)}", ("value", "scenarios", *(code(name) for name in names)), rows)
+    return _table(f"### By {code_span(column)}", ("value", "scenarios", *(code_span(name) for name in names)), rows)
 
 
 def _failed_scenarios(verdict: Verdict) -> _Section:
-    return _table("### Failed scenarios", _SCENARIO, _failed(verdict, code), verdict.counts.failed)
+    return _table("### Failed scenarios", _SCENARIO, _failed(verdict, code_span), verdict.counts.failed)
 
 
 def _mark(scenario: FailedScenario, freed: frozenset[str]) -> str:
@@ -338,7 +344,10 @@ def _failed(verdict: Verdict, short: Callable[[str], str]) -> list[Sequence[str]
 
 
 def _undecided_scenarios(verdict: Verdict) -> _Section:
-    rows = [(id_, "" if category == code("-") else category, why) for id_, category, why in undecided(verdict, code)]
+    rows = [
+        (id_, "" if category == code_span("-") else category, why)
+        for id_, category, why in undecided(verdict, code_span)
+    ]
     return _table(f"### {UNDECIDED}", ("scenario", "category", "why"), rows, len(verdict.scenarios_undecided))
 
 

@@ -13,7 +13,7 @@ def short_reason(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     """`90.0% (81.2–95.6), 60 scenarios`, why the one required scenario failed, or the rule's own reason."""
     value = rule.value
     failed = next((one for one in verdict.scenarios_failed if rule.rule.endswith(f"_scenarios.{one.id}")), None)
-    if rule.outcome == "fail" and value and rule.evidence != "confident" and held_against(rule.threshold or ""):
+    if rule.outcome == "fail" and value and rule.evidence in (None, "estimate") and held_against(rule.threshold or ""):
         shown = show(value, bounds_by_metric((rule,)).get(rule.metric or "", ()))
         return ", ".join(filter(None, (shown, as_judged(rule), count(value.scenarios, "scenario"), lacks(value))))
     if rule.outcome == "undefined" and rule.metric:

@@ -17,12 +17,17 @@ def number(value: Fraction | None, bounds: Iterable[Fraction] = _NOTHING) -> str
     return "" if value is None else repr(as_float(value, bounds))
 
 
-def end(found: float | None) -> str:
+def interval_end(found: float | None) -> str:
     """An end of an interval; empty if the data do not limit it."""
     return repr(found) if found is not None and math.isfinite(found) else ""
 
 
-def bound(rule: RuleResult) -> str:
+def threshold_number(rule: RuleResult) -> str:
     """The number in a rule's threshold, in the metric's unit; empty if the threshold is not one number."""
     bounds = bounds_by_metric([rule]).get(rule.metric or "", ())
     return number(bounds[0]) if bounds else ""
+
+
+def two_sided_level(each: Fraction) -> float:
+    """The confidence with which both ends of an interval hold at once: 90 % if each of them holds with 95 %."""
+    return float(2 * each - 1)

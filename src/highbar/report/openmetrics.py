@@ -18,7 +18,7 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import Decision, Outcome, RuleResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.numbers import bound, end, number
+from highbar.report.numbers import interval_end, number, threshold_number
 from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # few results rest on a judge
@@ -152,7 +152,7 @@ def _rules(rules: Iterable[RuleResult], bounds: _Bounds) -> list[_Family]:
         outcome.add_state(rule.outcome, _OUTCOMES, labels)
         about = {**labels, "metric": rule.metric or "", "where": _where(rule.slice)}
         operator = (rule.threshold or "").partition(" ")[0]
-        threshold.add(bound(rule), {**about, "operator": operator})
+        threshold.add(threshold_number(rule), {**about, "operator": operator})
         if rule.value:
             _add_value(values, rule.value, bounds.get(rule.metric or "", ()), {**about, "unit": rule.value.unit})
     return [outcome, threshold, *values]
@@ -176,7 +176,13 @@ def _value_families(prefix: str, what: str) -> list[_Family]:
 
 
 def _add_value(families: Sequence[_Family], value: Value, bounds: tuple[Fraction, ...], labels: _Labels) -> None:
-    known = (number(value.value, bounds), end(value.low), end(value.high), str(value.scenarios), str(value.missing))
+    known = (
+        number(value.value, bounds),
+        interval_end(value.low),
+        interval_end(value.high),
+        str(value.scenarios),
+        str(value.missing),
+    )
     amounts = (*known, str(value.undecided), number(value.best, bounds), _corrected(value, bounds))
     for family, amount in zip(families, amounts, strict=True):
         family.add(amount, labels)
@@ -201,7 +207,7 @@ def _judge(report: JudgeReport) -> list[_Family]:
         families.append(_Family(name, "gauge", help_text))
         families[-1].add(str(number_of))
     for name, rate in (("sensitivity", report.sensitivity), ("specificity", report.specificity)):
-        for suffix, amount in (("", rate and number(rate.value)), ("_low", rate and end(rate.low))):
+        for suffix, amount in (("", rate and number(rate.value)), ("_low", rate and interval_end(rate.low))):
             families.append(_Family(f"highbar_judge_{name}{suffix}", "gauge", f"The {name} of the judge, by trial."))
             families[-1].add(amount or "")
     return families

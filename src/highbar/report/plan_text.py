@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import groupby
 
 from msgspec.structs import replace
 
 from highbar.language.digits import amount, show, wanted
 from highbar.model import Where
-from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
+from highbar.planning import EarlyChance, Joint, Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display
-from highbar.report.headline import MOST_TO_SETTLE, chance
-from highbar.report.layout import paint, paragraph, table, title
+from highbar.report.headline import MOST_TO_SETTLE, chance_cell
+from highbar.report.layout import paint, paragraph, text_table, title
 from highbar.report.visible import visible
 
 _NONE = "-"
@@ -34,6 +35,10 @@ _TOLD = {
         "passes: an agent with this true rate or a better one will likely pass; fails: one with this rate or a worse"
         " one will likely fail"
     ),
+    "early": (
+        "in parentheses: if all scenarios are run and judged once; runs: scenarios until it is decided, on average; as"
+        " good as: the smallest suite that, judged once, has the same chance of the right verdict"
+    ),
     "differing": "differing: the share of scenarios that one version passes and the other fails",
 }
 
@@ -45,6 +50,7 @@ def render(plan: Plan, display: Display = PAGE) -> str:
         *_supposed(plan, display),
         *_reaches(plan, display),
         *_chances(plan, display),
+        *_early(plan, display),
         *_differences(plan, display),
         *_needs(plan, display),
         *_standings(plan, display),
@@ -55,10 +61,14 @@ def render(plan: Plan, display: Display = PAGE) -> str:
 
 def _assumed(plan: Plan) -> str:
     assumed = plan.assumptions
-    parts = [f"confidence {_percent(assumed.confidence)}", f"chance of a clear verdict {_percent(assumed.power)}"]
+    parts = [f"confidence {_percent(assumed.confidence)}"]
+    if not plan.early:
+        parts.append(f"chance of a clear verdict {_percent(assumed.power)}")
     if assumed.trials > 1:
         parts.append(f"{assumed.trials} trials per scenario, correlation {float(assumed.correlation):g}")
-    if plan.rules or plan.trials is not None:
+    if plan.early:
+        parts.append(" and ".join(f"{kind} spending" for kind in dict.fromkeys(row.spending for row in plan.early)))
+    if plan.rules or plan.trials is not None or any(row.rule for row in plan.early):
         parts.append(_TYPICAL if plan.policy is None else f"policy {visible(plan.policy)}")
     return ", ".join(parts)
 
@@ -123,6 +133,48 @@ def _chances(plan: Plan, display: Display) -> list[str]:
     return _section(heading, ("wanted", "true rate", "pass", "inconclusive", "fail"), rows, display)
 
 
+def _early(plan: Plan, display: Display) -> list[str]:
+    """What runs that stop as soon as they are decided come to, beside the same suites judged once."""
+    lines: list[str] = []
+    for _, listed in groupby(plan.early, key=lambda row: (row.rule, row.threshold)):
+        rows = list(listed)
+        name = "Stopped as soon as it is decided" if rows[0].rule is None else visible(rows[0].rule)
+        lines += _section(
+            f"{name}: {_percent(rows[0].threshold)} of up to {_scenarios(rows[0].scenarios)}",
+            ("true rate", "pass", "inconclusive", "fail", "runs", "as good as"),
+            [_stopped(row) for row in rows],
+            display,
+            "" if lines else _TOLD["early"],
+        )
+    return lines + _early_joint(plan, display)
+
+
+def _stopped(row: EarlyChance) -> tuple[str, ...]:
+    fixed = row.fixed
+    pairs = ((row.passes, fixed.passes), (row.inconclusive, fixed.inconclusive), (row.fails, fixed.fails))
+    return (
+        _percent(row.rate),
+        *(f"{_briefly(early)} ({_briefly(once)})" for early, once in pairs),
+        f"{row.expected:.0f} of {row.scenarios}",
+        _count(row.equal),
+    )
+
+
+def _briefly(share: float) -> str:
+    return _likely(share).replace("under ", "<").replace("over ", ">")
+
+
+def _early_joint(plan: Plan, display: Display) -> list[str]:
+    if plan.early_joint is None or plan.joint is None:
+        return []
+    early, once = _between(plan.early_joint), _between(plan.joint)
+    sentence = (
+        f"All {plan.joint.rules} blocking rules at once, for an agent halfway to perfection: {early} if the run stops"
+        f" early, {once} if all scenarios are judged once."
+    )
+    return ["", *paragraph(sentence, 2, display)]
+
+
 def _differences(plan: Plan, display: Display) -> list[str]:
     if not plan.differences:
         return []
@@ -156,15 +208,21 @@ def _needs(plan: Plan, display: Display) -> list[str]:
 
 def _joint(plan: Plan, display: Display) -> list[str]:
     """How likely all blocking rules pass at once."""
-    if plan.joint is None:
+    if plan.joint is None or plan.early:
         return []
     each = f"on {_scenarios(plan.scenarios)} for each" if plan.scenarios else "with the scenarios that each needs"
-    low, high = _likely(plan.joint.low), _likely(plan.joint.high)
-    chance = (
-        f"a chance of {low}" if low == high else f"a chance between {low} (independent) and {high} (moving together)"
+    chance_of_all = _between(plan.joint)
+    sentence = (
+        f"All {plan.joint.rules} blocking rules at once, {each}: {chance_of_all} for an agent halfway to perfection."
     )
-    sentence = f"All {plan.joint.rules} blocking rules at once, {each}: {chance} for an agent halfway to perfection."
     return ["", *paragraph(sentence, 2, display)]
+
+
+def _between(joint: Joint) -> str:
+    low, high = _likely(joint.low), _likely(joint.high)
+    if low == high:
+        return f"a chance of {low}"
+    return f"a chance between {low} (independent) and {high} (moving together)"
 
 
 def _supposition(row: RuleNeed) -> str:
@@ -203,7 +261,7 @@ def _standings(plan: Plan, display: Display) -> list[str]:
     )
     plain = ("", "value", "wanted", "scenarios")
     lines += _section("Rules that stand on the threshold, or cannot be bounded", plain, map(_stood, stuck), display)
-    settled = [(*_stood(row), chance(row)) for row in rows if row.settled]
+    settled = [(*_stood(row), chance_cell(row)) for row in rows if row.settled]
     lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _TOLD["clear"])
     return lines + _unknown([row for row in plan.standings if row not in rows], display)
 
@@ -271,7 +329,7 @@ def _section(
     if not listed:
         return []
     explained = [paint(line, "dim", display) for line in paragraph(explanation, 2, display)]
-    return [*title(heading, display), *explained, *table(header, listed, display)]
+    return [*title(heading, display), *explained, *text_table(header, listed, display)]
 
 
 def _percent(share: Fraction) -> str:

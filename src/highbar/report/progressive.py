@@ -13,7 +13,7 @@ COLUMNS = ("step", "wanted", "to go")
 Encode = Callable[[str], str]
 
 
-def rows(verdict: Verdict, encode: Encode) -> list[tuple[str, ...]]:
+def progressive_rows(verdict: Verdict, encode: Encode) -> list[tuple[str, ...]]:
     """For each progressive rule a row of the step that holds, behind the rule's name; then of the next, of the target.
 
     `encode` is the report's own, for what comes from the policy.

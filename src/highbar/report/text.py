@@ -13,6 +13,7 @@ from highbar.errors import Problem
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, RuleResult, Verdict
 from highbar.report import PAGE, Display, advice
+from highbar.report.early import saved_line
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
@@ -21,26 +22,30 @@ from highbar.report.headline import (
     evidence,
     headline,
     judge_line,
-    judged,
+    judged_line,
     more,
     quarantine_line,
     quarantined_ids,
-    second_run,
+    second_run_sentence,
     selected,
     undecided,
     urgent_notes,
-    weakened,
+    weakened_rows,
 )
-from highbar.report.layout import columns, paint, paragraph, table, title, titled
+from highbar.report.layout import columns, paint, paragraph, text_table, title, titled
 from highbar.report.missed import short_reason
 from highbar.report.problems import problem_lines
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
 _MOST_DEMANDS = 20
+"""Demands in a list: a screen shows about as many. --verbose lists all."""
 _MOST_SCENARIOS = 10
+"""Failed scenarios, the worst first; --verbose lists more."""
 _MOST_NOTES = 3
+"""Notes; --verbose has all."""
 _LONGEST_REASON = 300
+"""Characters of a reason: about four lines."""
 COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 
 
@@ -70,21 +75,22 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
 
 
-def about(verdict: Verdict, display: Display) -> list[str]:
+def about_lines(verdict: Verdict, display: Display) -> list[str]:
     """What was judged, by which bar. Texts from files are not wrapped, so that none can start a line at the margin."""
     origin = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     if verdict.verdict is not None:  # else the headline and the problems below say that there is none
         origin.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    lines = (", ".join(origin), who, which, judge_line(verdict.judge, visible), quarantine_line(verdict, visible))
+    who, which = judged_line(verdict.judged_by, visible), selected(verdict.selection, visible)
+    judge, quarantine = judge_line(verdict.judge, visible), quarantine_line(verdict, visible)
+    lines = (saved_line(verdict), ", ".join(origin), who, which, judge, quarantine)
     return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, lines)]
 
 
 def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
     """What the policy demanded at the git ref and does not any more."""
-    heading, rows = weakened(verdict, visible)
+    heading, rows = weakened_rows(verdict, visible)
     if not rows:
         return []
     lines = columns([("-", row) for row in rows[:_MOST_DEMANDS]], 2, display)
@@ -93,8 +99,8 @@ def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
 
 def advice_lines(verdict: Verdict, display: Display) -> list[str]:
     """Without a policy: the typical thresholds."""
-    rows = advice.rows(verdict)
-    return [*title(advice.HEADING, display), *table(("", *advice.COLUMNS), rows, display)] if rows else []
+    rows = advice.advice_rows(verdict)
+    return [*title(advice.HEADING, display), *text_table(("", *advice.COLUMNS), rows, display)] if rows else []
 
 
 def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
@@ -156,7 +162,7 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     warning = [demand for demand in missed if demand.rule.level == "warning"]
     closing = paragraph(_closing(verdict, found, display.report_option), 0, display)
     return [
-        *about(verdict, display),
+        *about_lines(verdict, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
         *(["", *_missed(verdict, blocking, display)] if blocking else []),
@@ -199,7 +205,7 @@ def _closing(verdict: Verdict, found: Sequence[DemandResult], report_option: str
     of = "" if len(met) == 1 else _all(narrow) if narrow == len(met) else f"{narrow} of them "
     narrowly = f", {of}narrowly" if narrow else ""
     more = f"More: -v, or {report_option} report.html"
-    return " ".join(filter(None, (second_run(verdict), f"{are}{narrowly}." if are else "", more)))
+    return " ".join(filter(None, (second_run_sentence(verdict), f"{are}{narrowly}." if are else "", more)))
 
 
 def _all(number: int) -> str:

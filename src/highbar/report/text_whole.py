@@ -14,27 +14,28 @@ from msgspec.structs import replace
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Slice, Value, Verdict
 from highbar.report import Display, progressive
+from highbar.report.early import at_stopping
 from highbar.report.headline import (
     MOST_TO_SETTLE,
     accepted,
     as_judged,
     bounds_label,
-    chance,
+    chance_cell,
     compared,
     could_change,
     counted,
+    how_sure,
     is_clear,
-    notes,
+    other_notes,
     repeated,
-    second_run,
+    second_run_sentence,
     settled_by,
-    standings,
-    unsettled,
+    standing_lines,
 )
-from highbar.report.layout import columns, paint, paragraph, table, title, titled_table
+from highbar.report.layout import columns, paint, paragraph, text_table, title, titled_table
 from highbar.report.problems import problem_lines
 from highbar.report.text import (
-    about,
+    about_lines,
     advice_lines,
     failed_lines,
     note_lines,
@@ -46,8 +47,11 @@ from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cells, cut, visible
 
 _MOST_ROWS = 20
+"""Rows of a table: a screen shows about as many."""
 _MOST_MET = 50
+"""Demands that are met: the list of those that are not comes first, and is whole."""
 _LONGEST_REASON = 300
+"""Characters of a reason: about four lines."""
 _CLOSE = (
     "could fail: how likely on a re-run of the same scenarios; settled by: a new run with about so many"
     " scenarios, if the value stays (see highbar plan)"
@@ -62,8 +66,8 @@ def lines(verdict: Verdict, display: Display) -> list[str]:
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     found = demands(verdict)
     return [
-        *about(verdict, display),
-        *paragraph(" ".join(filter(None, (second_run(verdict), compared(verdict)))), 0, display),
+        *about_lines(verdict, display),
+        *paragraph(" ".join(filter(None, (second_run_sentence(verdict), compared(verdict)))), 0, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
         *_missed([demand for demand in found if demand.rule.outcome != "pass"], display),
@@ -76,7 +80,7 @@ def lines(verdict: Verdict, display: Display) -> list[str]:
         *undecided_lines(verdict, display),
         *_repeated(verdict, display),
         *_judge(verdict, display),
-        *note_lines(notes(verdict), _MOST_ROWS, display),
+        *note_lines(other_notes(verdict), _MOST_ROWS, display),
     ]
 
 
@@ -93,7 +97,7 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
         indent = 4 + len(word)
         first, *others = paragraph(demand.title, indent, display) or [""]  # a document can name a rule with a space
         text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
-        details = (visible(demand.rule.reason), unsettled(demand.rule))
+        details = (visible(demand.rule.reason), how_sure(demand.rule))
         text += [line for sentence in details for line in paragraph(sentence, indent, display)]
         small = (demand.places(), *(visible(one) for one in demand.descriptions))
         text += [paint(line, "dim", display) for one in small for line in paragraph(one, indent, display)]
@@ -139,18 +143,18 @@ def _with_paths(
 def _firm_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     if rule.value is None or not _is_plain(rule):
         return (cut(visible(rule.reason), _LONGEST_REASON),)
-    rests = ", ".join(filter(None, (counted(rule.value), as_judged(rule), accepted(rule))))
+    rests = ", ".join(filter(None, (counted(rule.value), at_stopping(rule), as_judged(rule), accepted(rule))))
     return _bare(rule.value, bounds.get(rule.metric or "", ())), rests
 
 
 def _close_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
-    value = ", ".join(filter(None, (value, as_judged(rule), accepted(rule))))
+    value = ", ".join(filter(None, (value, at_stopping(rule), as_judged(rule), accepted(rule))))
     size = settled_by(rule)
     settled = _CLEAR if is_clear(rule) else ""
     if size is not None:
         settled = _TOO_CLOSE if size > MOST_TO_SETTLE else f"{size} of the slice" if rule.slice else str(size)
-    return value, chance(rule), settled
+    return value, chance_cell(rule), settled
 
 
 def _is_plain(rule: RuleResult) -> bool:
@@ -167,8 +171,10 @@ def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
 
 
 def _progressive(verdict: Verdict, display: Display) -> list[str]:
-    rows = progressive.rows(verdict, visible)
-    return [*title(progressive.HEADING, display), *table(("", *progressive.COLUMNS), rows, display)] if rows else []
+    rows = progressive.progressive_rows(verdict, visible)
+    return (
+        [*title(progressive.HEADING, display), *text_table(("", *progressive.COLUMNS), rows, display)] if rows else []
+    )
 
 
 # --- metrics and slices ----------------------------------------------------------------------
@@ -180,7 +186,7 @@ def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         for name, value in verdict.metrics.items()
         if value.value is not None
     ]
-    text = [*title("Metrics", display), *table(("", bounds_label(verdict), "scenarios"), rows, display)]
+    text = [*title("Metrics", display), *text_table(("", bounds_label(verdict), "scenarios"), rows, display)]
     for reason, names in _undefined(verdict.metrics).items():
         sentence = f"undefined: {', '.join(names)}: {cut(reason, _LONGEST_REASON)}"
         text += [paint(line, "dim", display) for line in paragraph(sentence, 2, display)]
@@ -205,7 +211,7 @@ def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         text += title(f"By {visible(column)}", display)
         text += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
         text += rest_line(len(parts), _MOST_ROWS)
-        text += columns([("-", sentence) for sentence in standings(parts, visible)], 2, display)
+        text += columns([("-", sentence) for sentence in standing_lines(parts, visible)], 2, display)
     return text
 
 
@@ -225,7 +231,7 @@ def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display:
     first, *rest = [row[:fitting] for row in rows]
     left_out = len(header) - fitting
     more_metrics = f"  … and {left_out} more metric{'s' if left_out > 1 else ''}"
-    return [*table(first, rest, display), *([more_metrics] if left_out else [])]
+    return [*text_table(first, rest, display), *([more_metrics] if left_out else [])]
 
 
 def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: bool) -> list[str]:

@@ -25,14 +25,15 @@ Encode = Callable[[str], str]
 _SCENARIO = re.compile(
     r"(?:(?!(?:required|optional)_scenarios\.)[^:]*:)?(required|optional)_scenarios\.(.+)", re.DOTALL
 )
-_REPEATED = re.compile(r"pass_(at|hat)_([0-9]+)")
+_REPEATED = r"pass_(at|hat)_([0-9]+)"
 _OPERATORS = MappingProxyType(
     {">=": "is at least", ">": "is above", "<=": "is at most", "<": "is below", "=": "is", "!=": "is not"}
 )
 _WORDS = MappingProxyType({"f1": "F1", "behavior_coverage_pooled": "pooled behavior coverage"})
 _MOST_PATHS = 6
+"""Rules that one title names; it counts the others."""
 _SECOND = 1000
-_TENTH = 100  # milliseconds: 1500 ms is said as 1.5 s, and 1234 ms stays
+_TENTH = 100  # milliseconds: 1500 ms is written as 1.5 s, and 1234 ms as it is
 _SUITE = "Every scenario of the suite has a result, and no other has one"
 _PATHS = MappingProxyType(
     {
@@ -47,6 +48,7 @@ _PATHS = MappingProxyType(
 )
 _NEW_FAILURES = "that passed in the baseline fails or is missing"
 _MOST_PATTERNS = 3
+"""Patterns of ids in one title."""
 
 
 class DemandResult(Struct, frozen=True):
@@ -85,17 +87,17 @@ def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, .
     groups: dict[object, list[RuleResult]] = {}
     for rule in verdict.rules:
         groups.setdefault(_key(rule, verdict), []).append(rule)
-    return tuple(DemandResult(title(rules[0], verdict, encode), tuple(rules)) for rules in groups.values())
+    return tuple(DemandResult(rule_title(rules[0], verdict, encode), tuple(rules)) for rules in groups.values())
 
 
 def _key(rule: RuleResult, verdict: Verdict) -> object:
     """What two rules must share. The outcome and the reason too: whatever differs in them is never hidden."""
     demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
-    by_path = title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
+    by_path = rule_title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
     return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
 
-def title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
+def rule_title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
     """What the rule demands, in words: `Pass rate of happy_path is at least 90%`. The verdict has units and confidence.
 
     Every kind of rule has a title; one from a document of ours that says neither a metric nor a known path keeps its
@@ -109,8 +111,8 @@ def title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
 
 
 def metric_words(name: str, encode: Encode = visible) -> str:
-    """A metric's name in words, as they stand within a sentence: `safety rate`, `latency p95`, `pass@3`."""
-    repeated = _REPEATED.fullmatch(name)
+    """A metric's name in words, as in the middle of a sentence: `safety rate`, `latency p95`, `pass@3`."""
+    repeated = re.fullmatch(_REPEATED, name)
     if repeated:
         return f"pass{'@' if repeated[1] == 'at' else '^'}{repeated[2]}"
     if not (name.isascii() and name.isidentifier()):  # a document can say anything
@@ -188,12 +190,13 @@ def _unit(metric: str, verdict: Verdict) -> Unit | None:
 
 def _weighed(rule: RuleResult, verdict: Verdict) -> str:
     """How much evidence the rule demands, beyond the value itself."""
-    parts = [f" with {write_decimal(verdict.confidence * 100)}% confidence"] if rule.evidence == "confident" else []
+    confident = rule.evidence not in (None, "estimate")
+    parts = [f" with {write_decimal(verdict.confidence * 100)}% confidence"] if confident else []
     demand = rule.demand
     if demand is None:
         return "".join(parts)
     unit = rule.value.unit if rule.value else _unit(rule.metric or "", verdict)
-    if rule.evidence == "confident" and demand.margin:
+    if confident and demand.margin:
         parts.append(f", {_apart(demand.margin, unit)} worse is accepted")
     if demand.failures:
         parts.append(f", {count(demand.failures, 'failed scenario')} accepted")
@@ -206,7 +209,7 @@ def _weighed(rule: RuleResult, verdict: Verdict) -> str:
 
 
 def _of_condition(rule: RuleResult, verdict: Verdict, encode: Encode) -> str | None:
-    """A condition in words; None if the threshold is none."""
+    """A condition in words; None if the threshold is not a condition."""
     try:
         condition = parse_condition(rule.threshold or "")
     except FormulaError:

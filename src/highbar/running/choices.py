@@ -10,18 +10,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 from highbar.errors import InputError, Problem
 from highbar.running.records import Chosen
+from highbar.store.run_document import DecidedBy
 from highbar.suite import Agent, Judge, RunSettings, Suite
-from highbar.suite.settings import read_run
+from highbar.suite.settings import read_run_settings
 
 
 class RunOptions(Struct, frozen=True):
     """What a caller wants to be different from what the suite says.
 
     `settings` are keys of the suite's `run` block, read. `output` is the run folder, which must not exist yet. Without
-    `judges` those of the suite judge.
+    `judges` those of the suite judge. `until_decided` is the policy that the run is to be decided by, if it is.
     """
 
     settings: Mapping[str, Any] = {}
@@ -31,6 +32,7 @@ class RunOptions(Struct, frozen=True):
     chosen: Chosen = Chosen()
     seed: int | None = None
     judges: tuple[Judge, ...] = ()
+    until_decided: DecidedBy | None = None
 
     def on(self, suite: Suite) -> Suite:
         """The suite with these settings, agent and version."""
@@ -48,8 +50,8 @@ class RunOptions(Struct, frozen=True):
 def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run by their keys in a suite; None is absent. Raises InputError with every problem."""
     fields = {key: _plain(key, value) for key, value in given.items() if value is not None}
-    place = Place(problems=[])
-    read: RunSettings = read_run(fields, place)
+    place = ValueCursor(problems=[])
+    read: RunSettings = read_run_settings(fields, place)
     if place.problems:
         problems = ((str(problem.path[0]).replace("_", "-"), problem) for problem in place.problems)
         raise InputError(*(Problem(f"--{name}: {problem.text}", hint=problem.hint) for name, problem in problems))

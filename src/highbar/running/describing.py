@@ -55,6 +55,11 @@ def describe(
         results=results,
         journal=StoredJournal(end.size, end.lines, end.checksum.decode()),
         highbar=plan.highbar,
+        until_decided=plan.until_decided,
+        commit=history.checkout.commit,
+        branch=history.checkout.branch,
+        parents=history.checkout.parents,
+        changed=history.checkout.changed,
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,24 +16,27 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem
 from highbar.running import folder
 from highbar.running.calls import Caller
-from highbar.running.describing import describe
+from highbar.running.finishing import Recorded, outcome
 from highbar.running.folder import RunFolder
 from highbar.running.grading import Grader, failed
 from highbar.running.loops import run_in_loop
-from highbar.running.preparing import Prepared, functions_of, utc
+from highbar.running.order import StartOrder
+from highbar.running.preparing import Prepared, utc
 from highbar.running.progress import ProgressState
 from highbar.running.records import Ended
-from highbar.running.results import result_lines
-from highbar.running.scheduling import run_trials
+from highbar.running.scheduling import Timing, run_trials
 from highbar.running.stopping import NothingCalled, StopRequest
-from highbar.running.summary import Summary
-from highbar.store.run_document import RunDocument
-from highbar.suite import Scenario, Suite
+from highbar.running.summary import Summary, Tally
+from highbar.store.run_document import FINISHED, RunDocument, RunEnd
+from highbar.suite import Suite
 
-if TYPE_CHECKING:  # most suites need no judge
+if TYPE_CHECKING:  # most suites need no judge, and most runs run every trial
+    from highbar.running.deciding import LiveCheck, UntilDecided
     from highbar.running.judging.following import RunJudge
-    from highbar.running.judging.questions import Judgments
-    from highbar.store.run_document import JudgeOfRun
+
+
+MOST_TO_JUDGE = 64
+"""Answers that wait for the judge before a run that is to be decided begins more: as many as it is asked at once."""
 
 
 class Done(Struct, frozen=True, eq=False):
@@ -46,38 +49,51 @@ class Done(Struct, frozen=True, eq=False):
     document: RunDocument
 
 
-def carry_out(prepared: Prepared, stop: StopRequest | None = None, *, count_failures: bool = False) -> Done:
+def carry_out(
+    prepared: Prepared,
+    stop: StopRequest | None = None,
+    *,
+    count_failures: bool = False,
+    until: UntilDecided | None = None,
+) -> Done:
     """Call the agent, record its answers, and write the results.
 
-    `count_failures` grades each answer as it comes, so that progress says how many failed. Raises InputError if the
-    agent cannot be called at all, or says two versions; ReportError if the folder cannot be written; NothingCalled if
-    `stop` was requested before.
+    `count_failures` grades each answer as it comes, so that progress says how many failed. `until` ends the run as soon
+    as its verdict is certain. Raises InputError if the agent cannot be called at all, or says two versions; ReportError
+    if the folder cannot be written; NothingCalled if `stop` was requested before.
     """
-    opened, summary = run_in_loop(_called(prepared, stop or StopRequest(), count_failures=count_failures))
+    called = _called(prepared, stop or StopRequest(), until, count_failures=count_failures)
+    opened, summary = run_in_loop(called)
     with opened:
-        document = _finished(prepared, opened, summary)
+        opened.finish(_end_of(summary), utc(datetime.now(UTC)))
+        recorded = Recorded(opened.path, opened.history, opened.journal.end)
+        document = outcome(prepared, recorded, opened.write_results)
+        opened.write_document(document)
     _refuse_failed(summary, opened.path)
     return Done(opened.path, prepared.suite, summary, prepared.progress, document)
 
 
-async def _called(prepared: Prepared, stop: StopRequest, *, count_failures: bool) -> tuple[RunFolder, Summary]:
+def _end_of(summary: Summary) -> RunEnd:
+    return next((how for how in FINISHED if how == summary.how), "interrupted")
+
+
+async def _called(
+    prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, count_failures: bool
+) -> tuple[RunFolder, Summary]:
     """Run the trials that are left. The folder is made once the agent is there, and is open still."""
     opened = prepared.resumed
     try:
         async with AsyncExitStack() as stack:
+            looks = await _looking(stack, prepared, opened, stop, until)
+            if stop.is_decided:
+                opened = opened or folder.create(prepared.path, prepared.plan)
+                return opened, _nothing_left(prepared, opened)
             caller = await _ready(stack, prepared, stop)
             if opened is None:
                 opened = folder.create(prepared.path, prepared.plan)
             judge = await _judge(stack, prepared, opened, stop)
-            summary = await run_trials(
-                _left(prepared.suite, opened),
-                caller,
-                prepared.suite.run,
-                on_begin=opened.append,
-                on_end=_recording(prepared, opened, judge, count_failures=count_failures),
-                progress=prepared.progress,
-                stop=stop,
-            )
+            record = _recording(prepared, opened, judge, count_failures=count_failures)
+            summary = await _trials(prepared, opened, caller, stop, looks, record)
             if judge is not None:
                 summary = await _judged(judge, summary, stop)
     except BaseException:
@@ -85,6 +101,51 @@ async def _called(prepared: Prepared, stop: StopRequest, *, count_failures: bool
             opened.close()
         raise
     return opened, summary
+
+
+async def _looking(
+    stack: AsyncExitStack, prepared: Prepared, opened: RunFolder | None, stop: StopRequest, until: UntilDecided | None
+) -> LiveCheck | None:
+    """What looks whether the run is decided, after a first look; None if it runs to its end."""
+    if until is None:
+        return None
+    from highbar.running.deciding import LiveCheck  # most runs run every trial
+
+    looks = await stack.enter_async_context(LiveCheck(prepared, until, stop))
+    await looks.look(opened)
+    return looks
+
+
+def _nothing_left(prepared: Prepared, opened: RunFolder) -> Summary:
+    """The summary of a session in which nothing was called, since the verdict is certain already."""
+    how: RunEnd = "complete" if next(opened.history.left(), None) is None else "decided"
+    return Tally(prepared.progress, prepared.suite.run).summary(how, 0.0, None, None)
+
+
+async def _trials(
+    prepared: Prepared,
+    opened: RunFolder,
+    caller: Caller,
+    stop: StopRequest,
+    looks: LiveCheck | None,
+    record: Callable[[Ended], object],
+) -> Summary:
+    # A list: the history changes while trials end.
+    order = iter([*opened.history.left()]) if looks is None else looks.order(opened)
+    trials = run_trials(
+        ((prepared.suite.scenarios[id_], trial) for id_, trial in order),
+        caller,
+        prepared.suite.run,
+        on_begin=opened.append,
+        on_end=record,
+        progress=prepared.progress,
+        stop=stop,
+        # An agent that is far ahead of its judge would have run everything before anything is decided.
+        timing=Timing(hold=lambda: looks is not None and prepared.progress.to_judge >= MOST_TO_JUDGE),
+    )
+    if looks is None or not isinstance(order, StartOrder):
+        return await trials
+    return await looks.during(trials, opened, order)
 
 
 async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, stop: StopRequest) -> RunJudge | None:
@@ -105,7 +166,7 @@ async def _judged(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summa
     await judge.finish()
     if judge.refusal is not None:
         return replace(summary, how="judge refused", refusal=judge.refusal)
-    if stop.stage and summary.how in ("complete", "budget", "time"):
+    if stop.stage and summary.how in FINISHED:
         return replace(summary, how="interrupted")
     return summary
 
@@ -122,12 +183,6 @@ async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -
             if stop.stage:
                 raise NothingCalled from None
             raise
-
-
-def _left(suite: Suite, opened: RunFolder) -> Iterator[tuple[Scenario, int]]:
-    # A list: the history changes while trials end.
-    for id_, trial in list(opened.history.left()):
-        yield suite.scenarios[id_], trial
 
 
 def _recording(
@@ -148,43 +203,6 @@ def _recording(
             progress.failed += 1
 
     return record
-
-
-def _finished(prepared: Prepared, opened: RunFolder, summary: Summary) -> RunDocument:
-    """Record the end, and write results and document."""
-    how: Any = summary.how if summary.how in ("complete", "budget", "time") else "interrupted"
-    opened.finish(how, utc(datetime.now(UTC)))
-    version = prepared.progress.agent_version
-    with ExitStack() as stack:
-        functions = None
-        if functions_of(prepared.suite, prepared.plan.order):
-            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
-
-            functions = stack.enter_context(CheckFunctions(Path(prepared.plan.suite_file).parent))
-        judgments, judge = _judgments(stack, prepared, opened) if prepared.open_judge else (None, None)
-        grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments)
-        recorded = stack.enter_context(folder.recorded(opened.path))
-        rows = opened.write_results(result_lines(opened.history, recorded, grader))
-    document = describe(opened.history, opened.journal.end, rows, prepared.suite, version)
-    if judge is not None:
-        document = replace(document, judge=judge())
-    opened.write_document(document)
-    return document
-
-
-def _judgments(stack: ExitStack, prepared: Prepared, opened: RunFolder) -> tuple[Judgments, Callable[[], JudgeOfRun]]:
-    """What the judge said, for those who grade; and after that, what it did in all."""
-    from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
-    from highbar.running.judging.identity import JudgeIdentity  # likewise
-    from highbar.running.judging.recorded import JudgeTally, judgments_of  # likewise
-    from highbar.suite.same_model import is_same_model  # likewise
-
-    history, suite, tally = opened.history, prepared.suite, JudgeTally()
-    answers = {id_: record.answer for id_, record in history.canaries.items()}
-    canaries = canary_result(suite.canaries, answers, prepared.judge_rates)
-    prompt = JudgeIdentity(suite, Path(prepared.plan.suite_file).parent).prompt
-    judgments = stack.enter_context(judgments_of(opened.path, history, distrust(canaries), tally))
-    return judgments, lambda: tally.document(prompt, canaries, same_model=is_same_model(suite))
 
 
 def _refuse_failed(summary: Summary, path: Path) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Self
+from typing import IO, Self
 
 import msgspec
 
@@ -25,9 +25,10 @@ from highbar.running.history import RunHistory
 from highbar.running.journal import Journal, JournalEnd, JournalReader, opened, payload_at
 from highbar.running.records import Began, CanaryJudged, Ended, Finished, Judged, Resumed, RunPlan, encode
 from highbar.store import run_document
-from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, StoredRows, is_run_folder
+from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, RunEnd, StoredRows, is_run_folder
 
 _LONGEST_NAME = 60
+"""Characters of a suite's name in the name of a folder."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _EXISTS = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}
 _decode_ended = msgspec.json.Decoder(Ended).decode
@@ -52,7 +53,7 @@ class RunFolder:
         """Return when the record at this offset is durable."""
         await self.journal.wait_synced(offset)
 
-    def finish(self, how: Literal["complete", "budget", "time", "interrupted"], at: str) -> None:
+    def finish(self, how: RunEnd, at: str) -> None:
         """Record the end of the run. This last record says that all others were synced, so that none can be lost."""
         self.journal.sync()
         record = Finished(how, at, self.history.ended)
@@ -62,18 +63,11 @@ class RunFolder:
 
     def write_results(self, lines: Iterable[bytes]) -> StoredRows:
         """Replace results.jsonl as a whole by these lines, each with its end. Raises ReportError if that fails."""
-        digest = hashlib.sha256()
-        rows = 0
         with replaced(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
-            for line in lines:
-                if not line or line.find(b"\n") != len(line) - 1:
-                    raise ValueError("a row is one line")
-                digest.update(line)
-                stream.write(line)
-                rows += 1
+            stored = write_rows(lines, stream)
             stream.flush()
             os.fsync(stream.fileno())
-        return StoredRows(rows, digest.hexdigest())
+        return stored
 
     def write_document(self, document: RunDocument) -> None:
         """Replace run.json as a whole. Raises ReportError if that fails."""
@@ -90,6 +84,19 @@ class RunFolder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def write_rows(lines: Iterable[bytes], stream: IO[bytes]) -> StoredRows:
+    """Write rows, each with its end, and say what was written."""
+    digest = hashlib.sha256()
+    rows = 0
+    for line in lines:
+        if not line or line.find(b"\n") != len(line) - 1:
+            raise ValueError("a row is one line")
+        digest.update(line)
+        stream.write(line)
+        rows += 1
+    return StoredRows(rows, digest.hexdigest())
 
 
 def create(path: Path, plan: RunPlan) -> RunFolder:

@@ -27,7 +27,7 @@ from highbar.running.records import Ended, answer_of
 from highbar.running.rows import are_distinct, sound
 from highbar.running.transcript import transcript
 from highbar.suite import Behavior, Scenario, Suite
-from highbar.suite.check_words import say
+from highbar.suite.check_words import check_in_words
 
 NEVER_CALLED = "the run ended before"
 LONGEST_REASON = 2000
@@ -57,7 +57,7 @@ class _Graded(Struct):
         if finding.found is not None and (finding.observed or not must_not):
             self.found.setdefault(name, finding.found)
         if not finding.observed and not must_not:
-            self.missed.setdefault(name, finding.reason or f"wanted: {say(check)}")
+            self.missed.setdefault(name, finding.reason or f"wanted: {check_in_words(check)}")
 
 
 class Grader:

@@ -11,8 +11,10 @@ from itertools import chain
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
+from highbar.load.checkout import Checkout
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import TrialOutcome
 from highbar.running.records import Began, CanaryJudged, Ended, Finished, Judged, Resumed, RunPlan
@@ -104,13 +106,16 @@ class RunHistory:
     """What is known of a run. `name` is what messages call its journal.
 
     `digests` and `suite_text` are those of the scenarios as they were asked last. `finished` is how the run ended, and
-    None if it goes on, was killed, or was resumed since.
+    None if it goes on, was killed, or was resumed since. `checkout` is the commit that all answers are of; its fields
+    are None if that is not known, or if the run was resumed at another commit.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.finished: Finished | None = None
         self.resumes = 0
+        self.again: set[str] = set()  # scenarios whose earlier answers no longer count, since they changed
+        self.checkout = Checkout()
         self.digests: dict[str, str] = {}
         self.suite_text = b""
         self._plan: RunPlan | None = None
@@ -178,6 +183,10 @@ class RunHistory:
         """
         return _OUTCOMES[self._state(self._planned(id_, trial))]
 
+    def has_ended(self, id_: str) -> bool:
+        """Whether every planned trial of a scenario has ended, in whatever way."""
+        return all(self._states[place] != _UNDONE for place in self._places[id_])
+
     def offset(self, id_: str, trial: int) -> int | None:
         """Where the record of the end of a trial is: its answer or error, or else the last one without an answer."""
         found = self._offsets[self._planned(id_, trial)]
@@ -238,6 +247,7 @@ class RunHistory:
         if min(plan.trials.values(), default=1) < 1:
             raise self._refusal(offset, "the plan has a scenario without trials")
         self._plan = plan
+        self.checkout = plan.checkout
         self.digests = dict(plan.digests)
         self.suite_text = plan.suite_text
         total = 0
@@ -255,8 +265,10 @@ class RunHistory:
         self._end_session()
         self.finished = None
         self.resumes += 1
+        self.checkout = _common(self.checkout, record.checkout)
         self.digests |= record.digests
         self.suite_text = self.suite_text if record.suite_text is None else record.suite_text
+        self.again.update(record.again)
         self._forget(place for id_ in record.again for place in self._places[id_])
 
     def _end(self, offset: int, record: EndedHead | Ended, place: int) -> None:
@@ -301,3 +313,12 @@ class RunHistory:
 
     def _refusal(self, offset: int, message: str, hint: str | None = None) -> InputError:
         return InputError(Problem(f"at byte {offset}: {message}", self.name, hint=hint or "start a new run"))
+
+
+def _common(before: Checkout, now: Checkout) -> Checkout:
+    """What holds for both parts of a run: nothing, if they are of two commits."""
+    if before.commit is None or before.commit != now.commit:
+        return Checkout()
+    states = (before.changed, now.changed)
+    changed = True if True in states else None if None in states else False
+    return replace(before, branch=before.branch if before.branch == now.branch else None, changed=changed)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 import highbar
 from highbar.checks import function_names
@@ -22,6 +23,7 @@ from highbar.documents.files import read_bytes
 from highbar.documents.limits import MOST_SUITE_BYTES
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
+from highbar.load.checkout import Checkout
 from highbar.running import agents, folder, order
 from highbar.running.calls import Caller
 from highbar.running.choices import RunOptions
@@ -61,12 +63,17 @@ class Prepared(Struct, frozen=True, eq=False):
 
 
 def prepare(
-    file: Path, options: RunOptions, environment: Mapping[str, str], data: bytes | None = None, function: Any = None
+    file: Path,
+    options: RunOptions,
+    environment: Mapping[str, str],
+    data: bytes | None = None,
+    function: Any = None,
+    checkout: Checkout | None = None,
 ) -> Prepared:
     """A new run of the suite in a file. Raises InputError with every problem that can be found without a call.
 
     `data` is what the file would hold, if there is none. `function` is the agent itself, if it is a function of this
-    process.
+    process. `checkout` is the commit that is run.
     """
     data = read_bytes(file, MOST_SUITE_BYTES) if data is None else data
     suite = options.on(read(file, data=data))
@@ -92,6 +99,8 @@ def prepare(
         scenarios=len(suite.scenarios),
         highbar=highbar.__version__,
         judges=tuple(msgspec.to_builtins(judge, enc_hook=str) for judge in options.judges),
+        until_decided=options.until_decided,
+        checkout=checkout or Checkout(),
     )
     path = options.output or folder.default_path(suite.name or file.stem, now)
     progress = ProgressState(sum(plan.trials.values()), agent_version=agent.version)
@@ -176,10 +185,12 @@ def prepare_resume(
     path: Path,
     environment: Mapping[str, str],
     settings: Mapping[str, Any] | None = None,
+    checkout: Checkout | None = None,
     *,
     rerun_changed: bool = False,
+    refuse: Callable[[RunPlan], object] = lambda _: None,
 ) -> Prepared:
-    """The run in a folder, to go on with. Raises InputError.
+    """The run in a folder, to go on with. Raises InputError, and what `refuse` raises: then the folder is as it was.
 
     Everything is taken from the folder, but for `settings` on which no answer depends, such as another budget.
     If scenarios have changed in the suite's file since, the run is refused, or with `rerun_changed` they are asked
@@ -187,24 +198,29 @@ def prepare_resume(
     """
     opened = folder.open_run(path)
     try:
-        return _resumed(opened, environment, settings or {}, rerun_changed=rerun_changed)
+        refuse(opened.history.plan)
+        return _resumed(opened, environment, settings or {}, checkout, rerun_changed=rerun_changed)
     except BaseException:
         opened.close()
         raise
 
 
 def _resumed(
-    opened: RunFolder, environment: Mapping[str, str], settings: Mapping[str, Any], *, rerun_changed: bool
+    opened: RunFolder,
+    environment: Mapping[str, str],
+    settings: Mapping[str, Any],
+    checkout: Checkout | None,
+    *,
+    rerun_changed: bool,
 ) -> Prepared:
     history, plan = opened.history, opened.history.plan
     file = Path(plan.suite_file)
-    judges = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
-    options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent), judges=judges)
+    options = _stored_options(plan, settings)
     suite = options.on(read(file, data=history.suite_text))
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
     _refuse_unmet(suite, environment, options, history.suite_text)
     refuse_missing_functions(suite, plan.order, file.parent)
-    opened.append(record)
+    opened.append(replace(record, checkout=checkout or Checkout()))
     agent = _agent(suite)
     progress = _progress_so_far(opened, agent)
     return Prepared(
@@ -252,10 +268,17 @@ def _with_changes(
     return there, Resumed(now, tuple(changed), text, digests)
 
 
-def _stored_settings(plan: RunPlan) -> dict[str, Any]:
-    """The settings that options had changed; those of the suite are in its text."""
+def suite_of(plan: RunPlan, text: bytes) -> Suite:
+    """The suite with this text as it is run by a plan. Raises InputError if it cannot be read."""
+    return _stored_options(plan, {}).on(read(Path(plan.suite_file), data=text))
+
+
+def _stored_options(plan: RunPlan, settings: Mapping[str, Any]) -> RunOptions:
+    """What options had changed of the suite when the run began, and other `settings` since."""
     run = msgspec.convert(plan.settings, RunSettings, dec_hook=lambda kind, value: kind(value))
-    return {key: getattr(run, key) for key in plan.settings}
+    stored = {key: getattr(run, key) for key in plan.settings}
+    judges = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
+    return RunOptions({**stored, **settings}, msgspec.convert(plan.agent, Agent), judges=judges)
 
 
 def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:

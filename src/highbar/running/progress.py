@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+
+if TYPE_CHECKING:  # most runs run every trial
+    from highbar.running.standing import Standing
 
 PLAIN_EVERY = 10.0
 """Seconds between two lines if there is no terminal."""
@@ -19,8 +23,9 @@ class ProgressState(Struct):
     """How far a run has come. It changes while the run goes on; `done` and costs include what earlier sessions did.
 
     `failed` is for whoever grades: scheduling knows errors only. `unanswered` are trials that ended without an answer
-    for no fault of the agent. `agent_version` is the one that was declared or seen first. `recent` has some moments of
-    the last half minute, with what was done then.
+    for no fault of the agent. `agent_version` is the one that was declared or seen first. `standing` is what is known
+    of the verdict, if the run is to stop when it is decided. `recent` has some moments of the last half minute, with
+    what was done then.
     """
 
     planned: int
@@ -35,6 +40,7 @@ class ProgressState(Struct):
     cost_usd: Decimal = Decimal(0)
     cost_unknown: int = 0
     agent_version: str | None = None
+    standing: Standing | None = None
     recent: deque[tuple[float, int]] = msgspec.field(default_factory=lambda: deque(maxlen=_RECENT))
 
     def note(self, now: float) -> None:
@@ -77,7 +83,8 @@ def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:
     if pace is not None:
         yield 7, f"{pace:.1f}/s"
         if pace > 0 and state.planned > state.done:
-            yield 4, f"{duration_text((state.planned - state.done) / pace)} left"
+            most = "" if state.standing is None else "at most "
+            yield 4, f"{most}{duration_text((state.planned - state.done) / pace)} left"
     if (cost := cost_text(state)) is not None:
         yield 5, cost
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import OF_OTHERS, calls_of, role_of, texts_of
-from highbar.checks.values import NotJson, Unreadable, decode
+from highbar.checks.added_messages import OF_OTHERS, message_calls, message_texts, role_of
+from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
 from highbar.running.records import Ended, TurnEnd
@@ -131,7 +131,7 @@ def _by_turn(messages: Sequence[Mapping[str, Any]], scenario: Scenario) -> list[
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
     """The text of the agent's last message; None if that has none."""
     own = [message for message in messages if role_of(message) not in OF_OTHERS]
-    return "\n".join(texts_of(own[-1].get("content"))) or None if own else None
+    return "\n".join(message_texts(own[-1].get("content"))) or None if own else None
 
 
 def _decimal(value: float | None) -> Decimal | None:
@@ -152,9 +152,9 @@ def _tool_calls(row: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -
     if "tool_calls" not in row:
         # That messages name no call says nothing: many tools record texts alone.
         own = [message for message in messages if role_of(message) not in OF_OTHERS]
-        return tuple(call for message in own for call in calls_of(message)) or None
+        return tuple(call for message in own for call in message_calls(message)) or None
     found = _decoded(row["tool_calls"])
-    calls = tuple(calls_of({"tool_calls": found}))
+    calls = tuple(message_calls({"tool_calls": found}))
     if isinstance(found, list) and len(calls) == len(found):
         return calls
     if isinstance(row.get("left_out"), Mapping):
@@ -167,6 +167,6 @@ def _decoded(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return decode(value)
+        return decode_json(value)
     except (NotJson, Unreadable):
         return value

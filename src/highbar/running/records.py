@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from highbar.load.checkout import Checkout
 from highbar.model.answer import Answer
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import Reply, TrialOutcome
+from highbar.store.run_document import DecidedBy, RunEnd
 
 
 class Chosen(Struct, frozen=True):
@@ -47,6 +49,8 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     scenarios: int = 0  # of the whole suite, chosen or not
     highbar: str = ""
     judges: tuple[Mapping[str, Any], ...] = ()  # their settings, as those of the agent, if the suite does not name them
+    until_decided: DecidedBy | None = None  # None: every trial was to be run
+    checkout: Checkout = Checkout()
 
 
 class Began(Struct, frozen=True, tag="began"):
@@ -110,12 +114,13 @@ class Resumed(Struct, frozen=True, tag="resumed"):
     again: tuple[str, ...] = ()
     suite_text: bytes | None = None  # of the suite with the changed scenarios
     digests: Mapping[str, str] = {}
+    checkout: Checkout = Checkout()
 
 
 class Finished(Struct, frozen=True, tag="finished"):
-    """The run ended by itself, by budget or by time (`complete`), or was interrupted. `trials`: how many ended."""
+    """The run ended by itself (`complete`), by budget or by time, was decided, or interrupted. `trials`: ended ones."""
 
-    how: Literal["complete", "budget", "time", "interrupted"]
+    how: RunEnd
     at: str
     trials: int
 

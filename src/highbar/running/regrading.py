@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from highbar.checks import reads_calls
-from highbar.columns import names
+from highbar.columns import column_names
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some_and_more
 from highbar.language.spelling import did_you_mean
@@ -47,9 +47,9 @@ from highbar.suite import Scenario, Suite, read
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging.again import EarlierJudgments, JudgedAgain
 
-REPLACED = frozenset({*names("judges"), "found", "missed", "judged"}) - {"error", "unjudged"}
+REPLACED = frozenset({*column_names("judges"), "found", "missed", "judged"}) - {"error", "unjudged"}
 """Columns of an earlier grading."""
-_NOT_KEPT = REPLACED | {*names("demands"), "error", "unjudged", "judge", "attempts"}
+_NOT_KEPT = REPLACED | {*column_names("demands"), "error", "unjudged", "judge", "attempts"}
 """Columns of a recorded row that the graded one has from the suite and its checks alone."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _ALONE = "grade one run at a time"

@@ -16,6 +16,7 @@ from highbar.suite import Scenario
 NOT_RUN = {
     "budget": "the budget of the run was used up",
     "time": "the time of the run was used up",
+    "decided": "the run was decided without it",
     "interrupted": "the run was interrupted",
 }
 """Why a trial was not run, by how the run ended."""

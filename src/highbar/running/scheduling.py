@@ -21,6 +21,7 @@ from highbar.running.records import Began, Ended
 from highbar.running.retries import Backoff, WaitingTrials
 from highbar.running.stopping import FirstRefusals, StopRequest
 from highbar.running.summary import HowEnded, Summary, Tally
+from highbar.store.run_document import FINISHED
 from highbar.suite import RunSettings, Scenario
 
 _MOST_WAITING = 1000
@@ -31,10 +32,14 @@ _CALLS_PER_YIELD = 16
 
 
 class Timing(Struct, frozen=True):
-    """What time it is, in seconds by a clock that never goes back, and how long to wait before a retry."""
+    """What time it is, in seconds by a clock that never goes back, and how long to wait before a retry.
+
+    As long as `hold` says so, nothing new begins.
+    """
 
     clock: Callable[[], float] = time.monotonic
     backoff: Backoff = Backoff()
+    hold: Callable[[], bool] = lambda: False
 
 
 async def run_trials(
@@ -74,7 +79,7 @@ class _Scheduler:
         timing: Timing,
     ) -> None:
         self._work, self._caller, self._settings, self._tally, self._stop = work, caller, settings, tally, stop
-        self._clock, self._backoff = timing.clock, timing.backoff
+        self._clock, self._backoff, self._hold = timing.clock, timing.backoff, timing.hold
         self._start = self._clock()
         self._deadline = None if settings.max_time is None else self._start + float(settings.max_time)
         self._trial_timeout = None if settings.trial_timeout is None else float(settings.trial_timeout)
@@ -88,6 +93,7 @@ class _Scheduler:
         self._workers: set[asyncio.Task[None]] = set()
         self._most_workers = 0
         self._canceled = False
+        self._is_held = False  # there may be trials that would begin if `hold` let them
 
     async def run(self) -> Summary:
         self._loop = asyncio.get_running_loop()
@@ -118,10 +124,10 @@ class _Scheduler:
             else:
                 self._release()
         how = self._how or "complete"
-        if self._stop.stage and how in ("complete", "budget", "time"):
+        if self._stop.stage and how in FINISHED:
             how = "interrupted"
-        elif how in ("budget", "time") and self._tally.began == self._tally.count and next(self._work, None) is None:
-            how = "complete"  # it was used up by the last trial
+        elif how in FINISHED and self._tally.began == self._tally.count and next(self._work, None) is None:
+            how = "complete"  # budget or time was used up by the last trial, or it decided
         progress = self._tally.progress
         progress.in_flight = progress.waiting = 0
         # A caller that measures latencies in another process knows how late the loop there was.
@@ -220,13 +226,15 @@ class _Scheduler:
         """The trial that is due for a retry, or a new one; None if there is none now."""
         if self._is_over():
             self._waiting.clear()
+            self._is_held = False
             self._give_up_ahead()
             return None
         if self._waiting:
             trial = self._waiting.pop(self._clock())
             if trial is not None or not self._may_begin():
                 return trial
-        found = next(self._work, None)
+        self._is_held = self._hold()
+        found = None if self._is_held else next(self._work, None)
         if found is None:
             return None
         scenario, number = found
@@ -238,6 +246,8 @@ class _Scheduler:
         if self._how is None:
             if self._stop.stage:
                 self._how = "interrupted"
+            elif self._stop.is_decided:
+                self._how = "decided"
             elif self._deadline is not None and self._clock() >= self._deadline:
                 self._how, self._reason = "time", "the time of the run is used up"
         return self._how is not None
@@ -292,7 +302,7 @@ class _Scheduler:
         except BaseException as error:  # noqa: BLE001 - a report raised it: it belongs to whoever awaits the run
             self._finished.set_exception(error)
         else:
-            if not self._workers and not self._waiting:
+            if not self._workers and not self._waiting and not self._is_held:
                 self._finished.set_result(None)
 
     def _give_up_ahead(self) -> None:
@@ -324,6 +334,8 @@ class _Scheduler:
             progress.note(self._clock())
         if self._how is None and self._is_over():
             self._give_up_ahead()  # or it would begin when the calls that run now end
+        if self._is_held:
+            self._wake()
         progress.in_flight, progress.waiting = self._concurrency.in_flight, len(self._waiting)
         self._ticks += 1
         self._tick_due = now + _TICK

@@ -25,16 +25,26 @@ class NothingCalled(Exception):
 class StopRequest:
     """Asks a run to stop: at the first request it begins nothing and finishes what runs, at the second it stops.
 
-    `request` may be called from any thread, from a signal's function, and from the run's own callbacks.
+    `request` may be called from any thread, from a signal's function, and from the run's own callbacks. `decide` is no
+    request of the user: nothing more begins, since the verdict is certain, and what runs is finished and judged.
     """
 
     def __init__(self) -> None:
         self.stage: Literal[0, 1, 2] = 0
+        self.is_decided = False
         self._notify: Callable[[], object] | None = None
 
     def request(self) -> None:
         """Go one stage further. There is no lock: a signal that interrupts its owner would wait for it forever."""
         self.stage = 1 if self.stage == 0 else 2
+        self._tell()
+
+    def decide(self) -> None:
+        """The verdict is certain."""
+        self.is_decided = True
+        self._tell()
+
+    def _tell(self) -> None:
         if self._notify is not None:
             with suppress(RuntimeError):  # the loop was closed in the meantime: there is nothing left to stop
                 self._notify()

@@ -12,9 +12,10 @@ from highbar.running.histogram import Histogram
 from highbar.running.progress import ProgressState
 from highbar.running.records import Ended
 from highbar.running.stopping import Spending
+from highbar.store.run_document import RunEnd
 from highbar.suite import RunSettings
 
-HowEnded = Literal["complete", "budget", "time", "interrupted", "refused", "versions", "judge refused"]
+HowEnded = RunEnd | Literal["refused", "versions", "judge refused"]
 
 
 class Summary(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from highbar.checks.added_messages import OF_OTHERS, calls_of, role_of
+from highbar.checks.added_messages import OF_OTHERS, message_calls, role_of
 from highbar.running.calls import Reply
 from highbar.running.records import Ended
 from highbar.suite import Scenario
@@ -28,7 +28,7 @@ def _replied(reply: Reply) -> list[dict[str, Any]]:
     Tool calls that only the reply has are part of the answer: nothing that the agent did may be missing.
     """
     said = [dict(message) for message in reply.messages]
-    known = [call for message in said if role_of(message) not in OF_OTHERS for call in calls_of(message)]
+    known = [call for message in said if role_of(message) not in OF_OTHERS for call in message_calls(message)]
     left = [call for call in reply.tool_calls if call not in known]
     calls = [{"name": call.name, "arguments": call.arguments} for call in left]
     if said and role_of(said[-1]) not in OF_OTHERS and said[-1].get("content") == reply.output:

@@ -1,4 +1,4 @@
-"""The incomplete beta function and its inverse.
+"""The incomplete beta function and its inverse; and the tails of the binomial law, which it gives.
 
 Real parameters from 0.5 to 1e9 and tails down to 1e-300, to about 1e-12 relative; the tests hold it against scipy and
 mpmath. Importing scipy would take longer than all the rest of a check.
@@ -216,12 +216,12 @@ def _integrated_ratio(x: float, y: float, a: float, b: float) -> float:
 def _integrate(function: Callable[[float], float], start: float, stop: float) -> float:
     """∫ function over [start, stop], exact for polynomials of degree 63."""
     middle, half = 0.5 * (start + stop), 0.5 * (stop - start)
-    return half * sum(weight * function(middle + half * node) for node, weight in _legendre_nodes())
+    return half * sum(weight * function(middle + half * node) for node, weight in legendre_nodes())
 
 
 @cache
-def _legendre_nodes() -> tuple[tuple[float, float], ...]:
-    """The zeros of the Legendre polynomial and their weights, by Newton's method; made once, when first needed."""
+def legendre_nodes() -> tuple[tuple[float, float], ...]:
+    """The 32 zeros of the Legendre polynomial and their weights on [-1, 1], by Newton's method; made when needed."""
     pairs = []
     for index in range(_NODES):
         x = math.cos(math.pi * (index + 0.75) / (_NODES + 0.5))
@@ -239,3 +239,17 @@ def _legendre(x: float) -> tuple[float, float]:
     for degree in range(2, _NODES + 1):
         before, value = value, ((2 * degree - 1) * x * value - (degree - 1) * before) / degree
     return value, _NODES * (x * value - before) / (x * x - 1.0)
+
+
+def at_most(k: int, n: int, p: float) -> float:
+    """P(X ≤ k) for n trials that pass with probability p."""
+    if k < 0:
+        return 0.0
+    return beta_survival(p, k + 1, n - k) if k < n else 1.0
+
+
+def at_least(k: int, n: int, p: float) -> float:
+    """P(X ≥ k) for n trials that pass with probability p."""
+    if k <= 0:
+        return 1.0
+    return beta_cdf(p, k, n - k + 1) if k <= n else 0.0

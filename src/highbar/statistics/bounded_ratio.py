@@ -18,6 +18,7 @@ from highbar.statistics.interval import Interval, Real
 
 _CLOSE = 1e-13
 _MOST_STEPS = 200
+"""Steps of the search for a root, which converges much sooner."""
 
 
 class BoundedRatio(Struct, frozen=True):

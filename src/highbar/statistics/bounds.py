@@ -199,15 +199,17 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
     squares = clusters * (zz * weight * weight - 2 * score * weight * zd + score * score * dd)
     squares = max(squares, (z * weight - score * d) ** 2)
     spread = (clusters + 1) * (below * below * squares + clusters * (above * (end * weight - score)) ** 2)
-    size = Fraction(score * (weight - score) * weight * weight * (clusters + 2) * clusters, spread) - 1
+    # The size of the law is size / spread. A quotient of whole numbers is rounded once, as that of a Fraction, and is
+    # made without looking for common divisors of numbers with hundreds of digits.
+    size = score * (weight - score) * weight * weight * (clusters + 2) * clusters - spread
     if size <= 0:
         return None
-    return BetaLaw(float(size * score / weight), float(size * (weight - score) / weight))
+    return BetaLaw(size * score / (spread * weight), size * (weight - score) / (spread * weight))
 
 
 def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:
     """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster in such a unit of weight that all are whole."""
-    exact = [Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
-    unit = math.lcm(*[number.denominator for number in exact])
-    d, z, zz, zd, dd, added = [int(number * unit) for number in exact]
+    exact = [number.as_integer_ratio() for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
+    unit = math.lcm(*[below for _, below in exact])
+    d, z, zz, zd, dd, added = [above * (unit // below) for above, below in exact]
     return d, z, zz * unit, zd * unit, dd * unit, added

@@ -8,14 +8,18 @@ each run does not raise it is measured (`bench/memory.py`).
 
 A bet says how much smaller the odds to pass have become in the last run than over the runs before it: by a step, or by
 a slope that grows with their number. The e-value is the mean over all bets.
+
+The e-value remembers a decline long after it was repaired. So there is no alarm if the newest runs are back at the
+level before the decline. That can only take alarms away: false ones do not become more frequent. And from the first run
+on that is back, the runs are judged alone, too: a second decline is found as fast as the first.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
 
 from msgspec import Struct
 
@@ -28,6 +32,8 @@ STEPS = (0.1, 0.3)
 _LARGEST = 3.0
 _EXACT = 200
 """Up to so many trials of a scenario, sums are taken over whole numbers."""
+_SHARE_LEFT = 0.25
+"""Of the fall of the level; runs that are nearer than that to the level before it are back."""
 _NOTHING = -45.0
 """The logarithm of what does not change a sum."""
 
@@ -36,33 +42,105 @@ Cell = tuple[int, int]
 
 
 class Decline(Struct, frozen=True):
-    """How strongly runs speak for a decline, and the slope of the pass rate from run to run (least squares)."""
+    """How strongly runs speak for a decline, and the slope of the pass rate from run to run (least squares).
+
+    `back`: so many of the newest runs are back at the level before the decline; 0 if there was none, or they are not.
+    """
 
     evidence: float
     slope: float
     runs: int
+    back: int = 0
 
     @property
     def is_alarm(self) -> bool:
-        """Whether it is stronger than chance allows once in twenty histories."""
-        return self.evidence >= ALARM
+        """Whether it is stronger than chance allows once in twenty histories, and was not repaired since."""
+        return self.evidence >= ALARM and not self.back
 
 
 def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
     """From (passed, trials) of each scenario, run by run; the scenarios of all runs are the same, in one order."""
+    path = list(_evidence(runs))
+    rates = [_rate(cells) for cells in runs]
+    evidence, slope = path[-1] if path else 1.0, _slope(rates)
+    alarmed = next((place + 1 for place, one in enumerate(path) if one >= ALARM), None)
+    if alarmed is None:
+        return Decline(evidence, slope, len(runs))
+    levels = _levels(runs[:alarmed], rates[:alarmed])
+    repaired = next((place for place in range(alarmed, len(runs)) if levels.are_regained(runs[place])), len(runs))
+    again = decline(runs[repaired:])
+    if again.is_alarm:
+        return Decline(max(evidence, again.evidence), slope, len(runs))
+    back = _runs_back(runs[alarmed:], levels) if evidence >= ALARM else 0
+    return Decline(evidence, slope, len(runs), back)
+
+
+def _evidence(runs: Sequence[Sequence[Cell]]) -> Iterator[float]:
+    """The e-value after each run."""
     wealth = [0.0] * (len(SLOPES) + len(STEPS))
     totals = [(0, 0)] * (len(runs[0]) if runs else 0)
     for number, cells in enumerate(runs):
-        totals = [(x + k, n + m) for (x, n), (k, m) in zip(totals, cells, strict=True)]
+        totals = _added(totals, cells)
         if number:
             patterns = Counter(zip(totals, cells, strict=True))
             wealth = [old + _gain(patterns, bet) for old, bet in zip(wealth, bets(number), strict=True)]
-    top = max(wealth)
-    return Decline(
-        math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth),
-        _slope([_rate(cells) for cells in runs]),
-        len(runs),
-    )
+        top = max(wealth)
+        yield math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth)
+
+
+def _added(totals: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+    return [(x + k, n + m) for (x, n), (k, m) in zip(totals, cells, strict=True)]
+
+
+# --- repaired since ---------------------------------------------------------------------------
+
+
+class Levels(Struct, frozen=True):
+    """How often each scenario passed before a decline, and in its course."""
+
+    before: Sequence[Cell]
+    after: Sequence[Cell]
+
+    def are_regained(self, cells: Sequence[Cell]) -> bool:
+        """Whether these trials are back at the level before; more passes never make them less so.
+
+        Compared over the scenarios that have a trial in each of the three: else other scenarios would be a repair.
+        """
+        parts = zip(self.before, self.after, cells, strict=True)
+        known = [each for each in parts if all(trials for _, trials in each)]
+        if not known:
+            return False
+        high, low, now = (_rate(part) for part in zip(*known, strict=True))
+        return now >= high - _SHARE_LEFT * (high - low)
+
+
+def _levels(runs: Sequence[Sequence[Cell]], rates: Sequence[float]) -> Levels:
+    """Of the runs up to an alarm, which has at least one run before it."""
+    fall = _split(rates)
+    before, after = (reduce(_added, part[1:], list(part[0])) for part in (runs[:fall], runs[fall:]))
+    return Levels(before, after)
+
+
+def _runs_back(runs: Sequence[Sequence[Cell]], levels: Levels) -> int:
+    """How many of the newest runs since an alarm are back at the level before, taken together: as many as can be."""
+    since: Sequence[Cell] = [(0, 0)] * len(levels.before)
+    found = 0
+    for number, cells in enumerate(reversed(runs), 1):
+        since = _added(since, cells)
+        if levels.are_regained(since):
+            found = number
+    return found
+
+
+def _split(rates: Sequence[float]) -> int:
+    """Where the level fell: before the run from which on the mean is lower by most, allowing for how many there are."""
+    total = len(rates)
+
+    def gap(place: int) -> float:
+        first, second = (math.fsum(part) / len(part) for part in (rates[:place], rates[place:]))
+        return (first - second) * math.sqrt(place * (total - place))
+
+    return max(range(1, total), key=gap)
 
 
 def bets(before: int) -> tuple[float, ...]:

@@ -1,12 +1,14 @@
 """Passes of scenarios in earlier runs, and now → which scenarios newly fail, and how sure that is.
 
-A scenario with few earlier trials that all passed may still be flaky. How likely that is, the other scenarios say: the
-failure rates of all of them are a mixture, fitted to their histories (the nonparametric maximum likelihood of Kiefer
-and Wolfowitz, on a grid). Its own history says where in the mixture a scenario is. The p-value is the chance of so few
-passes from there. Benjamini and Hochberg's procedure over all scenarios bounds the share of false alarms.
+A scenario whose earlier trials all passed may still be flaky. How likely that is, the other scenarios say: the failure
+rates of all of them are a mixture, fitted to their histories (the nonparametric maximum likelihood of Kiefer and
+Wolfowitz, on a grid that begins at 0). Its own history says where in the mixture a scenario is. The p-value is the
+chance of so few passes from there: if k scenarios failed once in n trials, some k / n of those that never failed are
+expected to fail in the next run, as by Good and Turing. Benjamini and Hochberg's procedure over all scenarios bounds
+the share of false alarms.
 
-No failure rate is taken to be below one in all trials that were seen: a history without a failure does not say that
-there can be none.
+Only failures that were seen can excuse a failure. A scenario that never failed before newly fails without any test if
+no scenario was seen both to pass and to fail, or if it has too few earlier trials to tell (`is_too_short`).
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from highbar.statistics.slices import benjamini_hochberg
 
 SHARE = 0.10
 """The share of false alarms among all alarms, at most; if nothing changed, the chance of any."""
-_POINTS = 40
+_POINTS = 30
 _STEPS = 100
 _LARGEST = 0.98
+_NEVER = 1e-12
+"""The failure rate of a scenario that never fails."""
 
 Counts = tuple[int, int]
 """(passed, trials)"""
@@ -49,10 +53,11 @@ class Mixture(Struct, frozen=True):
 def fit(histories: Sequence[Counts]) -> Mixture:
     """The mixture that makes the histories of the scenarios most likely; by expectation and maximization."""
     known = Counter(one for one in histories if one[1])
-    least = 1 / (2 + sum(trials * times for (_, trials), times in known.items()))
-    rates = tuple(least * (_LARGEST / least) ** (place / (_POINTS - 1)) for place in range(_POINTS))
+    # Ten times rarer than one failure in the longest history: what is rarer cannot be told from 0.
+    least = 1 / (2 + 10 * max((trials for _, trials in known), default=0))
+    rates = (_NEVER, *(least * (_LARGEST / least) ** (place / (_POINTS - 1)) for place in range(_POINTS)))
     rows = [(_all(rates, one), times / known.total()) for one, times in known.items()]
-    shares = [1 / _POINTS] * _POINTS
+    shares = [0.5, *[0.5 / _POINTS] * _POINTS]
     for _ in range(_STEPS if rows else 0):
         weights = [times / math.fsum(map(float.__mul__, shares, row)) for row, times in rows]
         shares = [
@@ -62,14 +67,40 @@ def fit(histories: Sequence[Counts]) -> Mixture:
     return Mixture(rates, tuple(shares))
 
 
-def newly_failing(histories: Sequence[Counts], now: Sequence[Counts | None]) -> tuple[tuple[bool, float], ...]:
-    """Whether each scenario newly fails, and its p-value. None: it did not fail, which cannot be an alarm."""
-    mixture = fit(histories)
-    p_values = [
-        1.0 if counts is None else mixture.p_value(before, counts)
-        for before, counts in zip(histories, now, strict=True)
+def newly_failing(
+    histories: Sequence[Counts], now: Sequence[Counts | None], others: Sequence[Counts] = ()
+) -> tuple[tuple[bool, float], ...]:
+    """Whether each scenario newly fails, and its p-value; 1 if it was not tested.
+
+    None instead of counts: it did not fail, which cannot be an alarm. `others` are histories of scenarios that are not
+    asked about: they say, too, how flaky the suite is.
+    """
+    mixture = fit([*histories, *others])
+    is_flakiness_known = any(0 < passed < trials for passed, trials in (*histories, *others))
+    untested = [
+        counts is not None and passed == trials and (not is_flakiness_known or is_too_short(trials, counts[1]))
+        for (passed, trials), counts in zip(histories, now, strict=True)
     ]
-    return tuple(zip(benjamini_hochberg(p_values, SHARE), p_values, strict=True))
+    p_values = [
+        1.0 if counts is None or without_test else mixture.p_value(before, counts)
+        for before, counts, without_test in zip(histories, now, untested, strict=True)
+    ]
+    found = benjamini_hochberg(p_values, SHARE)
+    return tuple((fails or sure, p) for fails, sure, p in zip(found, untested, p_values, strict=True))
+
+
+def is_too_short(before: int, now: int) -> bool:
+    """Whether so many earlier trials, all passed, are too few to say anything about so many trials now.
+
+    They are if for some failure rate f it happens in more than 10 % of cases that all of them pass and all trials now
+    fail: if (1 - f)^before f^now, which is largest at f = now / (before + now), is above 0.10.
+    """
+    largest = _times_log(before) + _times_log(now) - _times_log(before + now)
+    return largest > math.log(SHARE)
+
+
+def _times_log(number: int) -> float:
+    return number * math.log(number) if number else 0.0
 
 
 def _all(rates: Sequence[float], counts: Counts) -> list[float]:

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from highbar.statistics.binomial import at_most
+from highbar.statistics.beta import at_most
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.normal import normal_quantile
-
-_STEPS = 60  # from 2 down to the last digit of a double
+from highbar.statistics.search import turning_point
 
 
 def bonett_price(scenarios: int, difference: Real, squares: Real, alpha: float) -> Interval:
@@ -129,8 +128,8 @@ def tango_interval(better: int, worse: int, scenarios: int, alpha: float) -> Int
     """The differences that Tango's score does not reject, for one binary trial on either side."""
     z = normal_quantile(1 - alpha)
     middle = (better - worse) / scenarios
-    low = _last(-1.0, middle, lambda difference: tango_z(better, worse, scenarios, difference) > z)
-    high = _last(middle, 1.0, lambda difference: tango_z(better, worse, scenarios, difference) >= -z)
+    low = turning_point(-1.0, middle, lambda difference: tango_z(better, worse, scenarios, difference) > z)
+    high = turning_point(middle, 1.0, lambda difference: tango_z(better, worse, scenarios, difference) >= -z)
     return Interval(low, high)
 
 
@@ -162,11 +161,3 @@ def mcnemar_mid_p(better: int, worse: int) -> float:
         return 1.0
     seen: float = math.comb(total, better) / 2**total
     return 1.0 - seen / 2 if better == worse else mcnemar_exact(better, worse) - seen
-
-
-def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """The point at which a condition that is true at `low` becomes false, by bisection to the last digit."""
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return 0.5 * (low + high)

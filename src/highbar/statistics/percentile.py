@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from highbar.statistics.binomial import at_least, at_most
+from highbar.statistics.beta import at_least, at_most
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Real
 from highbar.statistics.search import first

@@ -7,13 +7,11 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.beta import beta_upper_quantile
-from highbar.statistics.binomial import at_most
+from highbar.statistics.beta import at_most, beta_upper_quantile
 from highbar.statistics.bounds import Sums, standard_error
 from highbar.statistics.interval import Real
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.search import first
-from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 _DENT = 24
 """How many candidates back a smaller suite with enough power may still hide; seen at most 11, near 50 %."""
@@ -185,7 +183,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
 
     def enough(events: int) -> bool:
         size = clusters_to_exclude(null, alpha, events)
-        return size >= LARGEST or at_most(events, size, float(truth)) >= power
+        return size >= MOST_TO_EXCLUDE or at_most(events, size, float(truth)) >= power
 
     most = 1
     while not enough(most):
@@ -195,7 +193,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while (earlier := next((e for e in range(max(0, events - _DENT), events) if enough(e)), None)) is not None:
         events = earlier
     size = clusters_to_exclude(null, alpha, events)
-    return size if size < LARGEST else None
+    return size if size < MOST_TO_EXCLUDE else None
 
 
 def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
@@ -208,7 +206,7 @@ def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
 
     def lasts(events: int) -> bool:
         following = clusters_to_exclude(null, alpha, events + 1)
-        return following >= LARGEST or at_most(events, following - 1, float(truth)) >= power
+        return following >= MOST_TO_EXCLUDE or at_most(events, following - 1, float(truth)) >= power
 
     most = 1
     while not lasts(most):
@@ -219,4 +217,19 @@ def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while events > 0 and lasts(events - 1):
         events -= 1
     size = clusters_to_exclude(null, alpha, events)
-    return size if size < LARGEST else None
+    return size if size < MOST_TO_EXCLUDE else None
+
+
+MOST_TO_EXCLUDE = 1_000_000_000
+"""Clusters: what would need more cannot be shown."""
+
+
+def clusters_to_exclude(rate: Real, alpha: float, failures: int = 0) -> int:
+    """How many clusters with so few failures exclude a failure rate of `rate`: 59 without any for 5 % at alpha 0.05.
+
+    A rate of 0, or one so small that it would take a billion, gives a billion: it cannot be excluded.
+    """
+    high = max(16, 2 * (failures + 1))
+    while high < MOST_TO_EXCLUDE and at_most(failures, high, float(rate)) > alpha:
+        high *= 2
+    return first(failures + 1, min(high, MOST_TO_EXCLUDE), lambda size: at_most(failures, size, float(rate)) <= alpha)

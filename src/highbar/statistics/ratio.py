@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from highbar.statistics.beta import beta_pair_quantile
 from highbar.statistics.interval import Interval, Real
-from highbar.statistics.student import student_quantile
 
 _NO_SKEWNESS = 1e-9  # below it the correction is smaller than the rounding of its own formula
 
@@ -150,3 +150,11 @@ def _half_width(influences: Sequence[float], alpha: float) -> float:
     mean = math.fsum(influences) / count
     squares = math.fsum((x - mean) ** 2 for x in influences)
     return student_quantile(1 - alpha, count - 1) * math.sqrt((count - 1) / count * squares)
+
+
+def student_quantile(p: float, freedom: float) -> float:
+    """The t with P(T ≤ t) = p."""
+    if p > 1.0 - p:
+        return -student_quantile(1.0 - p, freedom)
+    x, y = beta_pair_quantile(2 * p, freedom / 2, 0.5)
+    return -math.sqrt(freedom * y / x) if x > 0.0 else -math.inf

@@ -16,8 +16,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.beta import beta_cdf, beta_quantile, beta_survival
-from highbar.statistics.binomial import at_most
+from highbar.statistics.beta import at_most, beta_cdf, beta_quantile, beta_survival
 from highbar.statistics.normal import normal_cdf, normal_quantile
 from highbar.statistics.outlook import Outlook
 from highbar.statistics.trials import VarianceSplit

@@ -19,6 +19,7 @@ from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.model.records import ONE, ScenarioRecord
 
 _MOST_BYTES = 512 * 1024 * 1024
+"""Bytes of a baseline, which is read into memory."""
 _HEAD = 4096
 _FRACTION = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
 _AGAIN = "highbar baseline record writes it anew"
@@ -26,8 +27,8 @@ KEYS = (
     "schema", "agent_version", "date", "verdict", "forced", "confidence", "scoring", "judges", "suites", "policy",
     "suite", "results", "metrics", "rules", "scenarios",
 )  # fmt: skip
-OPTIONAL_KEYS = ("select", "judged_by")
-"""Keys that only baselines of chosen rows, or of files of other tools, have."""
+OPTIONAL_KEYS = ("select", "judged_by", "pooled")
+"""Keys that only baselines of chosen rows, of files of other tools, or of several runs have."""
 SHARES = quantities("counted", "scored") - {"passed"}  # a record counts its passed trials instead
 AMOUNTS = quantities("paired", "unbounded")
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
@@ -62,18 +63,34 @@ def read_baseline(path: Path | str) -> Baseline:
 def parse_baseline(data: bytes, name: str) -> Baseline:
     """The baseline in these bytes; `name` is what messages call them."""
     try:
-        document = json.loads(
-            data.decode("utf-8"),
-            parse_float=_decimal,
-            parse_int=_decimal,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_unique,
-        )
+        document = _exact_values(data.decode("utf-8"))
     except json.JSONDecodeError as error:
         raise InputError(Problem(f"not JSON: {error.msg}", name, error.lineno, error.colno, hint=_AGAIN)) from None
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(f"not a baseline: {error}", name, hint=_AGAIN)) from None
     return _DocumentReader(name).baseline(document, hashlib.sha256(data).hexdigest())
+
+
+def parse_scenario(id_: str, text: str, name: str) -> ScenarioRecord:
+    """One scenario, as `baseline_text.scenario_text` writes it. Raises InputError; `name` is what messages call it."""
+    reader = _DocumentReader(name)
+    try:
+        found = reader.scenario(id_, _exact_values(text))
+    except (ValueError, RecursionError) as error:
+        raise InputError(Problem(f"not a scenario of a baseline: {error}", name)) from None
+    if reader.problems:
+        raise InputError(*reader.problems)
+    return found
+
+
+def _exact_values(text: str) -> Any:
+    return json.loads(
+        text,
+        parse_float=_decimal,
+        parse_int=_decimal,
+        parse_constant=_refuse_constant,
+        object_pairs_hook=_unique,
+    )
 
 
 def _decimal(text: str) -> Fraction:
@@ -143,6 +160,7 @@ class _DocumentReader:
                 for i, item in enumerate(self._list(top["results"], "results"))
                 if (source := self._source(item, f"results[{i}]"))
             ),
+            pooled=self._texts(top.get("pooled", []), "pooled"),
             file=self.name,
             sha256=sha256,
         )
@@ -247,9 +265,9 @@ class _DocumentReader:
 
     def _scenarios(self, found: object) -> tuple[ScenarioRecord, ...]:
         items = self._object(found, "scenarios").items()
-        return tuple(sorted((self._scenario(id_, item) for id_, item in items), key=lambda scenario: scenario.id))
+        return tuple(sorted((self.scenario(id_, item) for id_, item in items), key=lambda scenario: scenario.id))
 
-    def _scenario(self, id_: str, found: object) -> ScenarioRecord:
+    def scenario(self, id_: str, found: object) -> ScenarioRecord:
         place = f"scenarios.{id_}"
         fields = self._object(found, place, _SCENARIO, ("trials", "passed", "values"))
         trials = self._count(fields.get("trials"), f"{place}.trials", 1)

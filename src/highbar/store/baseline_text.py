@@ -34,6 +34,7 @@ def render(baseline: Baseline) -> str:
         "policy": _source(baseline.policy),
         "suite": _source(baseline.suite),
         "results": _block("[", (_source(source) for source in baseline.results), "]"),
+        **({"pooled": _texts(baseline.pooled)} if baseline.pooled else {}),
         "metrics": _block("{", (f"{_text(name)}: {_value(value)}" for name, value in baseline.metrics.items()), "}"),
         "rules": _block("[", (_rule(rule) for rule in baseline.rules), "]"),
         "scenarios": _block("{", (_scenario(scenario) for scenario in baseline.scenarios), "}"),
@@ -115,13 +116,17 @@ def _where(where: Where) -> str:
 
 
 def _scenario(scenario: ScenarioRecord) -> str:
-    """The line of a scenario. Defaults are left out: no error, weight 1."""
+    return f"{_text(scenario.id)}: {scenario_text(scenario)}"
+
+
+def scenario_text(scenario: ScenarioRecord) -> str:
+    """All of a scenario but its id, as JSON on one line. Defaults are left out: no error, weight 1."""
     ranks = {
         column: "[" + ", ".join(_number(value) for value in values) + "]"
         for column, values in sorted(scenario.ranks.items())
     }
     columns = {column: _text(value) for column, value in sorted(scenario.columns.items())}
-    return f"{_text(scenario.id)}: " + _fields(
+    return _fields(
         {
             "columns": _fields(columns) if columns else None,
             "cluster": _text(scenario.cluster) if scenario.cluster is not None else None,

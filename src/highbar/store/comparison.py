@@ -88,6 +88,7 @@ _SIDE = record(
     field("agent_version", optional(TEXT)),
     field("scenarios", COUNT),
     field("trials", COUNT),
+    field("runs", COUNT, "How many runs a baseline pools; else 1."),
     field("date", optional(TEXT)),
     field("forced", optional(TEXT)),
     field("judged_by", JUDGED_BY),

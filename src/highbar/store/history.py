@@ -6,8 +6,10 @@ The name is a digest of what identifies the run, so the same run twice is one fi
 
 from __future__ import annotations
 
+import atexit
 import base64
 import binascii
+import functools
 import hashlib
 import json
 import math
@@ -25,8 +27,10 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 from highbar.model.history import NewRun, RunRecord, ScenarioCounts
+from highbar.model.records import ScenarioRecord
 from highbar.store import verdict as verdicts
-from highbar.store.history_footer import KEY, SUFFIX, VERDICT_KEY, DamagedRecordError, read_footer
+from highbar.store.baseline_reading import parse_scenario
+from highbar.store.history_footer import KEY, SUFFIX, VERDICT_KEY, DamagedRecordError, read_footer, read_footer_of
 from highbar.store.reading import StoredDocument, refuse_constant, unique
 
 COLUMNS: Mapping[str, str] = {
@@ -44,6 +48,8 @@ COLUMNS: Mapping[str, str] = {
     "cost_usd": "DOUBLE",
 }
 """The columns of a record, and their types in DuckDB."""
+MEASURES = "measures"
+"""One more column: the values of all measures of a scenario, as a baseline has them. Older records do not have it."""
 SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
     "threads": 1,
     "autoload_known_extensions": False,
@@ -52,6 +58,7 @@ SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
 MOST_TRIALS = 1_000_000
 """Of one scenario in one run."""
 _LARGEST_DOCUMENT = 256 * 1024 * 1024
+"""Bytes to which the document of a record may unpack."""
 _NOT_IDENTITY = frozenset({"file", "line", "reason", "warnings", "description", "slices", "what", "before", "now"})
 """Keys of a verdict document whose texts may contain paths, or depend on what a report was to show."""
 
@@ -59,11 +66,15 @@ _SAYS_NOTHING: tuple[Any, ...] = (None, [], {})
 
 
 class Written(Struct, frozen=True):
-    """What became of a run: the path of its record, and whether it was there before."""
+    """What became of a run: the path of its record, and whether it was there before.
+
+    `is_completed`: only its verdict was there, and now its scenarios are.
+    """
 
     file: str
     run: RunRecord
     is_new: bool
+    is_completed: bool = False
 
 
 class StoredRun(Struct, frozen=True, eq=False):
@@ -73,6 +84,18 @@ class StoredRun(Struct, frozen=True, eq=False):
     verdict: Verdict
     document: str
     scenarios: tuple[ScenarioCounts, ...] | None
+
+
+def connected() -> duckdb.DuckDBPyConnection:
+    """A connection to one DuckDB of this process: to open one takes 15 ms, and a history has thousands of records."""
+    return _instance(os.getpid()).cursor()
+
+
+@functools.cache
+def _instance(_process: int) -> duckdb.DuckDBPyConnection:
+    """By process: a child that was forked must not use what its parent opened."""
+    atexit.register(_instance.cache_clear)
+    return duckdb.connect(config=dict(SETTINGS))
 
 
 # --- identity --------------------------------------------------------------------------------
@@ -114,13 +137,14 @@ def write(folder: Path, new: NewRun) -> Written:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             written = _write_with_digest(beside, new)
+            _refuse_unreadable(beside, new.run.record)
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
     except (OSError, ValueError, duckdb.Error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReportError(f"the record of the run could not be written to {folder}: {reason}") from error
-    return Written(str(target), written, is_new=before is None)
+    return Written(str(target), written, is_new=before is None, is_completed=before is not None)
 
 
 def _known(target: Path) -> RunRecord | None:
@@ -144,6 +168,13 @@ def _write_with_digest(path: Path, new: NewRun) -> RunRecord:
     return done
 
 
+def _refuse_unreadable(path: Path, record: str) -> None:
+    """Raise DamagedRecordError if a record that was just written would be left out of every list."""
+    run = read_footer_of(str(path), record)
+    if run.listed is not None:
+        read_scenarios(path, run)
+
+
 def rows_digest(path: Path) -> str:
     """The digest of all of a file but its footer. Raises DamagedRecordError, or OSError."""
     data = path.read_bytes()
@@ -158,12 +189,14 @@ def _write_file(path: Path, new: NewRun, run: RunRecord) -> None:
     packed = base64.b64encode(zlib.compress(new.document.encode("ascii"), 9)).decode("ascii")
     # In this order: what lists read is at the very end of the file.
     pairs = f"{{{_quoted(VERDICT_KEY)}: {_quoted(packed)}, {_quoted(KEY)}: {_quoted(footer)}}}"
-    columns = ", ".join(f"unnest(?::{type_}[]) AS {name}" for name, type_ in COLUMNS.items())
+    typed = {**COLUMNS, MEASURES: "VARCHAR"}
+    columns = ", ".join(f"unnest(?::{type_}[]) AS {name}" for name, type_ in typed.items())
     rows = new.scenarios or ()
-    with duckdb.connect(config=dict(SETTINGS)) as connection:
+    measures = new.measures or (None,) * len(rows)
+    with connected() as connection:
         connection.execute(
             f"COPY (SELECT {columns}) TO {_quoted(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
-            [[getattr(row, name) for row in rows] for name in COLUMNS],
+            [*([getattr(row, name) for row in rows] for name in COLUMNS), list(measures)],
         )
 
 
@@ -194,7 +227,7 @@ def read(path: Path) -> StoredRun:
 def _document(path: Path) -> str:
     """The text of the verdict document, as it was written."""
     try:
-        with duckdb.connect(config=dict(SETTINGS)) as connection:
+        with connected() as connection:
             found = connection.execute(
                 "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?::BLOB", [exactly(path), VERDICT_KEY]
             ).fetchone()
@@ -211,7 +244,7 @@ def _document(path: Path) -> str:
 
 def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
     """The scenarios of a record, in its order. Raises DamagedRecordError."""
-    with duckdb.connect(config=dict(SETTINGS)) as connection:
+    with connected() as connection:
         refuse_other_rows(connection, path, run)
         try:
             rows = connection.execute(
@@ -224,6 +257,24 @@ def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
     if len({one.id for one in found}) < len(found) or not all(_fits(one) for one in found):
         raise DamagedRecordError("a scenario is there twice, or its counts do not fit")
     return found
+
+
+def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | None:
+    """By id, the scenarios of a record as a baseline has them; None if it has no values. Raises DamagedRecordError."""
+    with duckdb.connect(config=dict(SETTINGS)) as connection:
+        refuse_other_rows(connection, path, run)
+        try:
+            found = connection.execute(f"SELECT id, {MEASURES} FROM read_parquet(?)", [exactly(path)]).fetchall()  # noqa: S608
+        except duckdb.BinderException:  # a record of an earlier version
+            return None
+        except duckdb.Error as error:
+            raise DamagedRecordError(first_line(error)) from None
+    if not found or any(text is None for _, text in found):
+        return None
+    try:
+        return {str(id_): parse_scenario(str(id_), text, str(path)) for id_, text in found}
+    except InputError as error:
+        raise DamagedRecordError(error.problems[0].message) from None
 
 
 def _fits(one: ScenarioCounts) -> bool:
@@ -243,7 +294,8 @@ def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: Ru
         counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(path)]).fetchone()
     except duckdb.Error as error:
         raise DamagedRecordError(first_line(error)) from None
-    if [(str(name), str(type_)) for name, type_, *_ in described] != list(COLUMNS.items()):
+    columns = {str(name): str(type_) for name, type_, *_ in described}
+    if columns.pop(MEASURES, "VARCHAR") != "VARCHAR" or list(columns.items()) != list(COLUMNS.items()):
         raise DamagedRecordError("its columns are not those of a record")
     rows = 0 if counted is None else counted[0]
     if rows != (run.listed or 0):

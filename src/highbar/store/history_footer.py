@@ -67,7 +67,14 @@ def _names(folder: str) -> Iterator[str]:
 
 def read_footer(path: str) -> RunRecord:
     """The run in a record. Raises DamagedRecordError, or OSError."""
-    name = os.path.basename(path).removesuffix(SUFFIX)  # noqa: PTH119 - likewise
+    return read_footer_of(path, os.path.basename(path).removesuffix(SUFFIX))  # noqa: PTH119 - likewise
+
+
+def read_footer_of(path: str, name: str) -> RunRecord:
+    """The run in the file of the record of that name, which may have another name while it is being written.
+
+    Raises DamagedRecordError, or OSError.
+    """
     if not _NAME.fullmatch(name):
         raise DamagedRecordError("the name is not that of a record: 32 hexadecimal digits")
     descriptor = os.open(path, _OPEN)

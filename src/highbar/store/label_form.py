@@ -31,7 +31,9 @@ GIVEN = "given"
 """The stratum of labels that were written by hand and bound to a run afterwards: not drawn at random."""
 STRATA = ("passed", "failed", GIVEN)
 LARGEST_WHOLE = 2**63 - 1
+"""What 64 bits hold, as in results."""
 _LONGEST_NAME = 200
+"""Characters of the name of who labels."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from highbar.documents.files import decode, read_bytes
+from highbar.documents.files import decode_text, read_bytes
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
@@ -66,7 +66,7 @@ class Labels(Struct, frozen=True, dict=True):
 def read_labels(path: Path | str) -> Labels:
     """The labels in a file. Raises InputError with the problems of its lines."""
     name = str(path)
-    text = decode(read_bytes(Path(path), MOST_BYTES), Path(path))
+    text = decode_text(read_bytes(Path(path), MOST_BYTES), Path(path))
     return parse_labels(text, name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from highbar.model import Level, Outcome
+from highbar.model import Level, Outcome, SpendingKind
 from highbar.planning import Plan, RuleNeed, RuleStanding
 from highbar.store.forms import (
     COUNT,
@@ -54,13 +54,29 @@ _SUITE = record(
     *_fields(optional(COUNT), "passes_from", "fails_to"),
     *_fields(optional(NUMBER), "rate_to_pass", "rate_to_fail"),
 )
+_VERDICTS = (
+    field("pass", NUMBER, of="passes"),
+    field("fail", NUMBER, of="fails"),
+    field("inconclusive", NUMBER),
+)
+"""How likely each verdict is."""
 _CHANCE = record(
     dict,
     *_fields(_FLOAT, "threshold", "rate"),
     field("scenarios", COUNT),
-    field("pass", NUMBER, of="passes"),
-    field("fail", NUMBER, of="fails"),
-    field("inconclusive", NUMBER),
+    *_VERDICTS,
+)
+_EARLY = record(
+    dict,
+    field("rule", optional(TEXT)),
+    field("level", optional(one_of(Level))),
+    *_fields(_FLOAT, "threshold", "rate"),
+    field("scenarios", COUNT),
+    field("spending", one_of(SpendingKind)),
+    *_VERDICTS,
+    field("expected", NUMBER),
+    field("fixed", record(dict, *_VERDICTS)),
+    field("equal", optional(COUNT)),
 )
 _DIFFERENCE = record(
     dict, field("scenarios", optional(COUNT)), field("differing", _FLOAT), field("difference", optional(NUMBER))
@@ -127,6 +143,8 @@ _PLAN = record(
     field("policy", optional(TEXT)),
     field("rules", list_of(_PLANNED), of=lambda plan: (*plan.rules, *plan.standings)),
     field("joint", optional(_JOINT)),
+    field("sequential", list_of(_EARLY), of="early"),
+    field("joint_sequential", optional(_JOINT), of="early_joint"),
     field("repetition", optional(_REPETITION), of="repeats"),
 )
 

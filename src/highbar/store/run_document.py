@@ -20,8 +20,6 @@ from highbar.store.forms import (
     COUNT,
     DIGEST,
     FLAG,
-    NUMBER,
-    SHARE,
     TEXT,
     TEXTS,
     WHOLE,
@@ -35,12 +33,16 @@ from highbar.store.forms import (
     record,
 )
 from highbar.store.pieces import schema_of
+from highbar.store.run_judge import JUDGE, JudgeOfRun
 
 SCHEMA = "highbar/run/1"
 JOURNAL, RESULTS, DOCUMENT = "journal", "results.jsonl", "run.json"
 """The files of a run folder."""
 
-RunState = Literal["complete", "budget", "time", "interrupted", "running"]
+RunEnd = Literal["complete", "budget", "time", "decided", "interrupted"]
+RunState = Literal[RunEnd, "running"]
+FINISHED: tuple[RunEnd, ...] = ("complete", "budget", "time", "decided")
+"""The ends of a run that may be judged."""
 AgentKind = Literal["python", "http", "command"]
 
 
@@ -60,38 +62,6 @@ class AgentOfRun(Struct, frozen=True):
     target: str
     version: str | None
     settings: str
-
-
-class CanariesOfRun(Struct, frozen=True):
-    """What a judge made of the suite's canaries: statements that people know to be true or false.
-
-    `p_value` is how likely so many wrong ones are for a judge with its calibrated error rates, or with 10 % errors if
-    it was never calibrated. `failed`: that is so unlikely that the judge is not believed.
-    """
-
-    statements: int
-    wrong: int
-    p_value: float
-    failed: bool
-
-
-class JudgeOfRun(Struct, frozen=True):
-    """The judge of a run. `by` is the text of the rows' column `judge`: several if the model changed in between.
-
-    `trials` were judged, with so many `statements`; on `failed` others the judge gave no usable answer. Tokens and cost
-    are those of the judge, None if they are not known. `same_model`: it is the model that was run, too.
-    """
-
-    by: tuple[str, ...]
-    prompt: str
-    trials: int
-    statements: int
-    failed: int
-    tokens_used: int | None
-    cost_usd: float | None
-    forms: tuple[str, ...]
-    same_model: bool
-    canaries: CanariesOfRun | None = None
 
 
 class RunExtent(Struct, frozen=True):
@@ -115,6 +85,13 @@ class ChosenOfRun(Struct, frozen=True):
     category: tuple[str, ...] = ()
     limit: int | None = None
     shard: ShardOfRun | None = None
+
+
+class DecidedBy(Struct, frozen=True):
+    """The policy by which a run was to be decided, recorded before its first call. `sha256` is of the file's text."""
+
+    file: str
+    sha256: str | None
 
 
 class TrialCounts(Struct, frozen=True):
@@ -156,7 +133,12 @@ class RunDocument(Struct, frozen=True):
     """What a run planned and did.
 
     `whole`: the whole suite was chosen. `done` counts all planned trials, `retried` those that needed several
-    attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it ended by itself, by budget or by time.
+    attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it ended by itself, by budget or by time,
+    or because it was decided. `until_decided` is set if it was to stop then.
+
+    `commit` was checked out when the run began; None if it is not known, or if the run was resumed at another one.
+    `branch` and `parents` are None if they are not known. `changed`: files of the working tree differed from the
+    commit.
     """
 
     state: RunState
@@ -175,11 +157,16 @@ class RunDocument(Struct, frozen=True):
     journal: StoredJournal
     highbar: str
     judge: JudgeOfRun | None = None
+    until_decided: DecidedBy | None = None
+    commit: str | None = None
+    branch: str | None = None
+    parents: tuple[str, ...] | None = None
+    changed: bool | None = None
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run ended by itself, by budget or by time."""
-        return self.state in ("complete", "budget", "time")
+        """Whether the run ended in a way that may be judged."""
+        return self.state in FINISHED
 
 
 _CHECKSUM = Form(
@@ -208,7 +195,7 @@ def _counts(description: str) -> Form:
 _RUN = record(
     RunDocument,
     constant("schema", SCHEMA),
-    field("state", one_of(RunState), "How the run ended; only complete, budget and time are finished runs."),
+    field("state", one_of(RunState), "How the run ended; only complete, budget, time and decided are finished runs."),
     field("whole", FLAG, "Whether all scenarios of the suite were chosen."),
     field(
         "suite",
@@ -232,33 +219,7 @@ _RUN = record(
     ),
     field(
         "judge",
-        optional(
-            record(
-                JudgeOfRun,
-                field("by", TEXTS, "The texts of the rows' column `judge`."),
-                field("prompt", DIGEST, "Of the prompt, the judge's settings and all statements of the suite."),
-                field("trials", COUNT, "Trials that were judged."),
-                field("statements", COUNT, "Statements that were judged."),
-                field("failed", COUNT, "Trials about which the judge gave no usable answer."),
-                field("tokens_used", optional(COUNT)),
-                field("cost_usd", optional(NUMBER), "Of the judge alone; null if it is not known."),
-                field("forms", TEXTS, "How structured output was asked for."),
-                field("same_model", FLAG, "Whether the judge is the model that was run."),
-                field(
-                    "canaries",
-                    optional(
-                        record(
-                            CanariesOfRun,
-                            field("statements", COUNT),
-                            field("wrong", COUNT),
-                            field("p_value", SHARE),
-                            field("failed", FLAG, "Whether the judge is not believed."),
-                        )
-                    ),
-                    "What the judge made of the suite's canaries.",
-                ),
-            )
-        ),
+        JUDGE,
         "Null if nothing was judged by a judge.",
     ),
     field("planned", record(RunExtent, field("scenarios", COUNT), field("trials", COUNT))),
@@ -277,11 +238,13 @@ _RUN = record(
     field("retried", _counts("The same, for trials that needed several attempts.")),
     field(
         "order",
-        record(
-            OrderOfRun,
-            field("digest", DIGEST, "Of the ids in the order in which they were run."),
-            field("seed", WHOLE),
-        ),
+        record(OrderOfRun, field("digest", DIGEST, "Of the ids in that order."), field("seed", WHOLE)),
+        "The random order of the scenarios, recorded before the first call.",
+    ),
+    field(
+        "until_decided",
+        optional(record(DecidedBy, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))),
+        "The policy by which the run was to be decided; null if it was to run every trial.",
     ),
     field("started", TEXT),
     field("ended", optional(TEXT)),
@@ -297,7 +260,13 @@ _RUN = record(
         ),
     ),
     field("highbar", TEXT, "The version of Highbar that began the run."),
+    field("commit", optional(TEXT), "When the run began; null if not known, or if the run was resumed at another."),
+    field("branch", optional(TEXT)),
+    field("parents", optional(TEXTS), "Of the commit; null if they are not known."),
+    field("changed", optional(FLAG), "Whether files of the working tree differed from the commit."),
 )
+_ADDED = dict.fromkeys(("commit", "branch", "parents", "changed"))
+"""Members that documents of earlier versions do not have."""
 
 
 def schema() -> dict[str, Any]:
@@ -359,7 +328,7 @@ def _size(path: Path) -> int:
 
 
 def _read(content: Mapping[str, Any]) -> RunDocument:
-    document: RunDocument = _RUN.read(content, Context())
+    document: RunDocument = _RUN.read({**_ADDED, **content}, Context())
     faults = list(_contradictions(document))
     if faults:
         raise DamagedError(*faults)

@@ -65,6 +65,7 @@ from highbar.store.forms import (
 )
 from highbar.store.judge_form import CORRECTED, JUDGE, RAW
 from highbar.store.pieces import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal, schema_of
+from highbar.store.sequential_form import SEQUENTIAL, STOPPING
 
 SCHEMA = "highbar/verdict/1"
 
@@ -181,6 +182,7 @@ RULE = for_metric(
                 optional(one_of(EvidenceKind)),
                 "What a rule about a number compares; null for any other rule.",
             ),
+            field("stopping", STOPPING),
             field("progressive", optional(_PROGRESSIVE)),
             field("slack", optional(_PLAIN), "By how much the threshold is passed, where that is far."),
             field("description", optional(TEXT)),
@@ -270,6 +272,7 @@ _FIELDS = (
     field("judge", JUDGE, "What rests on a judge, and how good it is known to be; null if nothing does."),
     field("quarantined", pieces.QUARANTINED, "Flaky scenarios: they count in rates, and are no new failures."),
     field("select", SELECTION, of="selection"),
+    field("sequential", SEQUENTIAL),
     field("warnings", TEXTS),
     field("policy", optional(named("source", SOURCE))),
     field("against", optional(_AGAINST)),

@@ -12,11 +12,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from highbar.documents.problems import Place, shown
+from highbar.documents.problems import ValueCursor, shown
 from highbar.errors import InputError, Problem
 from highbar.suite.parts import Agent
 from highbar.suite.plain import plain
-from highbar.suite.settings import read_agent, variables
+from highbar.suite.settings import read_agent, variables_in_settings
 
 _FORMS = "write python:module:function, an address that begins with http:// or https://, or 'command: words'"
 
@@ -46,9 +46,9 @@ def read_agent_values(values: Mapping[str, Any]) -> Agent:
 
 
 def _read(fields: Mapping[str, Any]) -> Agent:
-    place = Place(("agent",), [])
+    place = ValueCursor(("agent",), [])
     agent = read_agent(fields, place)
-    list(variables({"agent": fields}, place))  # which notes names that are none
+    list(variables_in_settings({"agent": fields}, place))  # which notes names that are not names
     if place.problems or agent is None:
         raise InputError(*(Problem(f"the agent: {problem.text}", hint=problem.hint) for problem in place.problems))
     return agent

@@ -1,4 +1,4 @@
-"""Durations, money and sizes as people write them → exact numbers; None if the text is none."""
+"""Durations, money and sizes as people write them → exact numbers; None for any other text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from highbar.documents.scalars import number
+from highbar.documents.scalars import written_number
 
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 _DURATION = rf"{_NUMBER}\s*(ms|s|m|min|h)"
@@ -53,10 +53,10 @@ def size(value: Any) -> int | None:
 
 def decimal(value: Any) -> Decimal | None:
     """A number, or a text that is one, as CSV has it."""
-    found = number(value) if isinstance(value, str) else value
+    found = written_number(value) if isinstance(value, str) else value
     return None if isinstance(found, bool) or not isinstance(found, int | Decimal) else Decimal(found)
 
 
-def whole(value: Any) -> int | None:
+def whole_amount(value: Any) -> int | None:
     """A whole number."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

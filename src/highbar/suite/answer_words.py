@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from highbar.language.phrases import count, some_and_more
-from highbar.suite.check_words import say
+from highbar.suite.check_words import check_in_words
 from highbar.suite.parts import Scenario, Suite
 
 MOST_LISTED = 20
@@ -27,6 +27,6 @@ def answers(suite: Suite) -> Iterator[tuple[str, str]]:
 
 def _checks(scenario: Scenario) -> Iterator[str]:
     if scenario.answer is not None:
-        yield say(scenario.answer)
+        yield check_in_words(scenario.answer)
     if scenario.expected is not None:
         yield f"the label is {scenario.expected!r}"

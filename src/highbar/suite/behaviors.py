@@ -8,8 +8,8 @@ from typing import Any
 
 from highbar import checks
 from highbar.checks.glossary import GLOSSARY
-from highbar.documents.problems import Path_, Place, Problem
-from highbar.suite.identity import names_in
+from highbar.documents.problems import Path_, ValueCursor, ValueProblem
+from highbar.suite.identity import behavior_names
 from highbar.suite.parts import Behavior
 from highbar.suite.values import entries, suggestion
 
@@ -17,7 +17,7 @@ from highbar.suite.values import entries, suggestion
 class Glossary:
     """Every behavior that has a definition: in the file, or in the glossary that ships. Each is read once per use."""
 
-    def __init__(self, value: Any, place: Place, folder: Path | None, *, reported: bool) -> None:
+    def __init__(self, value: Any, place: ValueCursor, folder: Path | None, *, reported: bool) -> None:
         self.place = place
         self.folder = folder
         self.reported = reported
@@ -36,7 +36,7 @@ class Glossary:
         if name not in self.definitions:
             return None
         reading = checks.read(self.definitions[name], must_not=must_not, folder=self.folder)
-        note(reading.problems, self.place, ("behaviors", name))
+        note_problems(reading.problems, self.place, ("behaviors", name))
         if reading.check is None:
             return None
         if name in self.own:
@@ -52,7 +52,7 @@ class Glossary:
                 if defined is not None:
                     found[name] = defined
             return found
-        for name in names_in(value, self.place, path):
+        for name in behavior_names(value, self.place, path):
             behavior = self.find(name, must_not=must_not)
             if behavior is None and name not in self.definitions:
                 behavior = self._undefined(name, (*path, value.index(name) if name in value else 0))
@@ -65,7 +65,7 @@ class Glossary:
             self.place.at(*path).refuse("a behavior has no name")
             return None
         reading = checks.read(value, must_not=must_not, folder=self.folder)
-        note(reading.problems, self.place, path)
+        note_problems(reading.problems, self.place, path)
         return None if reading.check is None else Behavior(name, reading.check, "scenario")
 
     def _undefined(self, name: str, path: Path_) -> Behavior | None:
@@ -77,15 +77,15 @@ class Glossary:
         return None
 
 
-def note(problems: Iterable[Problem], place: Place, path: Path_) -> None:
+def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: Path_) -> None:
     """Note the problems of a check, each once: a check may be read for both lists."""
     for problem in problems:
-        moved = Problem((*path, *problem.path), problem.text, problem.hint)
+        moved = ValueProblem((*path, *problem.path), problem.text, problem.hint)
         if moved not in place.problems[-200:]:
             place.problems.append(moved)
 
 
-def refuse_both(expected: Collection[str], must_not: Collection[str], place: Place, path: Path_) -> None:
+def refuse_both(expected: Collection[str], must_not: Collection[str], place: ValueCursor, path: Path_) -> None:
     """Note every behavior that a scenario both expects and forbids."""
     for name in expected:
         if name in must_not:

@@ -9,20 +9,20 @@ from typing import Any
 
 import msgspec
 
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 from highbar.suite.behaviors import Glossary
 from highbar.suite.canaries import read_canaries
-from highbar.suite.identity import TOP_KEYS, Allowed, listed, read_entries
+from highbar.suite.identity import TOP_KEYS, Allowed, listed_scenarios, read_entries
 from highbar.suite.judge_settings import read_judges
 from highbar.suite.parts import Canary, RunSettings, Scenario, Suite
 from highbar.suite.plan import read_plan
 from highbar.suite.scenarios import ASKED, CHECKED, ScenarioReader, read_defaults
-from highbar.suite.settings import read_agent, read_run, variables
-from highbar.suite.values import refuse_unknown, text
+from highbar.suite.settings import read_agent, read_run_settings, variables_in_settings
+from highbar.suite.values import refuse_unknown, text_value
 
 
 def build(
-    values: Any, place: Place, folder: Path | None, allowed: Allowed, file: tuple[str | None, str | None]
+    values: Any, place: ValueCursor, folder: Path | None, allowed: Allowed, file: tuple[str | None, str | None]
 ) -> Suite | None:
     """The suite; None if something is wrong with it. `file` is the name and the digest of its bytes."""
     if is_plan(values):
@@ -34,7 +34,7 @@ def build(
         refuse_unknown(top, TOP_KEYS, place)
     agent = read_agent(top["agent"], place.at("agent")) if "agent" in top else None
     judges = read_judges(top, place)
-    run = read_run(top["run"], place.at("run")) if "run" in top else RunSettings()
+    run = read_run_settings(top["run"], place.at("run")) if "run" in top else RunSettings()
     defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
     glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_says(top, "reports_behaviors"))
     reader = ScenarioReader(place, glossary, run, defaults, allowed, folder, quality=_says(top, "reports_quality"))
@@ -42,8 +42,9 @@ def build(
         entry.id: found for entry in read_entries(values, place) if (found := reader.scenario(entry)) is not None
     }
     canaries = read_canaries(top["canaries"], place.at("canaries"), glossary) if "canaries" in top else ()
-    texts = {key: text(top[key], place.at(key)) for key in ("suite", "description") if key in top}
-    replaced = tuple(variables(top, place))
+    texts = {key: text_value(top[key], place.at(key)) for key in ("suite", "description") if key in top}
+    replaced = tuple(variables_in_settings(top, place))
+    # Everything is read before anything is refused, so that one message has every problem.
     if place.problems:
         return None
     return Suite(
@@ -64,7 +65,7 @@ def build(
 
 def is_plan(values: Any) -> bool:
     """Whether the file only lists which scenarios there are: nothing is asked, and nothing is checked."""
-    items, start = listed(values)
+    items, start = listed_scenarios(values)
     if start or not isinstance(items, list):
         return False
     used = {*ASKED, *CHECKED}
@@ -74,12 +75,13 @@ def is_plan(values: Any) -> bool:
 def _digest(scenarios: Iterable[Scenario], canaries: tuple[Canary, ...]) -> str:
     """Of all scenarios, and of the canaries if there are some. Judge and agent are no part of it."""
     found = hashlib.sha256("".join(one.digest for one in scenarios).encode())
+    # Only if there are some: a suite without canaries has the digest that it had before there were any.
     if canaries:
         found.update(msgspec.json.encode(canaries, order="deterministic"))
     return found.hexdigest()
 
 
 def _says(top: dict[str, Any], key: str) -> bool:
-    """Whether the agent is said to report this, even if the rest of its block cannot be read."""
+    """Whether the suite says that the agent reports this, even if the rest of its block cannot be read."""
     agent = top.get("agent")
     return isinstance(agent, dict) and agent.get(key) is True

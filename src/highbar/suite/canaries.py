@@ -14,20 +14,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from highbar import checks
-from highbar.documents.problems import Place
-from highbar.suite.behaviors import Glossary, note
+from highbar.documents.problems import ValueCursor
+from highbar.suite.behaviors import Glossary, note_problems
 from highbar.suite.identity import read_id
 from highbar.suite.limits import MOST_CANARIES, MOST_STATEMENTS
 from highbar.suite.messages import ROLES, read_messages
 from highbar.suite.parts import Canary
-from highbar.suite.values import entries, flag, refuse_unknown, suggestion, text
+from highbar.suite.values import entries, flag_value, refuse_unknown, suggestion, text_value
 
 CANARY_KEYS = ("id", "input", "messages", "output", "behaviors")
 STATEMENT_KEYS = ("judge", "observed")
 _IN_PLACE = "{judge: The reply …, observed: true}"
 
 
-def read_canaries(value: Any, place: Place, glossary: Glossary) -> tuple[Canary, ...]:
+def read_canaries(value: Any, place: ValueCursor, glossary: Glossary) -> tuple[Canary, ...]:
     """Every canary; what is wrong with one is noted."""
     if not isinstance(value, list) or not 0 < len(value) <= MOST_CANARIES:
         place.refuse_value(value, f"a list of 1 to {MOST_CANARIES} answers: {{input: …, output: …, behaviors: {{…}}}}")
@@ -46,7 +46,7 @@ def read_canaries(value: Any, place: Place, glossary: Glossary) -> tuple[Canary,
     return tuple(found.values())
 
 
-def _canary(value: Any, place: Place, glossary: Glossary, name: str) -> Canary | None:
+def _canary(value: Any, place: ValueCursor, glossary: Glossary, name: str) -> Canary | None:
     before = len(place.problems)
     fields = entries(value, place, "an answer: {input: …, output: …, behaviors: {…}}")
     if "turns" in fields:
@@ -61,7 +61,7 @@ def _canary(value: Any, place: Place, glossary: Glossary, name: str) -> Canary |
     return Canary(id_, messages, statements, {name: observed for name, _, observed in known})
 
 
-def _conversation(fields: Mapping[str, Any], place: Place) -> tuple[Mapping[str, Any], ...]:
+def _conversation(fields: Mapping[str, Any], place: ValueCursor) -> tuple[Mapping[str, Any], ...]:
     """What was asked and answered. The output is the last message."""
     if "messages" in fields and "input" in fields:
         place.at("messages").refuse("'messages' beside 'input'", "keep one of the two")
@@ -69,19 +69,19 @@ def _conversation(fields: Mapping[str, Any], place: Place) -> tuple[Mapping[str,
     if "messages" in fields:
         asked = read_messages(fields["messages"], place.at("messages"))
     elif "input" in fields:
-        asked = ({"role": "user", "content": text(fields["input"], place.at("input"))},)
+        asked = ({"role": "user", "content": text_value(fields["input"], place.at("input"))},)
     else:
         place.refuse("a canary needs what was asked", "give it an input, or messages")
         return ()
     answered = bool(asked) and asked[-1].get("role") == "assistant"
     if "output" in fields:
-        return (*asked, {"role": "assistant", "content": text(fields["output"], place.at("output"))})
+        return (*asked, {"role": "assistant", "content": text_value(fields["output"], place.at("output"))})
     if not answered and all(message.get("role") in ROLES for message in asked):
         place.refuse("a canary needs an answer", "give it an output, or end its messages with role: assistant")
     return asked
 
 
-def _behaviors(fields: Mapping[str, Any], place: Place, glossary: Glossary) -> Iterator[tuple[str, str, bool]]:
+def _behaviors(fields: Mapping[str, Any], place: ValueCursor, glossary: Glossary) -> Iterator[tuple[str, str, bool]]:
     """Each behavior: its name, its statement, and whether it is observed."""
     if "behaviors" not in fields:
         place.refuse("a canary needs behaviors", "say which are observed: {name: true}")
@@ -95,22 +95,22 @@ def _behaviors(fields: Mapping[str, Any], place: Place, glossary: Glossary) -> I
     for name, value in given.items():
         at = inside.at(name)
         statement = _in_place(value, at, glossary) if isinstance(value, dict) else _defined(name, at, glossary)
-        observed = flag(value.get("observed") if isinstance(value, dict) else value, at)
+        observed = flag_value(value.get("observed") if isinstance(value, dict) else value, at)
         if statement is not None and observed is not None:
             yield name, statement, observed
 
 
-def _in_place(value: Mapping[str, Any], place: Place, glossary: Glossary) -> str | None:
+def _in_place(value: Mapping[str, Any], place: ValueCursor, glossary: Glossary) -> str | None:
     refuse_unknown(value, STATEMENT_KEYS, place)
     if "judge" not in value:
         place.refuse_value(value, f"true, false or {_IN_PLACE}")
         return None
     reading = checks.read({"judge": value["judge"]}, folder=glossary.folder)
-    note(reading.problems, place, place.path)
+    note_problems(reading.problems, place, place.path)
     return reading.check.text if isinstance(reading.check, checks.Statement) else None
 
 
-def _defined(name: str, place: Place, glossary: Glossary) -> str | None:
+def _defined(name: str, place: ValueCursor, glossary: Glossary) -> str | None:
     """The statement of a behavior that is defined under `behaviors`."""
     if name not in glossary.definitions:
         near = suggestion(name, glossary.definitions, place)

@@ -41,15 +41,15 @@ _TEXTS = {
 _SOURCES = {"json": "the reply as JSON", "state": "the reported state", "context": "the reported context"}
 
 
-def say(check: Check) -> str:
+def check_in_words(check: Check) -> str:
     """A check in words.
 
     >>> from highbar import checks
-    >>> say(checks.read({"contains": ["am", "pm"], "words": {"at_most": 80}}).check)
+    >>> check_in_words(checks.read({"contains": ["am", "pm"], "words": {"at_most": 80}}).check)
     "the reply contains 'am' or 'pm', and the reply has at most 80 words"
     """
-    said = _say(check)
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    words = _say(check)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def _say(check: Check) -> str:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from highbar.documents.limits import MOST_NESTING
-from highbar.documents.scalars import number, scalar
+from highbar.documents.scalars import scalar, written_number
 
 Format = Literal["yaml", "json", "jsonl", "csv", "lines"]
 _FORMATS: dict[str, Format] = {
@@ -42,6 +42,7 @@ def decode(text: str, format_: Format) -> Any:
         return [line.strip() for line in text.split("\n") if line.strip()]
     if format_ == "yaml":
         return _yaml(text)
+    # `json.loads` accepts half of a pair, and what it gives cannot be written: the slow way says where it is.
     if "\\ud" in text or "\\uD" in text:
         raise NotPlain("it may have half of a surrogate pair")
     lines = [line for line in text.split("\n") if line.strip()]
@@ -69,7 +70,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _number(text: str) -> Any:
-    found = number(text)
+    found = written_number(text)
     if found is None:
         raise NotPlain("a number beyond all bounds")
     return found
@@ -80,6 +81,7 @@ def _refuse(name: str) -> Any:
 
 
 def _refuse_depth(value: Any) -> None:
+    # Level by level: a recursion could end in a RecursionError before it counts to the limit.
     level = [value]
     for _ in range(MOST_NESTING + 1):
         level = [
@@ -98,7 +100,8 @@ def _yaml(text: str) -> Any:
     import yaml  # a JSON suite needs none of it
 
     try:
-        from yaml.cyaml import CParser  # type: ignore[attr-defined]  # the stubs leave it out
+        # Here, since it may not be installed. The stubs leave it out.
+        from yaml.cyaml import CParser  # type: ignore[attr-defined]
     except ImportError:  # PyYAML without libyaml
         raise NotPlain("the fast parser is not installed") from None
     if _HIDDEN_BREAK.search(text):
@@ -160,6 +163,7 @@ class _Events:
             if key in found or (not event.style and key in _NULL_KEYS):
                 raise NotPlain("a key that is there twice, or none")
             found[key] = self.value(self.next(), depth)
+        # Once for the whole mapping, which is faster than to fold each key as it comes.
         if len({key.casefold() for key in found}) < len(found):
             raise NotPlain("a key that is there twice, apart from case")
         return found

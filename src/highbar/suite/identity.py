@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import Struct
 
 from highbar.catalogue import CATEGORIES
-from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, names
-from highbar.documents.problems import Path_, Place
-from highbar.documents.scalars import written
+from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, column_names
+from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.scalars import as_written
 from highbar.language.spelling import near_miss
 
-LISTS = (*names("demands", form="names"), *names("demands", form="violated"))
+LISTS = (*column_names("demands", form="names"), *column_names("demands", form="violated"))
 FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
 """What a suite may fix for a scenario, besides its tags and columns of the user's own."""
 OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
@@ -31,7 +31,7 @@ class Allowed(Struct, frozen=True):
     categories: Collection[str] = frozenset()
 
 
-class Entry(Struct, frozen=True):
+class SuiteEntry(Struct, frozen=True):
     """A scenario as it was written: its id, its path in the file, and its keys."""
 
     id: str
@@ -39,16 +39,16 @@ class Entry(Struct, frozen=True):
     keys: Mapping[str, Any]
 
 
-def listed(values: Any) -> tuple[Any, Path_]:
+def listed_scenarios(values: Any) -> tuple[Any, Path_]:
     """The list of scenarios in a file, and the path to it: the whole file, or what it has under `scenarios`."""
     if isinstance(values, dict) and "scenarios" in values:
         return values["scenarios"], ("scenarios",)
     return values, ()
 
 
-def read_entries(values: Any, place: Place) -> Iterator[Entry]:
+def read_entries(values: Any, place: ValueCursor) -> Iterator[SuiteEntry]:
     """Every scenario with an id; one without, and an id that is there twice, are problems."""
-    items, start = listed(values)
+    items, start = listed_scenarios(values)
     if not isinstance(items, list) or not items:
         place.at(*start).refuse(_NO_SCENARIO)
         return
@@ -68,12 +68,12 @@ def read_entries(values: Any, place: Place) -> Iterator[Entry]:
             place.at(*path).refuse(f"the scenario '{id_[:60]}' is listed twice", first=(*start, first[id_]))
             continue
         first[id_] = index
-        yield Entry(id_, path, item if isinstance(item, dict) else {})
+        yield SuiteEntry(id_, path, item if isinstance(item, dict) else {})
 
 
-def read_id(value: Any, place: Place, path: Path_) -> str | None:
+def read_id(value: Any, place: ValueCursor, path: Path_) -> str | None:
     """A scenario's id: text without control characters, or a whole number, which is its digits."""
-    text = None if isinstance(value, bool) else written(value)
+    text = None if isinstance(value, bool) else as_written(value)
     if text is None:
         place.at(*path).refuse_value(value, "text or a whole number as the id")
     elif not isinstance(value, str) and not _WHOLE.fullmatch(text):
@@ -87,7 +87,7 @@ def read_id(value: Any, place: Place, path: Path_) -> str | None:
     return None
 
 
-def is_known(key: str, known: Collection[str], place: Place, path: Path_, allowed: Allowed) -> bool:
+def is_known(key: str, known: Collection[str], place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
     """Whether a key is not nearly a known one; if it is, that is a problem."""
     missed = None if key in allowed.columns else near_miss(key, known)
     if missed:
@@ -95,7 +95,7 @@ def is_known(key: str, known: Collection[str], place: Place, path: Path_, allowe
     return not missed
 
 
-def check_category(category: str, place: Place, path: Path_, allowed: Allowed) -> bool:
+def check_category(category: str, place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
     """Whether a category is not nearly one of the guide's; if it is, that is a problem."""
     missed = None if category in allowed.categories else near_miss(category, CATEGORIES)
     if missed:
@@ -104,7 +104,7 @@ def check_category(category: str, place: Place, path: Path_, allowed: Allowed) -
     return not missed
 
 
-def names_in(value: Any, place: Place, path: Path_) -> list[str]:
+def behavior_names(value: Any, place: ValueCursor, path: Path_) -> list[str]:
     """The names of behaviors: a list of them, or the keys of a mapping; each once."""
     if isinstance(value, dict):
         return list(value)
@@ -118,7 +118,7 @@ def names_in(value: Any, place: Place, path: Path_) -> list[str]:
             hint = "write all of them as one mapping: {name: check, …}"
             place.at(*path, index).refuse_value(item, "the name of a behavior", hint)
             continue
-        name = None if isinstance(item, bool) else written(item)
+        name = None if isinstance(item, bool) else as_written(item)
         if name is None or not name.strip():
             place.at(*path, index).refuse_value(item, "the name of a behavior: text")
         elif name in found:

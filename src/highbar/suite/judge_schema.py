@@ -10,7 +10,7 @@ from highbar.suite.limits import FEWEST_JUDGES, MOST_CANARIES, MOST_JUDGES, MOST
 from highbar.suite.schema_parts import ADDRESS, CONCURRENCY, FUNCTION, ID, KEY, MESSAGES, RETRIES, TEXT, TIME, closed
 
 
-def judge() -> dict[str, Any]:
+def judge_schema() -> dict[str, Any]:
     """One judge."""
     common = {
         "concurrency": {**CONCURRENCY, "description": "Calls at once."},

@@ -6,39 +6,40 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 from highbar.suite.amounts import decimal
 from highbar.suite.limits import FEWEST_JUDGES, MOST_JUDGES, MOST_RETRIES
 from highbar.suite.parts import Judge
-from highbar.suite.settings import address, concurrency, duration, secret
-from highbar.suite.values import choice, entries, function, refuse_unknown, text, whole_number
+from highbar.suite.settings import concurrency, duration, secret, web_address
+from highbar.suite.values import choice, entries, function, refuse_unknown, text_value, whole_number
 
 FORMATS = ("openai", "anthropic")
 MOST_TOKENS = 10**7
+"""Tokens of a reply of a judge: beyond every model."""
 _OF_A_MODEL = ("model", "base_url", "key", "format", "temperature", "max_tokens")
 _COMMON = ("concurrency", "timeout", "retries")
 JUDGE_KEYS = (*_OF_A_MODEL, "python", *_COMMON)
 _HOTTEST = 2
 
 
-def read_judges(top: Mapping[str, Any], place: Place) -> tuple[Judge, ...]:
+def read_judges(top: Mapping[str, Any], place: ValueCursor) -> tuple[Judge, ...]:
     """Every judge of a suite: the one under `judge`, or those under `judges`."""
     if "judge" in top and "judges" in top:
         place.at("judges").refuse("'judges' beside 'judge'", "keep one of the two")
         return ()
     if "judges" in top:
         return _several(top["judges"], place.at("judges"))
-    judge = read_judge(top["judge"], place.at("judge")) if "judge" in top else None
+    judge = read_judge_settings(top["judge"], place.at("judge")) if "judge" in top else None
     return () if judge is None else (judge,)
 
 
-def _several(value: Any, place: Place) -> tuple[Judge, ...]:
+def _several(value: Any, place: ValueCursor) -> tuple[Judge, ...]:
     if not isinstance(value, list) or not FEWEST_JUDGES <= len(value) <= MOST_JUDGES:
         hint = "one judge is `judge: {…}`" if isinstance(value, dict | list) else None
         place.refuse_value(value, f"a list of {FEWEST_JUDGES} to {MOST_JUDGES} judges", hint)
         return ()
     found: dict[tuple[Any, ...], int] = {}
-    judges = [read_judge(item, place.at(index)) for index, item in enumerate(value)]
+    judges = [read_judge_settings(item, place.at(index)) for index, item in enumerate(value)]
     for index, judge in enumerate(judges):
         if judge is None:
             continue
@@ -50,7 +51,7 @@ def _several(value: Any, place: Place) -> tuple[Judge, ...]:
     return tuple(judge for judge in judges if judge is not None)
 
 
-def read_judge(value: Any, place: Place) -> Judge | None:
+def read_judge_settings(value: Any, place: ValueCursor) -> Judge | None:
     """One judge; None after noting a problem."""
     fields = entries(value, place, "a mapping such as {model: …, base_url: …, key: ${JUDGE_KEY}}")
     before = len(place.problems)
@@ -66,7 +67,7 @@ def read_judge(value: Any, place: Place) -> Judge | None:
     return Judge(**found) if len(place.problems) == before and found else None
 
 
-def _temperature(value: Any, place: Place) -> Fraction | None:
+def _temperature(value: Any, place: ValueCursor) -> Fraction | None:
     number = decimal(value)
     if number is None or not 0 <= number <= _HOTTEST:
         place.refuse_value(value, f"a number from 0 to {_HOTTEST}")
@@ -74,9 +75,9 @@ def _temperature(value: Any, place: Place) -> Fraction | None:
     return Fraction(number)
 
 
-_READERS: Mapping[str, Callable[[Any, Place], Any]] = {
-    "model": text,
-    "base_url": address,
+_READERS: Mapping[str, Callable[[Any, ValueCursor], Any]] = {
+    "model": text_value,
+    "base_url": web_address,
     "key": lambda given, at: secret(given, at, "JUDGE_KEY"),
     "format": lambda given, at: choice(given, at, *FORMATS),
     "temperature": _temperature,

@@ -13,12 +13,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from highbar.documents.problems import Place, shown
+from highbar.documents.problems import ValueCursor, shown
 from highbar.errors import InputError, Problem
-from highbar.suite.judge_settings import FORMATS, read_judge
+from highbar.suite.judge_settings import FORMATS, read_judge_settings
 from highbar.suite.parts import Judge
 from highbar.suite.plain import plain
-from highbar.suite.settings import variables
+from highbar.suite.settings import variables_in_settings
 
 KEY = "JUDGE_KEY"
 """The variable of the environment that has the key of a judge that is named outside of a suite."""
@@ -52,9 +52,11 @@ def read_judge_values(values: Mapping[str, Any]) -> Judge:
 
 
 def _read(fields: Mapping[str, Any]) -> Judge:
-    place = Place(("judge",), [])
-    judge = read_judge(fields, place)
-    list(variables({"judge": fields}, Place(problems=place.problems)))  # which notes names that are none
+    place = ValueCursor(("judge",), [])
+    judge = read_judge_settings(fields, place)
+    list(
+        variables_in_settings({"judge": fields}, ValueCursor(problems=place.problems))
+    )  # which notes names that are not names
     if place.problems or judge is None:
         problems = ((": ".join(["the judge", *map(str, one.path[1:])]), one) for one in place.problems)
         raise InputError(*(Problem(f"{where}: {one.text}", hint=one.hint) for where, one in problems))

@@ -9,10 +9,11 @@ MOST_TRIALS = 10_000
 LONGEST_TIME = 7 * 24 * 3600
 """Seconds of a timeout: no call takes longer than a week."""
 LARGEST_REPLY = 2**30
-"""Bytes of a reply, which is held in memory."""
+"""Bytes of a reply, which is all in memory."""
 MOST_CONCURRENT = 10_000
 """Calls at once: no machine has that many connections to spare."""
 MOST_RETRIES = 100
+"""Attempts of one call: after so many, an endpoint does not come back."""
 FEWEST_JUDGES, MOST_JUDGES = 2, 9
 """Of which the majority counts."""
 MOST_STATEMENTS = 50

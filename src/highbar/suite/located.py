@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar.documents.json_tree import parse_json
 from highbar.documents.problems import Path_
-from highbar.documents.scalars import MOST_DIGITS, number, scalar
+from highbar.documents.scalars import MOST_DIGITS, scalar, written_number
 from highbar.documents.tree import KIND_NAMES, Node
 from highbar.documents.yaml_tree import parse_yaml
 from highbar.errors import InputError, Problem
@@ -42,6 +42,7 @@ def locate(text: str, format_: Format, file: str) -> Located:
         return _of_tree(*_yaml(text, file))
     items, problems = _lines(text, file) if format_ == "jsonl" else (_ids(text), [])
     root = Node("list", items=tuple(node for _, node in items), line=1, column=1)
+    # Each line was parsed as a document of its own, so its places count from its own first line.
     before = [line - 1 for line, _ in items]
     found = _of_tree(root, file, problems, before)
 
@@ -114,7 +115,7 @@ def _value(node: Node, file: str, problems: list[Problem], above: int = 0) -> An
         return _entries(node, file, problems, above)
     if node.kind == "text":
         return node.text
-    if node.kind == "number" and number(node.text) is None and len(node.text) > MOST_DIGITS:
+    if node.kind == "number" and written_number(node.text) is None and len(node.text) > MOST_DIGITS:
         problems.append(Problem("the number has too many digits", file, (node.line or 1) + above, node.column))
     return scalar(node.text)
 

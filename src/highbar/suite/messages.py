@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from highbar.documents.problems import Place
-from highbar.documents.scalars import written
+from highbar.documents.problems import ValueCursor
+from highbar.documents.scalars import as_written
 from highbar.suite.values import entries
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -14,7 +14,7 @@ ASKING = ("user", "tool")
 """Who speaks last in a conversation that waits for an answer."""
 
 
-def read_messages(value: Any, place: Place) -> tuple[Mapping[str, Any], ...]:
+def read_messages(value: Any, place: ValueCursor) -> tuple[Mapping[str, Any], ...]:
     """The messages; what is wrong with them is noted. Keys other than role and content are left as they are."""
     if not isinstance(value, list) or not value:
         place.refuse_value(value, "a list of {role: …, content: …}")
@@ -22,7 +22,7 @@ def read_messages(value: Any, place: Place) -> tuple[Mapping[str, Any], ...]:
     return tuple(_message(message, place.at(i)) for i, message in enumerate(value))
 
 
-def refuse_answered(messages: tuple[Mapping[str, Any], ...], place: Place) -> None:
+def refuse_answered(messages: tuple[Mapping[str, Any], ...], place: ValueCursor) -> None:
     """Note it if nothing is left to answer."""
     role = messages[-1].get("role") if messages else None
     if role in ROLES and role not in ASKING:
@@ -30,7 +30,7 @@ def refuse_answered(messages: tuple[Mapping[str, Any], ...], place: Place) -> No
         last.refuse(f"the last message is from the {role}: there is nothing to answer", "end with role: user")
 
 
-def _message(value: Any, place: Place) -> Mapping[str, Any]:
+def _message(value: Any, place: ValueCursor) -> Mapping[str, Any]:
     fields = entries(value, place, "a mapping with role and content")
     if not fields:
         return {}
@@ -41,7 +41,7 @@ def _message(value: Any, place: Place) -> Mapping[str, Any]:
     if (
         not isinstance(content, list)
         and not (content is None and called)
-        and not (isinstance(content, str | int) and written(content))
+        and not (isinstance(content, str | int) and as_written(content))
     ):
         place.at("content").refuse_value(content, "the content: text, or a list of parts")
-    return {**fields, "content": written(content) if not isinstance(content, list | None) else content}
+    return {**fields, "content": as_written(content) if not isinstance(content, list | None) else content}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from highbar.documents.problems import Problem as ValueProblem
+from highbar.documents.problems import ValueProblem
 from highbar.errors import Problem
 from highbar.suite.parts import Suite
 from highbar.suite.reading import problems_at

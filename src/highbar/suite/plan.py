@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.columns import SCENARIO_TEXTS
-from highbar.documents.problems import Path_, Place
-from highbar.documents.scalars import written
+from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.scalars import as_written
 from highbar.suite.identity import (
     FIXED_COLUMNS,
     LISTS,
     OF_A_RUN,
     Allowed,
-    Entry,
+    SuiteEntry,
+    behavior_names,
     check_category,
     is_known,
-    names_in,
     read_entries,
 )
 from highbar.suite.limits import LONGEST_LABEL
@@ -29,14 +29,14 @@ _KNOWN = ("id", "tags", *FIXED_COLUMNS)
 _NOT_COMPARED = OF_A_RUN | {"id", "description", "turns", "messages", "trials", "timeout", "predict"}
 
 
-def read_plan(values: Any, place: Place, allowed: Allowed) -> dict[str, Mapping[str, str]]:
+def read_plan(values: Any, place: ValueCursor, allowed: Allowed) -> dict[str, Mapping[str, str]]:
     """By id, the columns that the suite fixes."""
     defaults = values.get("defaults") if isinstance(values, dict) else None
-    given = _fixed(Entry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
+    given = _fixed(SuiteEntry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
     return {entry.id: {**given, **_fixed(entry, place, allowed)} for entry in read_entries(values, place)}
 
 
-def _fixed(entry: Entry, place: Place, allowed: Allowed) -> dict[str, str]:
+def _fixed(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in entry.keys.items():
         if key in SCENARIO_TEXTS:
@@ -44,21 +44,21 @@ def _fixed(entry: Entry, place: Place, allowed: Allowed) -> dict[str, str]:
             if text is not None and (key != "category" or check_category(text, place, (*entry.path, key), allowed)):
                 found[key] = text
         elif key in LISTS:
-            found[key] = json.dumps(names_in(value, place, (*entry.path, key)), ensure_ascii=False)
+            found[key] = json.dumps(behavior_names(value, place, (*entry.path, key)), ensure_ascii=False)
         elif key == "answer":
             if value not in (None, "", [], {}):
                 found[key] = "given"  # only that there is one: whether it was met, a row says in `correct`
         elif key == "tags":
             found |= _tags(value, place, (*entry.path, key))
         elif key not in _NOT_COMPARED and is_known(key, _KNOWN, place, entry.path, allowed):
-            own = written(value)
+            own = as_written(value)
             if own is not None and len(own) <= LONGEST_LABEL:
                 found[key] = own
     return found
 
 
-def _text(value: Any, place: Place, path: Path_) -> str | None:
-    text = None if isinstance(value, bool) else written(value)
+def _text(value: Any, place: ValueCursor, path: Path_) -> str | None:
+    text = None if isinstance(value, bool) else as_written(value)
     if text is None:
         place.at(*path).refuse_value(value, "text")
     elif not text.strip():
@@ -68,7 +68,7 @@ def _text(value: Any, place: Place, path: Path_) -> str | None:
     return None
 
 
-def _tags(value: Any, place: Place, path: Path_) -> dict[str, str]:
+def _tags(value: Any, place: ValueCursor, path: Path_) -> dict[str, str]:
     if not isinstance(value, dict):
         place.at(*path).refuse_value(value, "a mapping of names to texts")
         return {}

@@ -15,27 +15,25 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.documents.files import decode as decode_text
-from highbar.documents.files import read_bytes
+from highbar.documents.files import decode_text, read_bytes
 from highbar.documents.limits import MOST_SUITE_BYTES
-from highbar.documents.problems import Path_, Place
-from highbar.documents.problems import Problem as ValueProblem
+from highbar.documents.problems import Path_, ValueCursor, ValueProblem
 from highbar.errors import InputError, Problem
 from highbar.suite.cut_texts import cut_texts
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
-from highbar.suite.identity import Allowed, listed
+from highbar.suite.identity import Allowed, listed_scenarios
 from highbar.suite.located import Located, OtherFile, locate
 from highbar.suite.parts import Suite
 from highbar.suite.plan import read_plan
-from highbar.suite.tools.recognition import recognize
+from highbar.suite.tools.recognition import tool_of_suite
 
 T = TypeVar("T")
-Build = Callable[[Any, Place], T | None]
+Build = Callable[[Any, ValueCursor], T | None]
 """From values to what is wanted of them; None only after noting a problem."""
 _ANYTHING = Allowed()
 
 
-class _File(Struct, frozen=True):
+class _DecodedFile(Struct, frozen=True):
     path: str
     text: str
     format: Format
@@ -62,10 +60,10 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
     from highbar.suite.building import build  # as above
     from highbar.suite.plain import plain  # only for values of Python
 
-    place = Place(problems=[])
+    place = ValueCursor(problems=[])
     suite = build(plain(values), place, folder, _ANYTHING, (None, None))
     if place.problems or suite is None:
-        raise InputError(*(Problem(said(problem, values), hint=problem.hint) for problem in place.problems))
+        raise InputError(*(Problem(_message_of(problem, values), hint=problem.hint) for problem in place.problems))
     return suite
 
 
@@ -84,8 +82,8 @@ def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | N
 def _of_any_tool(build: Build[T], path: Path) -> Build[T]:
     """The same for the suites of other tools, whose values are rewritten first."""
 
-    def built(values: Any, place: Place) -> T | None:
-        tool = recognize(values)
+    def built(values: Any, place: ValueCursor) -> T | None:
+        tool = tool_of_suite(values)
         if tool is None:
             return build(values, place)
         from highbar.suite.tools.building import build_rewritten  # only for suites of other tools
@@ -95,32 +93,33 @@ def _of_any_tool(build: Build[T], path: Path) -> Build[T]:
     return built
 
 
-def _open(path: Path, data: bytes | None) -> _File:
+def _open(path: Path, data: bytes | None) -> _DecodedFile:
     data = read_bytes(path, MOST_SUITE_BYTES) if data is None else data
-    return _File(str(path), decode_text(data, path), format_of(path.name), hashlib.sha256(data).hexdigest())
+    return _DecodedFile(str(path), decode_text(data, path), format_of(path.name), hashlib.sha256(data).hexdigest())
 
 
-def _read(file: _File, build: Build[T]) -> T:
+def _read(file: _DecodedFile, build: Build[T]) -> T:
     with _without_collection():
+        # Most suites are sound, and reading with places is slower: only a suite with a problem is read that way.
         found = _fast(file, build)
         if found is not None:
             return found
         located = _located(file)
-        place = Place(problems=[])
+        place = ValueCursor(problems=[])
         read_again = build(located.values, place)
         if place.problems or located.problems or read_again is None:
             raise _error(file, located, place.problems)
     return read_again
 
 
-def _fast(file: _File, build: Build[T]) -> T | None:
+def _fast(file: _DecodedFile, build: Build[T]) -> T | None:
     """What the file says, if nothing is wrong with it."""
     if file.format == "csv":
         return None  # the slow way is the only one
-    place = Place(problems=[])
+    place = ValueCursor(problems=[])
     try:
         values = decode(file.text, file.format)
-        if file.format == "yaml" and _odd_text(file, recognize(values)):
+        if file.format == "yaml" and _odd_text(file, tool_of_suite(values)):
             return None
         found = build(values, place)
     except NotPlain:
@@ -128,17 +127,17 @@ def _fast(file: _File, build: Build[T]) -> T | None:
     return None if place.problems else found
 
 
-def _located(file: _File) -> Located:
+def _located(file: _DecodedFile) -> Located:
     if file.format != "csv":
         found = locate(file.text, file.format, file.path)
-        odd = _odd_text(file, recognize(found.values)) if file.format == "yaml" else ()
+        odd = _odd_text(file, tool_of_suite(found.values)) if file.format == "yaml" else ()
         return replace(found, problems=(*found.problems, *odd))
     from highbar.suite.csv_rows import read_csv  # few suites are CSV
 
     return read_csv(file.text, file.path)
 
 
-def _odd_text(file: _File, tool: str | None) -> Sequence[Problem]:
+def _odd_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
     """What the text of a YAML file says otherwise than people, or the tool that it was written for, read it."""
     if tool is None:
         return cut_texts(file.text, file.path)
@@ -147,21 +146,23 @@ def _odd_text(file: _File, tool: str | None) -> Sequence[Problem]:
     return odd_scalars(file.text, tool, file.path)
 
 
-def _error(file: _File, located: Located, found: Sequence[ValueProblem]) -> InputError:
+def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) -> InputError:
     from highbar.documents.excerpts import with_excerpts  # only if something is wrong
     from highbar.suite.settings import NOT_IN_A_FILE  # likewise
 
     problems = list(located.problems)
     for problem in found:
+        # A suite of another tool may name files with prompts and tests: their problems are at places in those.
         if problem.path and isinstance(problem.path[0], OtherFile):
             problems.append(_in_other_file(problem))
             continue
         line, column = located.position(problem.path, _is_about_key(problem))
         first = None if problem.first is None else located.position(problem.first, False)[0]  # noqa: FBT003  # a field
         before = "" if first is None else f", first on line {first}"
-        problems.append(Problem(said(problem, located.values) + before, file.path, line, column, problem.hint))
+        problems.append(Problem(_message_of(problem, located.values) + before, file.path, line, column, problem.hint))
     ordered = sorted(problems, key=lambda one: (one.file != file.path, one.line or 0, one.column or 0))
     shown = with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
+    # The line of a secret must not be repeated in a log.
     secret = (replace(one, excerpt=None) if NOT_IN_A_FILE in one.message else one for one in shown.problems)
     return InputError(*secret)
 
@@ -184,9 +185,9 @@ def _is_about_key(problem: ValueProblem) -> bool:
     )
 
 
-def said(problem: ValueProblem, values: Any) -> str:
+def _message_of(problem: ValueProblem, values: Any) -> str:
     """The message of a problem, after the scenario and the keys that lead to it."""
-    items, start = listed(values)
+    items, start = listed_scenarios(values)
     path: Path_ = problem.path[:-1] if _is_about_key(problem) else problem.path  # the message names the key
     if path[: len(start)] == start and len(path) > len(start) and isinstance(items, list):
         index = path[len(start)]

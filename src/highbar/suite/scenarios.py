@@ -12,16 +12,16 @@ import msgspec
 
 from highbar import checks
 from highbar.columns import BY_NAME, COLUMN_NAMES, SCENARIO_TEXTS
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.amounts import decimal
-from highbar.suite.behaviors import Glossary, note, refuse_both
+from highbar.suite.behaviors import Glossary, note_problems, refuse_both
 from highbar.suite.check_files import CheckFiles
-from highbar.suite.identity import FIXED_COLUMNS, LISTS, OF_A_RUN, Allowed, Entry, check_category, is_known
+from highbar.suite.identity import FIXED_COLUMNS, LISTS, OF_A_RUN, Allowed, SuiteEntry, check_category, is_known
 from highbar.suite.limits import MOST_STATEMENTS, MOST_TRIALS
 from highbar.suite.messages import read_messages, refuse_answered
 from highbar.suite.parts import Behavior, RunSettings, Scenario
 from highbar.suite.settings import duration
-from highbar.suite.values import entries, refuse_unknown, text, whole_number
+from highbar.suite.values import entries, refuse_unknown, text_value, whole_number
 
 ASKED = ("input", "turns", "messages")
 DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capability")
@@ -44,7 +44,7 @@ class ScenarioReader:
 
     def __init__(
         self,
-        place: Place,
+        place: ValueCursor,
         glossary: Glossary,
         run: RunSettings,
         defaults: Mapping[str, Any],
@@ -67,7 +67,7 @@ class ScenarioReader:
         if len(place.problems) == before:  # else each scenario would repeat their problems
             self.defaults = defaults
 
-    def scenario(self, entry: Entry) -> Scenario | None:
+    def scenario(self, entry: SuiteEntry) -> Scenario | None:
         """One scenario; None if something is wrong with it."""
         place, path, keys = self.place, entry.path, entry.keys
         before = len(place.problems)
@@ -84,7 +84,7 @@ class ScenarioReader:
             **self._answer(keys, path),
         }
         if "description" in keys:
-            found["description"] = text(keys["description"], place.at(*path, "description"))
+            found["description"] = text_value(keys["description"], place.at(*path, "description"))
         self._refuse_unchecked(entry)
         _refuse_too_many((*expected.values(), *must_not.values()), found.get("answer"), place.at(*path))
         if len(place.problems) > before:
@@ -92,7 +92,7 @@ class ScenarioReader:
         digest = self._digest(entry.id, merged, (expected, must_not), found.get("answer"))
         return Scenario(entry.id, **found, **settings, digest=digest)
 
-    def _behaviors(self, key: str, entry: Entry) -> dict[str, Any]:
+    def _behaviors(self, key: str, entry: SuiteEntry) -> dict[str, Any]:
         if key not in entry.keys:
             return {}
         return self.glossary.listed(entry.keys[key], (*entry.path, key), must_not=key == "must_not")
@@ -119,7 +119,7 @@ class ScenarioReader:
         """What is copied into every row: descriptions, tags, and columns of the user's own."""
         for key, value in merged.items():
             if key in SCENARIO_TEXTS:
-                found = text(value, self.place.at(*path, key))
+                found = text_value(value, self.place.at(*path, key))
                 if found is not None and (
                     key != "category" or check_category(found, self.place, (*path, key), self.allowed)
                 ):
@@ -150,7 +150,7 @@ class ScenarioReader:
 
     def _tags(self, value: Any, path: Path_) -> dict[str, str]:
         tags = entries(value, self.place.at(*path, "tags"), "a mapping of names to texts")
-        found = {name: text(tag, self.place.at(*path, "tags", name)) for name, tag in tags.items()}
+        found = {name: text_value(tag, self.place.at(*path, "tags", name)) for name, tag in tags.items()}
         return {name: tag for name, tag in found.items() if tag is not None}
 
     def _asked(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
@@ -165,10 +165,10 @@ class ScenarioReader:
             if isinstance(value, list | dict):
                 place.refuse_value(value, "text", "several turns are `turns: […]`, a conversation is `messages: […]`")
                 return {}
-            return {"input": text(value, place)}
+            return {"input": text_value(value, place)}
         if key == "turns":
             if isinstance(value, list) and value:
-                return {"turns": tuple(text(turn, place.at(i)) for i, turn in enumerate(value))}
+                return {"turns": tuple(text_value(turn, place.at(i)) for i, turn in enumerate(value))}
             place.refuse_value(value, "a list of texts")
             return {}
         messages = read_messages(value, place)
@@ -179,14 +179,16 @@ class ScenarioReader:
         found: dict[str, Any] = {}
         if "answer" in keys:
             reading = checks.read_answer(keys["answer"], folder=self.folder)
-            note(reading.problems, self.place, (*path, "answer"))
+            note_problems(reading.problems, self.place, (*path, "answer"))
             found["answer"] = reading.check
         if "expected" in keys:
             value = keys["expected"]
-            found["expected"] = value if isinstance(value, bool) else text(value, self.place.at(*path, "expected"))
+            found["expected"] = (
+                value if isinstance(value, bool) else text_value(value, self.place.at(*path, "expected"))
+            )
         if "predict" in keys:
             predict, problems = checks.read_predict(keys["predict"])
-            note(problems, self.place, (*path, "predict"))
+            note_problems(problems, self.place, (*path, "predict"))
             found["predict"] = predict
             if "expected" not in keys:
                 self.place.at(*path, "predict").refuse(
@@ -194,7 +196,7 @@ class ScenarioReader:
                 )
         return found
 
-    def _refuse_unchecked(self, entry: Entry) -> None:
+    def _refuse_unchecked(self, entry: SuiteEntry) -> None:
         given = [key for key in CHECKED if key in entry.keys]
         if self.quality or any(key not in LISTS or entry.keys[key] not in ([], {}) for key in given):
             return
@@ -220,7 +222,7 @@ class ScenarioReader:
         return hashlib.sha256(text).hexdigest()
 
 
-def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None, place: Place) -> None:
+def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None, place: ValueCursor) -> None:
     """Note a scenario that has more statements than a judge reads well in one call."""
     given = [*(behavior.check for behavior in behaviors), *(() if answer is None else (answer,))]
     number = len({text for check in given for text in checks.statements(check)})
@@ -229,7 +231,7 @@ def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None,
         place.refuse(f"{number} statements for a judge, and at most {MOST_STATEMENTS} are asked at once", hint)
 
 
-def read_defaults(value: Any, place: Place) -> Mapping[str, Any]:
+def read_defaults(value: Any, place: ValueCursor) -> Mapping[str, Any]:
     """The block `defaults`: what scenarios have unless they say otherwise."""
     found = entries(value, place, "a mapping such as {trials: 3, weight: 1}")
     refuse_unknown(found, DEFAULTS, place)

@@ -11,7 +11,7 @@ from highbar.columns import BY_NAME
 from highbar.suite.amounts import MONEY_PATTERN, SIZE_PATTERN
 from highbar.suite.check_schema import check_definitions
 from highbar.suite.identity import LISTS
-from highbar.suite.judge_schema import canaries, judge, judges
+from highbar.suite.judge_schema import canaries, judge_schema, judges
 from highbar.suite.limits import MOST_TRIALS
 from highbar.suite.scenarios import ASKED, CHECKED, DEFAULTS, WRITTEN_BY_A_RUN
 from highbar.suite.schema_parts import ADDRESS, CONCURRENCY, FUNCTION, ID, KEY, MESSAGES, RETRIES, TEXT, TIME, closed
@@ -37,7 +37,7 @@ def schema() -> dict[str, Any]:
             ]
         },
         "else": _file(),
-        "$defs": {**_scenarios(), "judge": judge(), **check_definitions()},
+        "$defs": {**_scenarios(), "judge": judge_schema(), **check_definitions()},
     }
 
 

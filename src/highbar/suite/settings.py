@@ -8,11 +8,20 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from highbar.columns import UNBOUNDED
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.amounts import seconds, size, usd
 from highbar.suite.limits import LARGEST_REPLY, LONGEST_TIME, MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
 from highbar.suite.parts import Agent, RunSettings, Variable
-from highbar.suite.values import amount, choice, entries, flag, function, refuse_unknown, text, whole_number
+from highbar.suite.values import (
+    amount_value,
+    choice,
+    entries,
+    flag_value,
+    function,
+    refuse_unknown,
+    text_value,
+    whole_number,
+)
 
 KINDS = ("python", "http", "command")
 POINTERS = ("output", "tool_calls", *(column.name for column in UNBOUNDED if column.name != "latency_ms"))
@@ -29,12 +38,13 @@ _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*")
 _PASSWORD = re.compile(r"https?://[^\s/@]*:(?!\$\{)[^\s/@]+@")
 NOT_IN_A_FILE = "a key or password does not belong into a file"
-"""What is said of a secret. The line that has it is not shown: a log may be public."""
+"""The message about a secret. The line that has it is not shown: a log may be public."""
 _TIME_HINT = "write the unit: 60s, 500ms or 2m"
 _MOST_USD = 10**9
+"""Dollars of a budget: beyond, the number is a slip."""
 
 
-def read_agent(value: Any, place: Place) -> Agent | None:
+def read_agent(value: Any, place: ValueCursor) -> Agent | None:
     """The block `agent`."""
     fields = entries(value, place, "a mapping such as {python: module:function}")
     if not fields:
@@ -49,23 +59,25 @@ def read_agent(value: Any, place: Place) -> Agent | None:
         place.refuse(f"wanted one of {', '.join(KINDS)}, found {found}")
         return None
     kind = kinds[0]
-    target = {"python": function, "http": address, "command": _command}[kind](fields[kind], place.at(kind))
+    target = {"python": function, "http": web_address, "command": _command}[kind](fields[kind], place.at(kind))
     for key in _HTTP if kind != "http" else ():
         if key in fields:
             place.at(key).refuse(f"'{key}' belongs to an agent with http, and this one has {kind}")
     http = _http(fields, place) if kind == "http" else {}
-    common = {key: flag(fields[key], place.at(key)) for key in _COMMON[1:3] if key in fields}
+    common = {key: flag_value(fields[key], place.at(key)) for key in _COMMON[1:3] if key in fields}
     if "version" in fields:
-        common["version"] = text(fields["version"], place.at("version"))  # type: ignore[assignment]
+        common["version"] = text_value(fields["version"], place.at("version"))  # type: ignore[assignment]
     if "max_reply" in fields:
         wanted = "a size such as 16 MiB"
-        common["max_reply"] = amount(fields["max_reply"], place.at("max_reply"), size, LARGEST_REPLY, wanted, None)  # type: ignore[assignment]
+        common["max_reply"] = amount_value(
+            fields["max_reply"], place.at("max_reply"), size, LARGEST_REPLY, wanted, None
+        )  # type: ignore[assignment]
     if len(place.problems) > before or target is None:
         return None
     return Agent(kind, target, **http, **common)  # type: ignore[arg-type]  # one of the kinds; without problems, all is there
 
 
-def address(value: Any, place: Place) -> str | None:
+def web_address(value: Any, place: ValueCursor) -> str | None:
     """A web address, which may have a `${NAME}`."""
     if isinstance(value, str) and _PASSWORD.match(value):
         place.refuse(NOT_IN_A_FILE, "put it into the environment, and write http://user:${AGENT_PASSWORD}@… here")
@@ -76,25 +88,25 @@ def address(value: Any, place: Place) -> str | None:
     return None
 
 
-def _command(value: Any, place: Place) -> tuple[str, ...] | None:
+def _command(value: Any, place: ValueCursor) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not value:
         hint = f"write [{', '.join(value.split())[:60]}]" if isinstance(value, str) and value.strip() else None
         place.refuse_value(value, "a list of words; no shell reads it", hint)
         return None
-    words = [text(word, place.at(i)) for i, word in enumerate(value)]
+    words = [text_value(word, place.at(i)) for i, word in enumerate(value)]
     if any(word is not None and "\0" in word for word in words):
         place.refuse("a word has a null character")
     return None if None in words else tuple(word for word in words if word is not None)
 
 
-def _http(fields: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _http(fields: Mapping[str, Any], place: ValueCursor) -> dict[str, Any]:
     """What only an agent behind HTTP has."""
     default = "json" if "body" in fields else "openai"
     formats = ("openai", "anthropic", "json")
     format_ = choice(fields["format"], place.at("format"), *formats) if "format" in fields else default
     found: dict[str, Any] = {"format": format_}
     if "model" in fields:
-        found["model"] = text(fields["model"], place.at("model"))
+        found["model"] = text_value(fields["model"], place.at("model"))
     if "key" in fields:
         found["key"] = secret(fields["key"], place.at("key"), "AGENT_KEY")
     if "headers" in fields:
@@ -109,10 +121,10 @@ def _http(fields: Mapping[str, Any], place: Place) -> dict[str, Any]:
     return found
 
 
-def _headers(value: Any, place: Place) -> dict[str, str]:
+def _headers(value: Any, place: ValueCursor) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, given in entries(value, place, "a mapping of names to texts").items():
-        header = text(given, place.at(name))
+        header = text_value(given, place.at(name))
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
             place.at(name).refuse(f"'{name[:60]}' is not the name of a header")
         elif header is not None and not header.isprintable():
@@ -122,7 +134,7 @@ def _headers(value: Any, place: Place) -> dict[str, str]:
     return found
 
 
-def secret(value: Any, place: Place, variable: str) -> str | None:
+def secret(value: Any, place: ValueCursor, variable: str) -> str | None:
     """A key, which is always a `${NAME}`; `variable` is one that may be used."""
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
@@ -130,7 +142,7 @@ def secret(value: Any, place: Place, variable: str) -> str | None:
     return None
 
 
-def _body(fields: Mapping[str, Any], place: Place) -> None:
+def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
     for key in ("body", "output"):
         if key not in fields:
             hint = "for example body: {question: '{input}'}, output: /reply"
@@ -168,7 +180,7 @@ def _unquoted(value: Any, path: Path_) -> Iterator[Path_]:
             yield from _unquoted(inner, (*path, index))
 
 
-def _pointer(value: Any, place: Place) -> str | None:
+def _pointer(value: Any, place: ValueCursor) -> str | None:
     if isinstance(value, str) and (not value or value.startswith("/")) and not re.search("~(?![01])", value):
         return value
     hint = f"write /{value.replace('.', '/')}" if isinstance(value, str) and re.fullmatch(r"[\w.]+", value) else None
@@ -176,7 +188,7 @@ def _pointer(value: Any, place: Place) -> str | None:
     return None
 
 
-def read_run(value: Any, place: Place) -> RunSettings:
+def read_run_settings(value: Any, place: ValueCursor) -> RunSettings:
     """The block `run`; what is not given, or wrong, has its default."""
     fields = entries(value, place, "a mapping such as {trials: 3, timeout: 60s}")
     refuse_unknown(fields, RUN_KEYS, place)
@@ -186,7 +198,7 @@ def read_run(value: Any, place: Place) -> RunSettings:
         if key in ("timeout", "trial_timeout", "max_time"):
             found[key] = duration(given, at)
         elif key == "budget":
-            found[key] = amount(given, at, usd, _MOST_USD, "money such as $5 or 5 usd", "write $5 or 5 usd")
+            found[key] = amount_value(given, at, usd, _MOST_USD, "money such as $5 or 5 usd", "write $5 or 5 usd")
         elif key == "trials":
             found[key] = whole_number(given, at, 1, MOST_TRIALS)
         elif key == "retries":
@@ -196,12 +208,12 @@ def read_run(value: Any, place: Place) -> RunSettings:
     return RunSettings(**{key: read for key, read in found.items() if read is not None})
 
 
-def duration(value: Any, place: Place) -> Fraction | None:
+def duration(value: Any, place: ValueCursor) -> Fraction | None:
     """A time with its unit, in seconds."""
-    return amount(value, place, seconds, LONGEST_TIME, "a time such as 60s", _TIME_HINT)
+    return amount_value(value, place, seconds, LONGEST_TIME, "a time such as 60s", _TIME_HINT)
 
 
-def concurrency(value: Any, place: Place) -> int | Literal["auto"] | None:
+def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
     """How many calls at once: a number, or `auto`."""
     if value == "auto":
         return "auto"
@@ -214,7 +226,7 @@ def concurrency(value: Any, place: Place) -> int | Literal["auto"] | None:
 # --- ${NAME} ---------------------------------------------------------------------------------
 
 
-def variables(top: Mapping[str, Any], place: Place) -> Iterator[Variable]:
+def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterator[Variable]:
     """Every `${NAME}` where it is replaced: in `headers`, `key`, `http` and `base_url`."""
     for path, found in _replaced(top):
         for name in _VARIABLE.findall(found):

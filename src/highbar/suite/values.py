@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from highbar.documents.problems import Place
-from highbar.documents.scalars import written
+from highbar.documents.problems import ValueCursor
+from highbar.documents.scalars import as_written
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean
-from highbar.suite.amounts import whole
+from highbar.suite.amounts import whole_amount
 from highbar.suite.limits import MOST_SUGGESTED
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -20,7 +20,7 @@ FUNCTION_PATTERN = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
 T = TypeVar("T")
 
 
-def entries(value: Any, place: Place, wanted: str) -> Mapping[str, Any]:
+def entries(value: Any, place: ValueCursor, wanted: str) -> Mapping[str, Any]:
     """The entries of a mapping."""
     if isinstance(value, dict):
         return value
@@ -28,22 +28,22 @@ def entries(value: Any, place: Place, wanted: str) -> Mapping[str, Any]:
     return {}
 
 
-def refuse_unknown(value: Mapping[str, Any], known: Collection[str], place: Place) -> None:
+def refuse_unknown(value: Mapping[str, Any], known: Collection[str], place: ValueCursor) -> None:
     """Note every key that is not known."""
     for key in value:
         if key not in known:
             place.at(key).refuse(f"unknown key '{key[:60]}'", suggestion(key, known, place))
 
 
-def suggestion(word: str, known: Collection[str], place: Place) -> str:
+def suggestion(word: str, known: Collection[str], place: ValueCursor) -> str:
     """The hint for an unknown word: the one that was meant, or what there is."""
     near = did_you_mean(word, known) if len(place.problems) < MOST_SUGGESTED else None
     return near or f"known: {some(list(known), 10)}"
 
 
-def text(value: Any, place: Place) -> str | None:
+def text_value(value: Any, place: ValueCursor) -> str | None:
     """Text that is not empty; a number is its text as it was written."""
-    found = None if isinstance(value, bool) else written(value)
+    found = None if isinstance(value, bool) else as_written(value)
     if found is None:
         place.refuse_value(value, "text", 'quote it: "true"' if value is True else None)
     elif not found.strip():
@@ -53,7 +53,7 @@ def text(value: Any, place: Place) -> str | None:
     return None
 
 
-def flag(value: Any, place: Place) -> bool | None:
+def flag_value(value: Any, place: ValueCursor) -> bool | None:
     """True or false."""
     if isinstance(value, bool):
         return value
@@ -61,17 +61,17 @@ def flag(value: Any, place: Place) -> bool | None:
     return None
 
 
-def whole_number(value: Any, place: Place, least: int, most: int) -> int | None:
+def whole_number(value: Any, place: ValueCursor, least: int, most: int) -> int | None:
     """A whole number in a range."""
-    found = whole(value)
+    found = whole_amount(value)
     if found is None or not least <= found <= most:
         place.refuse_value(value, f"a whole number from {least} to {most}")
         return None
     return found
 
 
-def amount(
-    value: Any, place: Place, read: Callable[[Any], T | None], most: Any, wanted: str, hint: str | None
+def amount_value(
+    value: Any, place: ValueCursor, read: Callable[[Any], T | None], most: Any, wanted: str, hint: str | None
 ) -> T | None:
     """A duration, money or a size above 0, with its unit."""
     found = read(value)
@@ -84,7 +84,7 @@ def amount(
     return found
 
 
-def choice(value: Any, place: Place, *options: str) -> str | None:
+def choice(value: Any, place: ValueCursor, *options: str) -> str | None:
     """One of a few words."""
     if isinstance(value, str) and value in options:
         return value
@@ -93,7 +93,7 @@ def choice(value: Any, place: Place, *options: str) -> str | None:
     return None
 
 
-def function(value: Any, place: Place) -> str | None:
+def function(value: Any, place: ValueCursor) -> str | None:
     """The name of a Python function: `package.module:function`."""
     if isinstance(value, str) and _FUNCTION.fullmatch(value):
         return value

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import count, some_and_more
-from highbar.suite.check_words import say
+from highbar.suite.check_words import check_in_words
 from highbar.suite.judge_words import judge_lines
 from highbar.suite.parts import Agent, Behavior, RunSettings, Suite
 
@@ -26,7 +26,7 @@ def by_category(suite: Suite) -> list[tuple[str, int, int]]:
     return [(category, number, trials[category]) for category, number in found.most_common()]
 
 
-def behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
+def named_behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
     """Every behavior that a scenario names: how it is recognized, and where."""
     used: dict[str, list[Behavior]] = {}
     expected: Counter[str] = Counter()
@@ -45,8 +45,8 @@ def behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
 
 
 def _recognized(behavior: Behavior) -> str:
-    said = say(behavior.check)
-    return f"weak, by a list of English phrases that ships with Highbar: {said}" if behavior.weak else said
+    words = check_in_words(behavior.check)
+    return f"weak, by a list of English phrases that ships with Highbar: {words}" if behavior.weak else words
 
 
 def never_checked(suite: Suite) -> Iterator[str]:
@@ -69,8 +69,8 @@ def never_checked(suite: Suite) -> Iterator[str]:
 def settings(suite: Suite) -> Iterator[tuple[str, str]]:
     """The tool that the suite was written for, the agent, the judges, canaries and the run, in sentences."""
     if suite.tool is not None:
-        said = (f"This suite was written for {suite.tool.name}", *suite.tool.notes)
-        yield suite.tool.name, " ".join(map(_sentence, said))
+        sentences = (f"This suite was written for {suite.tool.name}", *suite.tool.notes)
+        yield suite.tool.name, " ".join(map(_sentence, sentences))
     if suite.agent is not None:
         yield "agent", _say_agent(suite.agent)
     yield from judge_lines(suite)

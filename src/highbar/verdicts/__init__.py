@@ -31,7 +31,8 @@ MOST_FAILED = 1000
 class CheckResult(Struct, frozen=True, eq=False):
     """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
 
-    The run, scenario by scenario, is there if the job wants it or a rule compares.
+    The run, scenario by scenario, is there if the job wants it or a rule compares. `finished` has the ids of the
+    scenarios that the counts of the verdict are about, if the run ended early; None if they are about all.
     """
 
     verdict: Verdict
@@ -39,6 +40,7 @@ class CheckResult(Struct, frozen=True, eq=False):
     sums: Reduction
     run: ScoredRun | None = None
     changes: Changes | None = None
+    finished: frozenset[str] | None = None
 
 
 def verdict(
@@ -49,6 +51,7 @@ def verdict(
     changes: Changes | None = None,
     warnings: Sequence[str] = (),
     recalled: tuple[Recalled, ScoredRun] | None = None,
+    run: ScoredRun | None = None,
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
     whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
@@ -63,6 +66,12 @@ def verdict(
         from highbar.verdicts.recalled import with_recalled  # few policies need the history
 
         evidence = with_recalled(evidence, *recalled)
+    replay = None
+    if policy.is_sequential:
+        from highbar.verdicts import sequential  # few policies are
+
+        replay = sequential.replay_of(policy, results, run, changes)
+        evidence = sequential.with_replay(evidence, policy, replay)
     quarantine_notes: tuple[str, ...] = ()
     if policy.quarantine is not None:
         from highbar.verdicts.quarantine import with_quarantine  # few policies have one
@@ -75,6 +84,12 @@ def verdict(
     found = _described(policy, results, whole, sums)
     noted = (*notes.all_notes(policy, results, whole, sums, rules), *warnings, *quarantine_notes)
     found = replace(found, warnings=noted, quarantined=evidence.quarantined)
+    if replay is not None:
+        found, whole = (
+            sequential.with_stopping(found, policy, sums, replay),
+            sequential.finished_metrics(policy, replay) or whole,
+        )
+        evidence = replace(evidence, measured=whole)  # the rules are judged: from here on it is only shown
     if of_judges is not None:
         found = _with_judge(found, of_judges)
     if job.wants.details:
@@ -82,6 +97,16 @@ def verdict(
 
         found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
     return _with_advice(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
+
+
+def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
+    """The scenarios that a verdict counts, if the run ended early; None if it counts all of them."""
+    done = found.sequential
+    if done is None or done.problem is not None or not done.saved:
+        return None
+    from highbar.model.order import RunOrder  # few policies are sequential
+
+    return results.order.finished if isinstance(results.order, RunOrder) else None
 
 
 def _of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges | None:
@@ -125,7 +150,7 @@ def _evidence(
 ) -> gate.Evidence:
     """All that a rule may look at; with what it would be if undecided trials turned out well, if there are any."""
     pooled, undecided = policy.population == "suite", sums.undecided > 0
-    noise = measure.trial_noise(sums.repetition, sums.whole.scenarios, pooled=pooled, undecided=undecided)
+    noise = measure.noise_share(sums.repetition, sums.whole.scenarios, pooled=pooled, undecided=undecided)
     evidence = gate.Evidence(
         whole,
         policy.metrics,

@@ -119,7 +119,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
             return CorrectedShare(None, reason=found)
         value, bounds = found
         low, high = min(bounds.low, float(value)), max(bounds.high, float(value))
-        return CorrectedShare(value, shown(low), shown(high), self.method)
+        return CorrectedShare(value, rounded_end(low), rounded_end(high), self.method)
 
     def _of_this_run(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
         lacking = units.unlabeled()
@@ -177,7 +177,7 @@ def written(value: float) -> Fraction:
     return Fraction(f"{value:.12g}")
 
 
-def shown(end: float) -> float:
+def rounded_end(end: float) -> float:
     """An end of an interval to twelve digits."""
     return float(f"{end:.12g}")
 

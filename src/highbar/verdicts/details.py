@@ -28,8 +28,8 @@ def details(
         rows = replace(rows, latency=replace(rows.latency, metrics=measured))
     comparison = None
     if changes is not None:
-        from highbar.changes.comparison import compare  # few policies compare
+        from highbar.changes.comparison import comparison_of  # few policies compare
 
-        comparison = compare(policy, changes.base, changes.head, slices=job.wants.slices)
+        comparison = comparison_of(policy, changes.base, changes.head, slices=job.wants.slices)
     parts = comparisons(policy.rules, evidence)
     return Details(rows, scores(whole), parts, policy.text, __version__, comparison)

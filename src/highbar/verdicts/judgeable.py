@@ -36,6 +36,7 @@ _LOOKS_LIKE_A_JUDGMENT = frozenset(
     }
 )  # fmt: skip
 _MOST_COLUMNS = 20
+"""Columns in one message."""
 
 
 def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:

@@ -47,7 +47,7 @@ class _Piece(Struct, frozen=True):
     best: Fraction
 
 
-class _Tally(Struct):
+class _UnitTally(Struct):
     """What a unit adds: see `JudgedCluster`, which it becomes."""
 
     weight: Fraction = Fraction(0)
@@ -65,7 +65,7 @@ class JudgedUnits:
         self.of = rows
         self.term: Term = ratio.z[0][0]
         self.best = best
-        self.tallies: dict[object, _Tally] = {}
+        self.tallies: dict[object, _UnitTally] = {}
         self.labeled: dict[str, list[ScoredLabel]] = {}
         for label in rows.labels if rows.strata else ():
             self.labeled.setdefault(label.trial.id, []).append(label)
@@ -140,7 +140,7 @@ class JudgedUnits:
     def _add(self, pieces: Sequence[_Piece]) -> None:
         first = pieces[0]
         unit = first.record.id if first.record.cluster is None else ("cluster", first.record.cluster)
-        tally = self.tallies.setdefault(unit, _Tally())
+        tally = self.tallies.setdefault(unit, _UnitTally())
         trials = sum(piece.record.trials for piece in pieces)
         each = first.weight / trials
         tally.weight += first.weight
@@ -150,7 +150,7 @@ class JudgedUnits:
             tally.labeled[index] += each
             tally.ones[index] += each * label.values[self.term.column][1]
 
-    def _add_piece(self, tally: _Tally, piece: _Piece, each: Fraction) -> None:
+    def _add_piece(self, tally: _UnitTally, piece: _Piece, each: Fraction) -> None:
         ends = piece.worst * piece.record.trials, piece.best * piece.record.trials
         counted = ends[1] if self.best else ends[0]
         tally.raw += each * counted

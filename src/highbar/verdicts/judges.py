@@ -30,8 +30,9 @@ from highbar.model.judgments import LabeledTrial
 from highbar.model.reduction import Reduction
 from highbar.statistics.judges import Corrected
 from highbar.store.labels import Labels, read_labels
-from highbar.store.run_document import DOCUMENT, JudgeOfRun, read_document
-from highbar.verdicts.corrections import Corrections, shown, written
+from highbar.store.run_document import DOCUMENT, read_document
+from highbar.store.run_judge import JudgeOfRun
+from highbar.verdicts.corrections import Corrections, rounded_end, written
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
 from highbar.verdicts.judged_units import ScoredParts
 from highbar.verdicts.label_rates import rates_of
@@ -176,7 +177,7 @@ def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabeledTrial
 
 
 def _rate(found: Corrected | None) -> JudgeRate | None:
-    return None if found is None else JudgeRate(written(found.value), *map(shown, found.bounds))
+    return None if found is None else JudgeRate(written(found.value), *map(rounded_end, found.bounds))
 
 
 def _corrections(

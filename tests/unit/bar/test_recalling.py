@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,34 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def remember(folder, policy, failing_of_runs, **how):
-    """Check the runs one after the other, and add each to the history; the last one that passes is the baseline."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Folders by how they were made: each is made once, and copied for every test that wants one."""
+    folders = {}
+
+    def copied(folder, make, *arguments, **how):
+        key = repr((make, arguments, how))
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("made")
+            make(folders[key], *arguments, **how)
+        shutil.copytree(folders[key], folder, dirs_exist_ok=True)
+
+    return copied
+
+
+@pytest.fixture
+def remember(made, folder):
+    """Fills the folder with runs that are in its history; the last one that passes is the baseline."""
+
+    def fill(folder, policy, failing_of_runs, **how):
+        made(folder, add_runs, failing_of_runs, **how)
+        put(folder, {"highbar.yaml": policy})
+
+    return fill
+
+
+def add_runs(folder, failing_of_runs, **how):
+    """Check the runs one after the other, and add each to the history."""
     put(folder, {"highbar.yaml": THRESHOLD})
     for number, failing in enumerate(failing_of_runs):
         put(folder, {f"run-{number}.jsonl": rows(failing, number, **how)})
@@ -55,7 +82,6 @@ def remember(folder, policy, failing_of_runs, **how):
         assert run(folder, "history", "add", f"run-{number}.jsonl", "--time", at, "--quiet").exit == 0
         if not failing:
             assert run(folder, "baseline", "record", f"run-{number}.jsonl").exit == 0
-    put(folder, {"highbar.yaml": policy})
 
 
 def judged(folder, failing, name="baseline.new_failures", *arguments, **how):
@@ -66,7 +92,7 @@ def judged(folder, failing, name="baseline.new_failures", *arguments, **how):
 FLAKY = [("S1:1",), ("S1:2", "S2:1"), ("S1:1",), ("S3:1",), ("S1:1",), ()]
 
 
-def test_a_failure_that_earlier_runs_explain_is_not_new(folder):
+def test_a_failure_that_earlier_runs_explain_is_not_new(remember, folder):
     remember(folder, NEW, FLAKY)
     found = judged(folder, ["S1:1"])
     assert found["outcome"] == "pass"
@@ -75,19 +101,38 @@ def test_a_failure_that_earlier_runs_explain_is_not_new(folder):
     assert judged(folder, ["S1:1"])["outcome"] == "fail"
 
 
-def test_a_scenario_that_always_passed_and_now_fails_is_new(folder):
+def test_a_scenario_that_always_passed_and_now_fails_is_new(remember, folder):
     remember(folder, NEW, FLAKY)
     found = judged(folder, ["S7", "S1:1"])
     assert found["outcome"] == "fail"
     assert "1 scenario passed in the baseline and not now: S7; 1 scenario passed" in found["reason"]
 
 
-def test_a_scenario_with_another_text_has_no_history(folder):
+@pytest.mark.parametrize("runs", [1, 2, 3, 6])
+def test_a_history_without_a_failure_excuses_no_failure_of_one_trial(remember, folder, runs):
+    remember(folder, NEW, [()] * runs, trials=1)
+    assert judged(folder, ["S7"], trials=1)["outcome"] == "fail"
+
+
+def test_a_history_that_is_too_short_excuses_nothing_and_says_how_much_is_needed(remember, folder):
+    """Others are flaky, so a longer history would excuse it."""
+    remember(folder, NEW, [("S1", "S2"), ("S3", "S4"), ()], trials=1)
+    found = judged(folder, ["S7"], trials=1)
+    assert found["outcome"] == "fail"
+    assert "not now: S7; too few earlier trials to excuse a failure: S7 (3 of at least 4)" in found["reason"]
+    assert judged(folder, ["S1"], trials=1)["outcome"] == "pass"  # which failed before
+    put(folder, {"highbar.yaml": THRESHOLD, "more.jsonl": rows([], 20, trials=1)})
+    assert run(folder, "history", "add", "more.jsonl", "--time", "2026-11-10").exit == 0
+    put(folder, {"highbar.yaml": NEW})
+    assert judged(folder, ["S7"], trials=1)["outcome"] == "pass"
+
+
+def test_a_scenario_with_another_text_has_no_history(remember, folder):
     remember(folder, NEW, FLAKY)
     assert judged(folder, ["S1:1"], text="Who is {}?")["outcome"] == "fail"
 
 
-def test_the_run_itself_is_no_part_of_its_history(folder):
+def test_the_run_itself_is_no_part_of_its_history(remember, folder):
     remember(folder, NEW, FLAKY)
     for _ in range(2):
         found = judged(folder, ["S7"], "baseline.new_failures", "--history", "history")
@@ -102,18 +147,18 @@ def repeated(folder, failing, times=4):
         yield done.rule("baseline.new_failures")["outcome"]
 
 
-def test_a_job_that_is_run_again_does_not_excuse_its_own_failure(folder):
+def test_a_job_that_is_run_again_does_not_excuse_its_own_failure(remember, folder):
     remember(folder, NEW, [(), ()])
     assert set(repeated(folder, ["S7:2"])) == {"fail"}
 
 
-def test_that_the_agent_of_the_runs_is_not_known_is_said(folder):
+def test_that_the_agent_of_the_runs_is_not_known_is_said(remember, folder):
     remember(folder, NEW, FLAKY)
     assert "if they are of the same agent, which is not known" in judged(folder, ["S1:1"])["reason"]
 
 
 @pytest.mark.parametrize("name", ["baseline.new_failures", "history.drift"])
-def test_a_missing_history_is_inconclusive_and_never_a_pass(folder, name):
+def test_a_missing_history_is_inconclusive_and_never_a_pass(remember, folder, name):
     remember(folder, NEW + "history: { drift: fail }\n", FLAKY)
     (folder / "history").rename(folder / "elsewhere")
     found = judged(folder, ["S7"], name)
@@ -122,7 +167,7 @@ def test_a_missing_history_is_inconclusive_and_never_a_pass(folder, name):
 
 
 @pytest.mark.slow
-def test_a_damaged_record_leaves_open_what_the_rest_explains(folder):
+def test_a_damaged_record_leaves_open_what_the_rest_explains(remember, folder):
     remember(folder, NEW + "history: { drift: fail }\n", FLAKY)
     (folder / "history" / f"{1:032x}.parquet").write_bytes(b"damaged")
     assert judged(folder, ["S1:1"])["outcome"] == "inconclusive"
@@ -131,7 +176,7 @@ def test_a_damaged_record_leaves_open_what_the_rest_explains(folder):
     assert judged(folder, [], "history.drift")["outcome"] == "inconclusive"
 
 
-def test_a_missing_scenario_fails_whatever_the_history_says(folder):
+def test_a_missing_scenario_fails_whatever_the_history_says(remember, folder):
     remember(folder, NEW, FLAKY)
     assert judged(folder, ["S1:1"], scenarios=39)["outcome"] == "fail"
 
@@ -140,14 +185,23 @@ def falling(runs, step=1):
     return [[f"S{n}" for n in range(number * step)] for number in range(runs)]
 
 
-def test_drift_fails_a_slow_decline_and_passes_a_steady_agent(folder):
+def test_drift_fails_a_slow_decline_and_passes_a_steady_agent(remember, folder):
     remember(folder, DRIFT, falling(8), trials=1)
     found = judged(folder, [f"S{n}" for n in range(8)], "history.drift", trials=1)
     assert found["outcome"] == "fail"
     assert "pass less and less often: -2.50 points per run over 9 runs" in found["reason"]
 
 
-def test_a_steady_agent_has_no_drift(folder):
+def test_the_run_that_repairs_a_decline_passes_and_half_a_repair_does_not(remember, folder):
+    remember(folder, DRIFT, falling(12), trials=1)
+    half = judged(folder, [f"S{n}" for n in range(6)], "history.drift", trials=1)
+    assert half["outcome"] == "fail"
+    found = judged(folder, ["S3"], "history.drift", trials=1)
+    assert found["outcome"] == "pass"
+    assert "there was a decline, but this run passed as often as before it" in found["reason"]
+
+
+def test_a_steady_agent_has_no_drift(remember, folder):
     remember(folder, DRIFT, [("S1",), ("S2",), ("S3",), ("S1",)], trials=1)
     found = judged(folder, ["S2"], "history.drift", trials=1)
     assert (found["outcome"], found["level"]) == ("pass", "blocking")
@@ -165,7 +219,7 @@ def test_the_first_run_is_open_whether_the_folder_is_empty_or_missing_and_the_se
     assert run(folder, "check", "second.jsonl", "--format", "json").rule("history.drift")["outcome"] == "pass"
 
 
-def test_scenarios_that_all_have_another_text_have_nothing_to_compare(folder):
+def test_scenarios_that_all_have_another_text_have_nothing_to_compare(remember, folder):
     remember(folder, DRIFT, [()])
     found = judged(folder, [], "history.drift", text="Who is {}?")
     assert found["outcome"] == "pass"
@@ -173,7 +227,7 @@ def test_scenarios_that_all_have_another_text_have_nothing_to_compare(folder):
 
 
 @pytest.mark.slow
-def test_a_run_that_was_judged_before_is_compared_only_with_those_before_it(folder):
+def test_a_run_that_was_judged_before_is_compared_only_with_those_before_it(remember, folder):
     remember(folder, DRIFT, [(), (), *falling(8)[1:]], trials=1)
     first, second, last = (
         run(folder, "check", f"run-{number}.jsonl", "--format", "json").rule("history.drift") for number in (0, 1, 8)
@@ -222,10 +276,13 @@ def test_drift_is_open_if_only_verdicts_are_known(folder):
 
 
 @pytest.fixture
-def gapped(folder):
+def gapped(made, folder):
     """A repository in which every second commit has a run."""
-    work = folder / "work"
-    work.mkdir()
+    made(folder / "work", commit_runs)
+    return folder / "work"
+
+
+def commit_runs(work):
     git(work, "init", "--quiet", "--initial-branch=main")
     put(work, {"highbar.yaml": DRIFT, ".gitignore": "*.jsonl\nhistory\n"})
     for number in range(4):
@@ -234,7 +291,6 @@ def gapped(folder):
         git(work, "commit", "--quiet", "-m", f"version {number}")
         if number % 2 == 0:
             assert run(work, "history", "add", f"run-{number}.jsonl", "--quiet").exit == 0
-    return work
 
 
 def test_drift_is_open_in_a_shallow_clone(gapped, folder):
@@ -269,7 +325,7 @@ def test_a_run_of_another_branch_leaves_nothing_open_and_one_without_a_commit_do
     assert "1 run of which the commit is not known; add them with --commit" in found["reason"]
 
 
-def test_outside_of_git_runs_of_several_branches_leave_drift_open(folder):
+def test_outside_of_git_runs_of_several_branches_leave_drift_open(remember, folder):
     remember(folder, DRIFT, [(), ()])
     put(folder, {"topic.jsonl": rows([], 50)})
     run(folder, "history", "add", "topic.jsonl", "--branch", "topic")
@@ -321,18 +377,17 @@ def test_runs_of_another_agent_do_not_excuse_a_failure(folder, agent, expected):
 
 
 @pytest.fixture
-def repository(folder):
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    put(folder, {".gitignore": "*.jsonl\n"})
-    remember_in_git(folder, FLAKY)
+def repository(made, folder):
+    made(folder, remember_in_git, FLAKY, "*.jsonl\n")
     put(folder, {"highbar.yaml": NEW})
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "the bar")
     return folder
 
 
-def remember_in_git(folder, failing_of_runs):
-    put(folder, {"highbar.yaml": THRESHOLD})
+def remember_in_git(folder, failing_of_runs, ignored):
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    put(folder, {"highbar.yaml": THRESHOLD, ".gitignore": ignored})
     for number, failing in enumerate(failing_of_runs):
         put(folder, {f"run-{number}.jsonl": rows(failing, number), "version": str(number)})
         git(folder, "add", "--all")
@@ -393,9 +448,7 @@ def test_a_history_above_the_policy_is_beside_the_repository_and_not_beside_the_
         one.mkdir()
     monkeypatch.setenv("TMPDIR", str(copies))
     monkeypatch.setattr("tempfile.tempdir", None)
-    git(inside, "init", "--quiet", "--initial-branch=main")
-    put(inside, {".gitignore": "*.jsonl\nhistory/\n"})
-    remember_in_git(inside, [(), ("S7:2",), ("S7:2",), ("S7:2",), ()])
+    remember_in_git(inside, [(), ("S7:2",), ("S7:2",), ("S7:2",), ()], "*.jsonl\nhistory/\n")
     put(inside, {"highbar.yaml": NEW.replace("history: history", "history: ../history")})
     git(inside, "add", "--all")
     git(inside, "commit", "--quiet", "-m", "the bar")

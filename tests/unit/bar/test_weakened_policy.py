@@ -144,6 +144,34 @@ def test_more_is_not_less(path, to):
     assert found(BEFORE, changed(*path, to=to)) == []
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "first", "second"),
+    [
+        ({"evidence": "sequential"}, {}, "(evidence: sequential)", "(evidence: estimate)"),
+        ({"evidence": "sequential"}, {"evidence": "confident"}, "(evidence: sequential)", "(evidence: confident)"),
+        ({"evidence": "confident"}, {"evidence": "sequential"}, "(evidence: confident)", "(evidence: sequential)"),
+        ({}, {"spending": "late"}, "(spending: linear)", "(spending: late)"),
+        ({"spending": "late"}, {}, "(spending: late)", "(spending: linear)"),
+        ({"horizon": 300}, {"horizon": 200}, "(horizon: 300)", "(horizon: 200)"),
+        ({"horizon": 200}, {"horizon": 300}, "(horizon: 200)", "(horizon: 300)"),
+        ({}, {"horizon": 300}, "(horizon: none)", "(horizon: 300)"),
+    ],
+)
+def test_another_chance_to_decide_is_listed(before, now, first, second):
+    def policy_with(demand):
+        sequential = {} if "evidence" in before else {"evidence": "sequential"}
+        return {"rules": [{"metric": "accuracy", "threshold": "≥ 90%", **sequential, **demand}]}
+
+    ((what, change, *texts),) = found(policy_with(before), policy_with(now))
+    assert (what, change) == ("rules[0]", "lowered")
+    assert texts == [f"≥ 90% {first}", f"≥ 90% {second}"]
+
+
+def test_sequential_instead_of_the_estimate_is_no_lower_bar():
+    rule = {"metric": "accuracy", "threshold": "≥ 90%"}
+    assert found({"rules": [rule]}, {"rules": [{**rule, "evidence": "sequential", "spending": "late"}]}) == []
+
+
 def test_a_required_scenario_that_is_only_optional_now_is_listed():
     now = {**BEFORE, "required_scenarios": {"ids": ["CORE-*"]}, "optional_scenarios": {"ids": ["SEC-001"]}}
     ((what, change, before, after),) = found(BEFORE, now)

@@ -33,7 +33,7 @@ def test_the_simple_form_has_the_same_length(text):
 
 @given(TEXTS, st.data())
 def test_a_stretch_of_the_original_folds_into_at_least_what_was_found(text, data):
-    for folded in (folding.plain(text), folding.strict(text, accents=False), folding.strict(text, accents=True)):
+    for folded in (folding.plain_form(text), folding.strict(text, accents=False), folding.strict(text, accents=True)):
         if folded.text:
             start = data.draw(st.integers(0, len(folded.text) - 1))
             end = data.draw(st.integers(start + 1, len(folded.text)))
@@ -45,6 +45,6 @@ def test_a_stretch_of_the_original_folds_into_at_least_what_was_found(text, data
 
 def test_a_stretch_in_a_long_text_is_found():
     text = "ß  " * 10_000 + "needle" + "é" * 10_000
-    folded = folding.plain(text)
+    folded = folding.plain_form(text)
     at = folded.text.find("needle")
     assert folded.stretch(at, at + 6) == "needle"

@@ -8,11 +8,11 @@ from highbar.checks.values import (
     ABSENT,
     NotJson,
     Unreadable,
-    at,
-    decode,
+    at_pointer,
+    decode_json,
     fenced_blocks,
+    json_of_reply,
     read_pointer,
-    read_reply,
     refuse_depth,
     same,
     texts_within,
@@ -52,25 +52,25 @@ def test_equal_as_json(first, second, equal):
 )
 def test_what_is_not_json(text):
     with pytest.raises(NotJson):
-        decode(text)
+        decode_json(text)
 
 
 def test_numbers_are_exact():
-    assert decode("[1e400, 0.1, 12345678901234567890123]") == [
+    assert decode_json("[1e400, 0.1, 12345678901234567890123]") == [
         Decimal("1e400"),
         Decimal("0.1"),
         12345678901234567890123,
     ]
-    assert decode("9" * 10_000) == Decimal("9" * 10_000)
+    assert decode_json("9" * 10_000) == Decimal("9" * 10_000)
     with pytest.raises(Unreadable):
-        decode("1e" + "9" * 40)
+        decode_json("1e" + "9" * 40)
 
 
 def test_what_is_nested_too_deeply_cannot_be_read():
     for text in ("[" * 100_000 + "]" * 100_000, "[" * 300 + "]" * 300):
         with pytest.raises(Unreadable):
-            decode(text)
-    assert decode("[" * 100 + "]" * 100)
+            decode_json(text)
+    assert decode_json("[" * 100 + "]" * 100)
     itself: list[object] = []
     itself.append(itself)
     with pytest.raises(Unreadable):
@@ -93,21 +93,21 @@ def test_fenced_blocks(text, found):
 
 
 def test_the_one_fenced_block_is_read():
-    assert read_reply("So:\n```json\n[1]\n```\nDone.") == [1]
-    assert read_reply('"```"') == "```"
+    assert json_of_reply("So:\n```json\n[1]\n```\nDone.") == [1]
+    assert json_of_reply('"```"') == "```"
     with pytest.raises(NotJson, match="2 fenced blocks"):
-        read_reply("```\n1\n```\n```\n2\n```")
+        json_of_reply("```\n1\n```\n```\n2\n```")
 
 
 def test_pointers():
     value = {"a": [{"b/c": 1, "~": 2, "": 3}], "-": 4}
-    assert at(value, read_pointer("/a/0/b~1c")) == 1
-    assert at(value, read_pointer("/a/0/~0")) == 2
-    assert at(value, read_pointer("/a/0/")) == 3
-    assert at(value, read_pointer("/-")) == 4
-    assert at(value, read_pointer("")) is value
+    assert at_pointer(value, read_pointer("/a/0/b~1c")) == 1
+    assert at_pointer(value, read_pointer("/a/0/~0")) == 2
+    assert at_pointer(value, read_pointer("/a/0/")) == 3
+    assert at_pointer(value, read_pointer("/-")) == 4
+    assert at_pointer(value, read_pointer("")) is value
     for pointer in ("/a/1", "/a/-1", "/a/00", "/a/x", "/a/0/b~1c/d", "/a/" + "9" * 30, "/a/١"):
-        assert at(value, read_pointer(pointer)) is ABSENT
+        assert at_pointer(value, read_pointer(pointer)) is ABSENT
     assert read_pointer("a") == "a JSON pointer starts with /"
 
 

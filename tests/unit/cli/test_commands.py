@@ -31,7 +31,7 @@ def test_the_version_is_the_packages(tmp_path):
 @pytest.mark.process
 def test_a_command_loads_only_what_it_needs():
     program = (
-        "import sys; from highbar.cli import main; main(['schema', 'verdict'])\n"
+        "import sys; from highbar.cli import run_guarded; run_guarded(['schema', 'verdict'])\n"
         "print(*[name for name in sys.modules if name.startswith(('highbar.', 'duckdb', 'yaml'))], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -14,6 +14,7 @@ from highbar.errors import Problem
 from highbar.report import REPORTERS
 from tests.commandline import run, wait_until_read
 from tests.patience import PATIENCE
+from tests.reports.readers import META_OPTIONS
 
 PASSING = '{"id": "A", "passed": true, "category": "adversarial"}\n'
 FAILING = '{"id": "A", "passed": false, "category": "adversarial"}\n'
@@ -188,7 +189,7 @@ def test_an_internal_error_exits_4_with_one_line(project):
         "import sys, highbar.pipeline, highbar.cli\n"
         "def check(*arguments, **options): raise MemoryError('no more \\x1b[31m')\n"
         "highbar.pipeline.checked = check\n"
-        "sys.exit(highbar.cli.main(['check', 'results.jsonl']))\n"
+        "sys.exit(highbar.cli.run_guarded(['check', 'results.jsonl']))\n"
     )
     for debug, traced in (("", False), ("1", True)):
         done = subprocess.run(
@@ -211,7 +212,7 @@ def test_no_exception_borrows_the_exit_code_of_a_verdict(project, wrong):
         "import sys, highbar.pipeline, highbar.cli\n"
         f"def check(*arguments, **options): raise {wrong}\n"
         "highbar.pipeline.checked = check\n"
-        "sys.exit(highbar.cli.main(['check', 'results.jsonl']))\n"
+        "sys.exit(highbar.cli.run_guarded(['check', 'results.jsonl']))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, check=False)
     assert done.returncode == 4
@@ -219,7 +220,9 @@ def test_no_exception_borrows_the_exit_code_of_a_verdict(project, wrong):
 
 @pytest.mark.process
 def test_a_broken_installation_exits_4(project):
-    program = "import sys; sys.modules['click'] = None; import highbar.cli; sys.exit(highbar.cli.main(['check', 'x']))"
+    program = (
+        "import sys; sys.modules['click'] = None; import highbar.cli; sys.exit(highbar.cli.run_guarded(['check', 'x']))"
+    )
     done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, check=False)
     assert done.returncode == 4
     assert b"Traceback" not in done.stderr
@@ -237,7 +240,7 @@ def test_a_variable_cannot_turn_a_failing_check_into_a_completion(project, instr
 
 @pytest.mark.parametrize("name", [name for name in REPORTERS if name != "text"])
 def test_a_refusal_is_printed_in_the_format_that_was_asked_for(tmp_path, name):
-    done = run(tmp_path, "check", "absent.jsonl", f"--format={name}")
+    done = run(tmp_path, "check", "absent.jsonl", f"--format={name}", *META_OPTIONS)
     assert done.exit == 2
     assert done.out == REPORTERS[name].refusal([Problem("no such file", "absent.jsonl")])
     assert done.err == ("" if name == "json" else "absent.jsonl: no such file\n")

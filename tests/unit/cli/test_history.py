@@ -149,7 +149,7 @@ def test_the_verdict_by_two_bars_is_remembered_with_the_rows_of_today(project):
 
 def test_a_check_without_a_history_loads_nothing_for_it(project):
     program = (
-        "import sys\nfrom highbar.cli import main\nmain(sys.argv[1:])\n"
+        "import sys\nfrom highbar.cli import run_guarded\nrun_guarded(sys.argv[1:])\n"
         "print([name for name in sys.modules if 'history' in name or 'checkout' in name or 'remembering' in name])"
     )
     command = [sys.executable, "-c", program, "check", "results.jsonl", "--quiet"]
@@ -261,7 +261,7 @@ def test_a_commit_that_was_made_after_the_run_is_not_its_commit_and_that_is_said
     head = git(project, "rev-parse", "HEAD").strip()
     done = run(project, "history", "add", "run", environment={"GITHUB_SHA": "", "CI_COMMIT_SHA": ""})
     assert (done.exit, only(project).commit) == (0, None)
-    assert f"the commit of the run is not known, since {head[:12]}" in done.err
+    assert f"the commit of the run is not known: {head[:12]}, which is checked out" in done.err
     assert "--commit SHA" in done.err
 
 

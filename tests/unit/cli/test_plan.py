@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from highbar.cli import main
+from highbar.cli import run_guarded
 from highbar.store.plan import schema
 from tests import commandline
 from tests.commandline import Run
@@ -22,7 +22,7 @@ def run(monkeypatch, capfdbinary):
     def call(folder, *arguments):
         (folder / ".git").mkdir(exist_ok=True)
         monkeypatch.chdir(folder)
-        code = main(arguments)
+        code = run_guarded(arguments)
         return Run(code, *capfdbinary.readouterr())
 
     return call
@@ -287,3 +287,68 @@ def test_repeated_trials_as_json(tmp_path, plan):
     assert found["trials"] == 3
     assert [row["trials"] for row in found["equal"]] == [1, 2, 3, 5, 10]
     assert 0 <= found["narrowest"] < 1
+
+
+# --- runs that stop early --------------------------------------------------------------------
+
+
+def test_a_run_that_stops_early_beside_all_scenarios_judged_once(tmp_path, plan):
+    document = plan(tmp_path, "--sequential", "--threshold", "85%", "--scenarios", "200", "--rate", "95%")
+    (row,) = document["sequential"]
+    assert (round(row["pass"], 4), round(row["expected"], 1)) == (0.9985, 66.8)
+    assert round(row["fixed"]["pass"], 3) == 1.0
+    assert (row["rule"], row["spending"], row["scenarios"]) == (None, "linear", 200)
+
+
+def test_a_run_that_stops_early_is_tried_at_the_threshold_and_on_both_sides(tmp_path, plan, run):
+    arguments = ("--sequential", "--threshold", "85%", "--scenarios", "200")
+    document = plan(tmp_path, *arguments)
+    at = next(row for row in document["sequential"] if row["rate"] == 0.85)
+    assert (round(at["pass"], 4), round(at["fail"], 4), round(at["expected"], 1)) == (0.0493, 0.0495, 190.5)
+    text = run(tmp_path, "plan", *arguments).out
+    assert "85%        5% (4%)      90% (91%)     5% (5%)      190 of 200  -" in text
+
+
+def test_late_spending_saves_less_and_passes_more(tmp_path, plan):
+    arguments = ("--sequential", "--threshold", "85%", "--scenarios", "200", "--rate", "90%")
+    (linear,), (late,) = (plan(tmp_path, *arguments, "--spending", kind)["sequential"] for kind in ("linear", "late"))
+    assert late["pass"] > linear["pass"]
+    assert late["expected"] > linear["expected"]
+
+
+def test_every_rule_of_a_policy_if_the_run_stops_early(tmp_path, plan, run):
+    policy = "evidence: sequential\nspending: late\nthresholds: { blocking: { pass_rate: 85%, accuracy: 90% } }\n"
+    (tmp_path / "highbar.yaml").write_text(policy, "utf-8")
+    document = plan(tmp_path, "--sequential", "--scenarios", "150")
+    assert {(row["rule"], row["level"], row["spending"]) for row in document["sequential"]} == {
+        ("thresholds.blocking.pass_rate", "blocking", "late"),
+        ("thresholds.blocking.accuracy", "blocking", "late"),
+    }
+    assert document["joint_sequential"]["rules"] == document["joint"]["rules"] == 2
+    text = " ".join(run(tmp_path, "plan", "--sequential", "--scenarios", "150").out.split())
+    assert "All 2 blocking rules at once, for an agent halfway to perfection: a chance between" in text
+    assert "if the run stops early" in text
+    assert "late spending, policy highbar.yaml" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--sequential", "--threshold", "85%"), "--sequential needs --scenarios, or a policy"),
+        (("--spending", "late", "--threshold", "85%"), "--spending needs --sequential"),
+        (("--sequential", "--spending", "late"), "--spending needs --threshold, --scenarios or --difference"),
+        (("--sequential", "--scenarios", "90", "--difference", "5%"), "--difference does not go with --sequential"),
+        (
+            ("--sequential", "--scenarios", "90", "--threshold", "85%", "--trials", "3", "--icc", "0.3"),
+            "--trials does not go with --sequential",
+        ),
+        (("--sequential", "--scenarios", "90", "--threshold", "85%", "--power", "90%"), "--power does not go with"),
+        (("--sequential", "--scenarios", "90000", "--threshold", "85%"), "wanted at most 20000 with --sequential"),
+    ],
+)
+def test_what_does_not_go_with_a_run_that_stops_early_is_refused(suite, arguments, message, refusal):
+    assert message in refusal(suite, *arguments)
+
+
+def test_results_do_not_go_with_a_run_that_stops_early(suite, refusal):
+    assert "--sequential does not go with results" in refusal(suite, "results.jsonl", "--sequential")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from highbar import checks
-from highbar.suite.check_words import say
+from highbar.suite.check_words import check_in_words
 from tests.commandline import Run, run
 from tests.unit.suite.test_reading import LIBRARY
 
@@ -106,4 +106,4 @@ def test_several_files_tell_all_their_problems(tmp_path: Path) -> None:
 def test_every_check_has_words(check: object, words: str) -> None:
     found = checks.read(check).check
     assert found is not None
-    assert words in say(found)
+    assert words in check_in_words(found)

@@ -9,11 +9,10 @@ import duckdb
 import pytest
 
 from highbar.engine import brackets
-from highbar.engine.duckdb import ABOUT
 from highbar.engine.ranks import values_by_quantile, values_one_by_one
 
 GUESSES = [
-    ABOUT,
+    brackets.BY_RESERVOIR,
     brackets.Approximation("reservoir_quantile(number, {shares}, 50)", slack=0.0),
     brackets.Approximation("list_transform(quantile_disc(number, {shares}), lambda x: x + 1)", slack=0.01),
     brackets.Approximation("quantile_disc(number, {shares})", slack=0.0, of_sample=True),

@@ -126,11 +126,13 @@ def test_every_column_that_trials_disagree_on_is_named(rows):
 )
 def test_what_one_trial_says_and_another_leaves_out_is_to_be_filled_in(rows, said_by, partly):
     asked = rows(id=["a", "a", "b"], category=pa.array([*said_by, "z"], pa.string()), col_0=["x"] * 3)
-    assert checks.refuse_disagreement(asked, layout("id", "trial", "category")) is partly
+    assert checks.omits_descriptions(asked, layout("id", "trial", "category")) is partly
+    checks.refuse_disagreement(asked, layout("id", "trial", "category"))
 
 
 def test_single_trials_cannot_disagree(rows):
-    assert checks.refuse_disagreement(rows(id=["a", "a"], category=["x", "y"]), layout("id", "category")) is False
+    checks.refuse_disagreement(rows(id=["a", "a"], category=["x", "y"]), layout("id", "category"))
+    assert checks.omits_descriptions(rows(id=["a", "a"], category=["x", None]), layout("id", "category")) is False
 
 
 @pytest.mark.parametrize(("versions", "found"), [([None, None], None), (["v1", None], "v1"), (["v1", "v1"], "v1")])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import highbar
-from highbar.cli.engine_options import NAMES
+from highbar.cli.options import NAMES
 from highbar.engine.opening import ENGINES, choose_engine
 from tests.commandline import run
 

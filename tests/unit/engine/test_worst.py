@@ -13,8 +13,8 @@ from pyarrow import parquet
 from highbar import measure
 from highbar import policy as policies
 from highbar.engine import reducing
-from highbar.engine.database import as_query
 from highbar.engine.duckdb import DuckDBEngine
+from highbar.engine.protocol import as_query
 from highbar.model import FailedScenario, ResultsFile
 
 GRAVE = ({"error": "timed out"}, {"violations": ["leaks"]})

@@ -11,6 +11,7 @@ from highbar.gate.evidence import Evidence
 from highbar.language import formula
 from highbar.model import Metric, Name, Value
 from highbar.model.comparison import Difference as Change
+from highbar.model.recall import Recalled
 from highbar.statistics.bounds import Sums, share_bounds
 
 ALPHA = 0.05
@@ -82,6 +83,7 @@ class Difference(Struct, frozen=True):
     unlooked_more: int = 0
     unjudged_ids: tuple = ()
     of_part: bool = False
+    not_run: int = 0
 
 
 class Then(Struct, frozen=True):
@@ -102,6 +104,8 @@ class Then(Struct, frozen=True):
     problem: str | None = None
     ends: tuple = ()
     best: None = None
+    runs_in_base: int = 1
+    pooled: Recalled = Recalled()
 
     def difference(self, _metric, _where=()):
         known = self.base.value is not None and self.head.value is not None

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar import policy as policies
-from highbar.changes.comparison import compare
+from highbar.changes.comparison import comparison_of
 from highbar.changes.run import ScoredRun, scoring_of
 from highbar.model.baseline import Scoring
 from highbar.model.comparison import Side
@@ -41,7 +41,7 @@ def kept(rows, policy):
 
 def compared(base, head, policy):
     read = policies.read_dict(policy)
-    return compare(read, kept(base, read), kept(head, read))
+    return comparison_of(read, kept(base, read), kept(head, read))
 
 
 def judged(base, head, **block):
@@ -156,7 +156,7 @@ def test_other_settings_make_every_rule_undefined():
     read = policies.read_dict({"baseline": {"file": "b", "margin": {"pass_rate": "5%"}}})
     base, head = kept(rows(9, 9), read), kept(rows(9, 9), read)
     other = replace(base, scoring=Scoring(Fraction(1, 2)))
-    rule = compare(read, other, head).rules[0]
+    rule = comparison_of(read, other, head).rules[0]
     assert (rule.outcome, "pass_score 0.5 in the baseline, pass_score 1 now" in rule.reason) == ("undefined", True)
 
 

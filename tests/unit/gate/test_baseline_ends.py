@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from highbar.gate import judge
 from highbar.gate.outlook import certain, of_difference, of_scenarios
 from highbar.model import BaselineRule, Demand, NewFailuresRule, Outlook, Place, StepRule
+from highbar.model.recall import Recalled
 from highbar.statistics.planning import more_by_width
 from highbar.statistics.second_run import Noise
 from tests.unit.gate.table import Then, evidence, share, value
@@ -244,3 +245,20 @@ def test_a_scenario_that_is_gone_stays_gone():
     nothing = judged(NEW, replace(held, passed_in_base=("T1",)))
     assert nothing.reason == "no scenario that it is about passed all its trials in the baseline"
     assert (nothing.outcome, nothing.outlooks) == ("undefined", certain("undefined"))
+
+
+def test_a_baseline_of_several_runs_is_called_one_and_is_tested_against():
+    one = then("1/2", "1/2", -0.04, 0.05)
+    assert "in the baseline of 5 runs" in judged(margin(), replace(one, runs_in_base=5)).reason
+    before = {f"S{n}": (10, 10) for n in range(20)} | {"F0": (8, 10), "F1": (9, 10), "F2": (9, 10), "F3": (9, 10)}
+    now = dict.fromkeys(before, (1, 1)) | {"F0": (0, 1), "S3": (0, 1)}
+    clean = tuple(f"S{n}" for n in range(20))
+    pool = Recalled(explaining=(before,), now=now)
+    flaky = NewFailuresRule("baseline.new_failures", "blocking", ("*",), "b.json", HERE)
+    found = replace(one, runs_in_base=10, pooled=pool, passed_in_base=clean, broken=frozenset({"S3"}))
+    explained = judged(flaky, found)
+    assert explained.outcome == "pass"
+    assert "S3 (10 of 10 before), F0 (8 of 10 before)" in explained.reason
+    steady = {id_: counts for id_, counts in before.items() if id_.startswith("S")}
+    alone = replace(found, pooled=Recalled(explaining=(steady,), now=now))
+    assert judged(flaky, alone).outcome == "fail"

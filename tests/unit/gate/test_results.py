@@ -13,8 +13,7 @@ from highbar.gate.rules import one_of_both, progress
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import judge_value
 from highbar.model import Demand, Goal, Outlook, RuleResult, Stage, Step, SuiteRule, Threshold, ThresholdRule
-from highbar.statistics.planning import more_scenarios, observed_design
-from highbar.statistics.tolerance import clusters_to_exclude
+from highbar.statistics.planning import clusters_to_exclude, more_scenarios, observed_design
 from tests.unit.gate.table import Difference, evidence, share, value
 
 HALF = Threshold(">=", Fraction(1, 2), "ratio", ">= 0.5")

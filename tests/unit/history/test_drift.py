@@ -40,6 +40,18 @@ def test_a_slow_decline_is_an_alarm_and_a_steady_history_is_none(folder, tmp_pat
     assert not found_in(tmp_path / "steady").found.is_alarm
 
 
+def test_a_repair_ends_the_alarm_of_the_command_too(folder, tmp_path):
+    declining(folder, runs=25)
+    assert run(tmp_path, "history", "trend", "--fail-on", "drift").exit == 1
+    add(folder, new_run(25, passing(25, 0.9)))
+    done = run(tmp_path, "history", "trend", "--fail-on", "drift")
+    assert done.exit == 0
+    assert "no drift any more" in done.out
+    assert "the last run passed as often as before the decline" in done.out
+    found = json.loads(run(tmp_path, "history", "trend", "--format", "json").out)["drift"]
+    assert (found["alarm"], found["runs_back"]) == (False, 1)
+
+
 def test_a_new_scenario_does_not_hide_a_decline(folder):
     declining(folder)
     add(folder, new_run(20, [*passing(20, 0.7), *counts({"NEW": 1})], suite="larger"))
@@ -158,7 +170,7 @@ def test_only_the_last_runs_of_the_same_agent_are_pooled(folder):
 def test_the_command_names_them_and_has_json(folder, tmp_path):
     unsteady(folder)
     done = run(tmp_path, "history", "flaky", "--runs", "6")
-    assert "2 of 4 scenarios passed and failed in the last 6 runs" in done.out
+    assert "2 of 4 scenarios both passed and failed in the last 6 runs" in done.out
     assert "HALF" in done.out
     assert "STEADY" not in done.out
     found = json.loads(run(tmp_path, "history", "flaky", "--format", "json").out)

@@ -6,10 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.history.explaining import JudgedRun, that_may_explain
+from highbar.model.history import NOBODY
 from tests.history_runs import new_run
 
 EARLIER = replace(new_run(1).run, agent="a", scoring="s", judge="j", results=("1",), changed=None, verdict="pass")
-HERE = JudgedRun(commits=frozenset({"c" * 40}), agent="a", scoring="s", judge="j", results=frozenset({"9"}))
+HERE = JudgedRun(commits=frozenset({"c" * 40}), agent=(None, "a"), scoring="s", judge="j", results=frozenset({"9"}))
 
 
 def explains(judged=HERE, **facts):
@@ -29,6 +30,7 @@ def test_an_earlier_run_of_the_same_agent_that_was_judged_alike_explains():
         {"changed": True},
         {"agent": "b"},
         {"agent": None},
+        {"agent_name": "other"},
         {"scoring": None},
         {"judge": "k"},
         {"results": ("9", "1")},
@@ -40,7 +42,7 @@ def test_a_run_that_may_be_of_the_change_or_of_another_agent_does_not(facts):
 
 
 def test_an_agent_that_is_not_known_is_like_none_that_is_known():
-    unknown = replace(HERE, agent=None)
+    unknown = replace(HERE, agent=NOBODY)
     assert not explains(unknown)
     assert explains(unknown, agent=None)
 

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from highbar import history as histories
 from highbar.history import quarantine
+from highbar.model.history import NOBODY
 from highbar.model.quarantine import MOST_RUNS
-from tests.history_runs import add, counts, new_run
+from tests.history_runs import add, add_unchecked, counts, new_run
 
 
 def last(outcomes, **facts):
@@ -113,7 +114,7 @@ def test_one_failed_trial_of_several_is_a_failure():
 TODAY = date(2026, 1, 2)
 
 
-def chosen(folder, ancestors, most=10, agent=None):
+def chosen(folder, ancestors, most=10, agent=NOBODY):
     return [run.commit for run in quarantine.of_ancestors(histories.read(folder), ancestors, most, TODAY, agent).runs]
 
 
@@ -133,11 +134,14 @@ def test_a_run_of_no_commit_or_of_a_changed_tree_does_not_count(tmp_path, facts)
 
 
 def test_only_runs_of_the_same_agent_count(tmp_path):
-    runs = [new_run(number, agent=agent) for number, agent in enumerate(("a", "b", None))]
+    agents = ((None, "a"), (None, "b"), ("support", None), NOBODY)
+    runs = [new_run(number, agent_name=name, agent=agent) for number, (name, agent) in enumerate(agents)]
     add(tmp_path, *runs)
     names = [run.run.commit for run in runs]
     back = dict.fromkeys(names, 0)
-    assert [chosen(tmp_path, back, agent=agent) for agent in ("a", "b", None)] == [[name] for name in names]
+    assert [chosen(tmp_path, back, agent=agent) for agent in agents[:3]] == [[name] for name in names[:3]]
+    assert chosen(tmp_path, back) == []  # whose they are is not known, since others say it
+    assert chosen(tmp_path, {names[3]: 0}) == [names[3]]
 
 
 def test_a_record_without_scenarios_does_not_count(tmp_path):
@@ -166,7 +170,8 @@ def test_counts_that_are_null_do_not_fit(part):
 
 def test_a_record_whose_counts_do_not_fit_is_left_out_and_named(tmp_path):
     wrong = new_run(1, counts({"A": 1}, failed=3))
-    add(tmp_path, wrong, new_run(2))
+    add_unchecked(tmp_path, wrong)
+    add(tmp_path, new_run(2))
     history = histories.read(tmp_path)
     last_runs = quarantine.of_ancestors(history, {f"{number:040x}": 3 - number for number in (1, 2)}, 10, TODAY)
     assert [run.commit for run in last_runs.runs] == [f"{2:040x}"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from highbar.history import read
 from highbar.history.stability import MOST_RUNS, stability
-from tests.history_runs import add, counts, new_run
+from tests.history_runs import add, add_unchecked, counts, new_run
 
 
 def found_in(folder, *runs):
@@ -72,7 +72,8 @@ def test_runs_without_scenarios_and_beyond_the_limit_are_counted(tmp_path, monke
 def test_a_record_whose_rows_are_damaged_is_named(tmp_path):
     first, second = of({"A": "01"})
     wrong = new_run(5, counts({"B": 3}, trials=2))
-    found = found_in(tmp_path, first, second, wrong)
+    add_unchecked(tmp_path, wrong)
+    found = found_in(tmp_path, first, second)
     assert [row.id for row in found.rows] == ["A"]
     assert [one.file for one in found.damaged] == [f"{wrong.run.record}.parquet"]
     assert len(found.columns) == 2

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from highbar.labeling.conversation import ShownMessage, conversation
+from highbar.labeling.conversation import ShownMessage, shown_messages
 
 
 def test_a_question_and_its_answer_are_two_messages() -> None:
     row = {"input": "hi", "output": "hello", "tool_calls": [{"name": "look", "arguments": {"a": 1}}]}
-    assert conversation(row) == (
+    assert shown_messages(row) == (
         ShownMessage("user", "hi"),
         ShownMessage("assistant", "", (("look", '{\n "a": 1\n}'),)),
         ShownMessage("assistant", "hello"),
@@ -27,7 +27,7 @@ def test_messages_are_shown_as_they_were() -> None:
         {"role": "user", "content": [{"type": "image"}]},
         "cut short",
     ]
-    assert conversation({"messages": messages, "input": "not shown twice"}) == (
+    assert shown_messages({"messages": messages, "input": "not shown twice"}) == (
         ShownMessage("system", "be kind"),
         ShownMessage("assistant", "", (("f", "{}"),)),
         ShownMessage("tool c1", "42"),
@@ -38,7 +38,7 @@ def test_messages_are_shown_as_they_were() -> None:
 
 
 def test_what_was_left_out_is_said() -> None:
-    *_, last = conversation({"output": "a", "left_out": {"output": 12}})
+    *_, last = shown_messages({"output": "a", "left_out": {"output": 12}})
     assert "only the beginning of this conversation" in last.text
     assert '"output": 12' in last.text
 
@@ -47,11 +47,11 @@ def test_what_was_left_out_is_said() -> None:
 def test_what_could_act_or_hide_is_written_out(text: str) -> None:
     call = {"name": text, "arguments": text}
     row = {"messages": [{"role": text, "name": text, "content": text, "tool_calls": [call]}]}
-    (message,) = conversation(row)
+    (message,) = shown_messages(row)
     shown = [message.role, message.text, *message.calls[0]]
     assert not any(text in part for part in shown)
     assert all(text.encode("unicode_escape").decode() in part for part in shown)
 
 
 def test_lines_and_tabs_stay() -> None:
-    assert conversation({"output": "a\r\n\tb"})[0].text == "a\n\tb"
+    assert shown_messages({"output": "a\r\n\tb"})[0].text == "a\n\tb"

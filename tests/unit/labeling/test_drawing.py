@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.errors import InputError
-from highbar.labeling.drawing import Drawing, JudgedRun, chosen, draw, judged_run, shares
+from highbar.labeling.drawing import Drawing, RunToLabel, chosen_trials, draw, judged_run, shares
 from highbar.labeling.rows import scored_columns
 from highbar.load.judged_rows import stratum_of
 from highbar.model import ResultsFile
 from tests.trials_to_label import judged_row, judged_rows, write
 
 
-def _run(folder: Path, rows: Sequence[Mapping[str, Any]]) -> JudgedRun:
+def _run(folder: Path, rows: Sequence[Mapping[str, Any]]) -> RunToLabel:
     path = str(write(folder / "results.jsonl", rows))
     return judged_run([ResultsFile(path, "results.jsonl", "jsonl")])
 
@@ -90,7 +90,7 @@ def test_the_order_says_nothing_about_the_stratum(tmp_path: Path) -> None:
 def test_every_trial_of_a_stratum_is_equally_likely(tmp_path: Path) -> None:
     run = _run(tmp_path, judged_rows(20, 8))
     seeds = 1000
-    counted = Counter(key for seed in range(seeds) for key in chosen(run, 8, seed))
+    counted = Counter(key for seed in range(seeds) for key in chosen_trials(run, 8, seed))
     # 4 of 20 passed ones and 4 of 8 failed ones. Chi-squared with 19 and 7 degrees of freedom: far beyond 99.99 %.
     for prefix, size, limit in (("P", 20, 52.0), ("F", 8, 31.0)):
         share = 4 / size

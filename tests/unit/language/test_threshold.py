@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from highbar.language.threshold import (
     Margin,
     ThresholdError,
-    check,
+    check_threshold,
     read,
     read_duration,
     read_margin,
@@ -218,8 +218,8 @@ def test_no_text_raises_anything_but_a_threshold_error(of, text):
 
 
 def test_not_equal_is_only_accepted_at_the_bad_end():
-    check(ACCURACY, "!=", Fraction(0))
-    check(ERRORS, "!=", Fraction(1))
+    check_threshold(ACCURACY, "!=", Fraction(0))
+    check_threshold(ERRORS, "!=", Fraction(1))
     for of, value in (
         (ACCURACY, Fraction(1)),
         (ACCURACY, Fraction(1, 2)),
@@ -227,7 +227,7 @@ def test_not_equal_is_only_accepted_at_the_bad_end():
         (PLAIN, Fraction(0)),
     ):
         with pytest.raises(ThresholdError, match="would accept worse values"):
-            check(of, "!=", value)
+            check_threshold(of, "!=", value)
 
 
 @pytest.mark.parametrize(

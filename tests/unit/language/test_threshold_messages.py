@@ -8,7 +8,7 @@ import pytest
 
 from highbar.language.threshold import (
     ThresholdError,
-    check,
+    check_threshold,
     read,
     read_duration,
     read_margin,
@@ -108,7 +108,7 @@ def test_a_refused_threshold_says_what_was_found_and_what_to_write(of, text, mes
     ],
 )
 def test_a_refused_inequality_says_what_to_write(of, value, message, hint):
-    assert refusal(check, of, "!=", Fraction(value)) == (message, hint)
+    assert refusal(check_threshold, of, "!=", Fraction(value)) == (message, hint)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from highbar.errors import InputError
 from highbar.load.ancestry import folder_as_there
-from highbar.load.revision import at
+from highbar.load.revision import revision_at
 from tests.repository import ENVIRONMENT, commit, git, put
 
 pytestmark = pytest.mark.process  # git says what it has
@@ -29,7 +29,7 @@ def there(repository, tmp_path):
     """A function that gives the repository at main."""
     copies = tmp_path / "copies"
     copies.mkdir()
-    return lambda: at("main", copies)
+    return lambda: revision_at("main", copies)
 
 
 def names(folder):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from highbar.measure import needs
-from highbar.measure.intervals import Bounds
+from highbar.measure.intervals import FormulaBounds
 from highbar.measure.parts import of_metric
 from highbar.model import Linear, Percentile, Policy, Ratio, Term
 from highbar.policy import read_dict
@@ -98,5 +98,5 @@ def bounds_of(
 ) -> Interval:
     """The bounds of a formula over these scenarios."""
     policy = policy_of(formula, **more)
-    taken = Bounds(group_of(policy, scenarios, ranks, trials), alpha, trial_noise=trial_noise)
+    taken = FormulaBounds(group_of(policy, scenarios, ranks, trials), alpha, trial_noise=trial_noise)
     return taken.of(of_metric(policy, policy.metrics["m"]))

@@ -18,8 +18,10 @@ import pytest
 from tests.patience import PATIENCE
 
 FILE = "results.jsonl"
-# Neither what a project's own folder would hold, nor plugins that change this process.
-PLAIN = ("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler", "-p", "no:hypothesispytest")
+# Neither what a project's own folder would hold, nor plugins that change this process, nor those that collect garbage
+# at the end of each session: all that this process has.
+LEFT_OUT = ("cacheprovider", "faulthandler", "unraisableexception", "threadexception")
+PLAIN = tuple(word for name in LEFT_OUT for word in ("-p", f"no:{name}"))
 PLUGIN = ("-p", "highbar.pytest_plugin")
 HALF = "thresholds: { blocking: { pass_rate: 50% } }\n"
 """A policy that tolerates half of the failures."""
@@ -85,14 +87,16 @@ def run(folder: Path, tests: str | Mapping[str, str] = "", *options: str, rows: 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Work in the folder, and forget its modules afterwards: another project has some of the same names."""
-    before, current = os.getcwd(), os.environ.get("PYTEST_CURRENT_TEST")  # noqa: PTH109 - as os.chdir
+    before, environment = os.getcwd(), dict(os.environ)  # noqa: PTH109 - as os.chdir
     os.chdir(folder)
+    # The plugins that are installed here are none of the project's, and to look for them takes longer than its tests.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:
         yield
     finally:
         os.chdir(before)
-        if current is not None:
-            os.environ["PYTEST_CURRENT_TEST"] = current
+        os.environ.clear()
+        os.environ.update(environment)
         for name, module in list(sys.modules.items()):
             if str(getattr(module, "__file__", None) or "").startswith(str(folder)):
                 del sys.modules[name]

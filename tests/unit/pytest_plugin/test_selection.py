@@ -185,7 +185,7 @@ def test_the_results_of_an_earlier_session_do_not_survive_one_that_breaks(tmp_pa
 
 def test_during_the_session_the_file_is_one_that_no_check_accepts(tmp_path: Path) -> None:
     run(tmp_path, "def test_one(): pass")
-    done = run(tmp_path, f"def test_one(): print('now', open({FILE!r}).read())", "-s")
+    done = run(tmp_path, f"import pathlib\ndef test_one(): print('now', pathlib.Path({FILE!r}).read_text())", "-s")
     assert 'now "incomplete: the pytest session has not ended"' in done.out
 
 

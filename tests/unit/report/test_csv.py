@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from highbar.model import Counts, ScenarioResult
 from highbar.report import REPORTERS
-from highbar.report.csv import COLUMNS, harmless
+from highbar.report.csv import COLUMNS, csv_text
 from highbar.report.visible import visible
 from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, TEXTS, VERDICTS
@@ -65,7 +65,7 @@ def test_it_reads_back_whatever_the_texts_are_and_nothing_is_a_formula(verdict):
 @given(TEXTS)
 @pytest.mark.hazard("H113")
 def test_a_text_is_quoted_so_that_taking_one_apostrophe_away_gives_it_back(text):
-    (cell,) = next(csv.reader([f'"{harmless(text)}"']))
+    (cell,) = next(csv.reader([f'"{csv_text(text)}"']))
     assert plain(cell) == shown(text)
 
 
@@ -89,7 +89,7 @@ def test_where_a_semicolon_begins_a_cell_none_begins_with_a_formula(text):
 
 
 def test_a_text_that_is_no_formula_stays_as_it_is():
-    assert [harmless(text) for text in ("SEC-001", "≥ 90%", "a=b", "1", "a; b")] == [
+    assert [csv_text(text) for text in ("SEC-001", "≥ 90%", "a=b", "1", "a; b")] == [
         "SEC-001",
         "≥ 90%",
         "a=b",

@@ -20,8 +20,8 @@ from highbar.model.details import Bin, Details, Excerpt, RowDetails, ScenarioDet
 from highbar.report.html import charts, render
 from highbar.report.html.axis import around, from_zero
 from highbar.report.html.compact import compact
-from highbar.report.html.markup import element, encode, join, legible
-from highbar.report.html.page import text_of
+from highbar.report.html.markup import element, join, legible, to_markup
+from highbar.report.html.page import package_text
 from highbar.report.html.scenarios import pack
 from highbar.report.visible import revealed
 from tests.examples import shared
@@ -70,7 +70,7 @@ def test_what_is_markup_already_stays_and_what_is_absent_is_left_out():
 
 
 def test_an_order_to_a_ci_runner_is_shown_but_not_written():
-    assert encode("::error::x ##[error]") == "&#58;&#58;error&#58;&#58;x &#35;&#35;[error]"
+    assert to_markup("::error::x ##[error]") == "&#58;&#58;error&#58;&#58;x &#35;&#35;[error]"
 
 
 def test_lines_and_tabs_of_an_output_are_kept():
@@ -228,8 +228,8 @@ def test_verdicts_and_comparisons_show_themselves_in_a_notebook():
 
 
 def test_our_own_files_hold_nothing_that_a_page_could_trip_over():
-    for name in ("page.css", "page.js", "compact.css"):
-        text = text_of(name)
+    for name in ("page.css", "page.js", "elements.js", "compact.css"):
+        text = package_text(name)
         assert "</" not in text
         assert "\t" not in text
         assert "innerHTML" not in text

@@ -22,8 +22,8 @@ def test_the_document_is_the_one_that_was_promised():
     found = document(FAILING)
     assert list(found) == [
         "schema", "verdict", "agent_version", "confidence", "counts", "metrics", "slices", "rules", "scenarios_failed",
-        "scenarios_undecided", "flaky", "repetition", "judged_by", "judge", "quarantined", "select", "warnings",
-        "policy", "against", "results", "second_run", "second_run_low",
+        "scenarios_undecided", "flaky", "repetition", "judged_by", "judge", "quarantined", "select", "sequential",
+        "warnings", "policy", "against", "results", "second_run", "second_run_low",
     ]  # fmt: skip
     assert found["schema"] == "highbar/verdict/1"
     assert found["counts"] == {

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from highbar.model import RuleResult
 from highbar.report import REPORTERS, Display, format_of
 from highbar.report.headline import headline
-from highbar.report.markdown import LONGEST, code
+from highbar.report.markdown import LONGEST, code_span
 from highbar.report.titles import demands
 from highbar.report.visible import visible
 from tests.examples import shared
+from tests.reports.readers import META
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.test_visible import FORBIDDEN
 from tests.unit.report.verdicts import FAILING
@@ -58,7 +59,7 @@ def unfenced(cell):
 @pytest.mark.hazard("H105")
 @pytest.mark.hazard("H107")
 def test_hostile_text_reaches_a_report_neither_raw_nor_as_an_order_to_a_ci_runner(name, verbose, verdict):
-    text = REPORTERS[name](verdict, Display(width=40, verbose=verbose))
+    text = REPORTERS[name](verdict, Display(width=40, verbose=verbose, meta=tuple(META.items())))
     assert not raw(text)
     assert not orders(text)
     assert text.endswith("\n")
@@ -134,13 +135,13 @@ def test_no_text_of_theirs_can_start_a_line_where_the_verdict_stands(verdict):
 )
 @pytest.mark.hazard("H109")
 def test_a_code_span_in_a_table_reads_back_as_the_text(text):
-    shown = unfenced(cells(f"| {code(text)} |")[0])
+    shown = unfenced(cells(f"| {code_span(text)} |")[0])
     assert shown.replace(r"\x5c\x7c", r"\|") == text
 
 
 @pytest.mark.hazard("H109")
 def test_markdown_has_no_comment_that_another_tool_could_take_for_its_own():
-    assert "<!--" not in code("<!-- gate:verdict=PASS -->")
+    assert "<!--" not in code_span("<!-- gate:verdict=PASS -->")
 
 
 @pytest.mark.hazard("H109")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 import highbar
 from highbar.model import Counts, RuleResult, Value, Verdict
-from highbar.report.titles import demands, metric_words, title
+from highbar.report.titles import demands, metric_words, rule_title
 from tests.commandline import run
 
 ROWS = [
@@ -42,7 +42,7 @@ def check(folder: Path, policy: dict) -> Verdict:
 
 def titles(folder: Path, policy: dict) -> dict[str, str]:
     verdict = check(folder, policy)
-    return {rule.rule: title(rule, verdict) for rule in verdict.rules}
+    return {rule.rule: rule_title(rule, verdict) for rule in verdict.rules}
 
 
 THRESHOLDS = (
@@ -196,7 +196,7 @@ def test_a_rule_at_a_git_ref_has_the_same_title() -> None:
         RuleResult("origin/main:suite", "blocking", "fail", "x"),
         RuleResult("required_scenarios.A:B", "blocking", "fail", "x"),
     )
-    assert [title(rule, verdict) for rule in verdict.rules] == [
+    assert [rule_title(rule, verdict) for rule in verdict.rules] == [
         "Every scenario A:B* must pass",
         "Every scenario of the suite has a result, and no other has one",
         "A:B must pass",
@@ -212,17 +212,17 @@ def test_names_from_files_go_through_the_encoder() -> None:
         RuleResult("required_scenarios.\x1b", "blocking", "fail", "x"),
         RuleResult("unknown\x1b", "blocking", "fail", "x"),
     )
-    assert [title(rule, verdict, lambda text: f"<{len(text)}>") for rule in verdict.rules] == [
+    assert [rule_title(rule, verdict, lambda text: f"<{len(text)}>") for rule in verdict.rules] == [
         "<8> for <1> <1> is at least 50%",
         "<1> must pass",
         "<8>",
     ]
-    assert "\x1b" not in "".join(title(rule, verdict) for rule in verdict.rules)
+    assert "\x1b" not in "".join(rule_title(rule, verdict) for rule in verdict.rules)
 
 
 def test_a_progressive_rule_without_a_version_has_a_title() -> None:
     rule = RuleResult("progressive.accuracy", "blocking", "undefined", "x", metric="accuracy")
-    assert title(rule, made(rule)) == "Accuracy reaches the threshold of the agent's version"
+    assert rule_title(rule, made(rule)) == "Accuracy reaches the threshold of the agent's version"
 
 
 def test_a_missing_baseline_says_how_to_record_one(tmp_path) -> None:

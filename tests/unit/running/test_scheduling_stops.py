@@ -496,3 +496,76 @@ def test_a_run_that_is_canceled_cancels_its_calls() -> None:
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(canceled())
+
+
+# --- a verdict that is certain -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_run_that_is_decided_begins_nothing_more_and_finishes_what_runs(ahead: bool) -> None:
+    run, agent = of(60, concurrency=4), ScriptedAgent(pauses=3, ahead=ahead)
+    run.on_end = lambda _: run.stop.decide() if len(run.ended) == 10 else None
+    summary = run.with_(agent)
+    assert (summary.how, summary.reason) == ("decided", None)
+    assert 10 < summary.ended == len(run.ended) == len(agent.calls) < 20
+
+
+def test_a_run_that_its_last_trial_decides_is_complete() -> None:
+    run = of(3, concurrency=1)
+    run.on_end = lambda _: run.stop.decide() if len(run.ended) == 3 else None
+    assert run.with_(ScriptedAgent()).how == "complete"
+
+
+def test_trials_that_wait_for_a_retry_when_the_run_is_decided_are_not_run() -> None:
+    timing = Timing(backoff=Backoff(first=PATIENCE, random=lambda: 1.0))
+    run, agent = of(6, concurrency=1, retries=3, timing=timing), ScriptedAgent({"S0": [BUSY]})
+    run.on_end = lambda _: run.stop.decide()
+    assert run.with_(agent).how == "decided"
+    assert run.outcomes == {"S1": ("answered", 1)}
+
+
+def test_a_user_who_stops_a_run_that_is_decided_interrupts_it() -> None:
+    run = of(60, concurrency=4)
+
+    def stop(_: object) -> None:
+        run.stop.decide()
+        run.stop.request()
+
+    run.on_end = stop
+    assert run.with_(ScriptedAgent()).how == "interrupted"
+
+
+def test_nothing_new_begins_while_it_is_held_and_everything_does_in_the_end() -> None:
+    """Every third trial that ended has to be fetched by someone before another one begins."""
+    waiting: list[str] = []
+    run, agent = of(30, concurrency=2, timing=Timing(hold=lambda: len(waiting) > 2)), ScriptedAgent()
+    most = 0
+
+    def note(ended: Ended) -> None:
+        nonlocal most
+        waiting.append(ended.id)
+        most = max(most, len(waiting))
+        if len(waiting) > 2:
+            asyncio.get_running_loop().call_later(0.001, waiting.clear)
+
+    run.on_end = note
+    summary = run.with_(agent)
+    assert (summary.how, summary.ended) == ("complete", 30)
+    assert most <= 4  # one more may have been in flight
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_a_run_that_is_held_can_be_decided_or_stopped(decided: bool) -> None:
+    run = of(30, concurrency=2, timing=Timing(hold=lambda: len(run.ended) >= 2))
+
+    def end() -> None:
+        run.stop.decide() if decided else run.stop.request()
+
+    def stop(_: object) -> None:
+        if len(run.ended) == 2:
+            asyncio.get_running_loop().call_later(0.001, end)
+
+    run.on_end = stop
+    summary = run.with_(ScriptedAgent())
+    assert summary.how == ("decided" if decided else "interrupted")
+    assert summary.ended < 5

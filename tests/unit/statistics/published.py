@@ -8,7 +8,7 @@ from scipy import optimize, special, stats
 
 from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
-from highbar.statistics.student import student_quantile
+from highbar.statistics.ratio import student_quantile
 
 
 def wald(passed: int, total: int, alpha: float) -> Interval:

@@ -7,10 +7,17 @@ from decimal import Decimal, localcontext
 import pytest
 from scipy import special, stats
 
-from highbar.statistics.beta import beta_cdf, beta_pair_tails, beta_quantile, beta_survival, beta_upper_quantile
-from highbar.statistics.binomial import at_least, at_most
+from highbar.statistics.beta import (
+    at_least,
+    at_most,
+    beta_cdf,
+    beta_pair_tails,
+    beta_quantile,
+    beta_survival,
+    beta_upper_quantile,
+)
 from highbar.statistics.normal import normal_cdf, normal_quantile
-from highbar.statistics.student import student_quantile
+from highbar.statistics.ratio import student_quantile
 from tests.tables import each
 
 PARAMETERS = (0.5, 1, 1.5, 2, 5, 17.25, 59, 299, 301, 1000, 12345.5, 1e5, 1e6, 3.3e7, 1e9)

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from highbar.statistics.drift import ALARM, _log_mean, _log_sum, decline
 
@@ -55,6 +58,51 @@ def test_the_mean_over_all_histories_with_the_same_passes_is_one(trials):
                 total += ways * decline(cells).evidence
                 weight += ways
     assert total / weight == pytest.approx(1.0)
+
+
+FALLING = [0.9 - 0.01 * number for number in range(30)]
+
+
+def test_a_repair_ends_the_alarm_at_once():
+    assert decline(runs_of(*FALLING)).is_alarm
+    found = decline(runs_of(*FALLING, 0.9))
+    assert found.evidence >= ALARM
+    assert (found.back, found.is_alarm) == (1, False)
+    assert decline(runs_of(*FALLING, 0.9, 0.91, 0.9)).back == 3
+
+
+@pytest.mark.parametrize("level", [0.6, 0.7, 0.75])
+def test_half_a_repair_does_not(level):
+    found = decline(runs_of(*FALLING, level))
+    assert (found.back, found.is_alarm) == (0, True)
+
+
+def test_a_second_decline_after_a_repair_is_an_alarm_again():
+    again = [0.9 - 0.01 * number for number in range(20)]
+    for number in range(1, 21):
+        found = decline(runs_of(*FALLING, *[0.9] * 10, *again[:number]))
+        if found.is_alarm:
+            break
+    assert found.is_alarm
+    assert number > 3  # not at the first runs, which are near the level
+
+
+def test_other_scenarios_are_no_repair():
+    """Those of today all pass, but none of them was there before the decline."""
+    runs = [[*cells, *[(0, 0)] * 50] for cells in runs_of(*FALLING)]
+    other = [[(0, 0)] * 100 + [(1, 1)] * 50]
+    assert decline([*runs, *other]).is_alarm
+
+
+@given(st.lists(st.integers(20, 100), min_size=2, max_size=14), st.integers(0, 99), st.integers(0, 2**20))
+def test_one_pass_less_in_the_last_run_never_ends_an_alarm(shares, place, seed):
+    """A harsh decline and a repair by chance, so that alarms and repairs both happen."""
+    random = Random(seed)
+    falling = [95 - 6 * number for number in range(8)]
+    runs = [[(int(random.random() * 100 < share), 1) for _ in range(40)] for share in (*falling, *shares)]
+    before = decline(runs)
+    worse = [*runs[:-1], [(0, 1) if number == place % 40 else cell for number, cell in enumerate(runs[-1])]]
+    assert decline(worse).is_alarm or not before.is_alarm
 
 
 def test_a_run_without_decided_trials_changes_nothing():

@@ -18,7 +18,7 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import bonett_price, tango_z
 from highbar.statistics.planning import gate_chances, gate_limits
-from highbar.statistics.student import student_quantile
+from highbar.statistics.ratio import student_quantile
 from tests.unit.statistics import published
 
 Method = Callable[[int, int, float], Interval]

@@ -23,7 +23,7 @@ from highbar.statistics.paired import (
     tango_interval,
     tango_z,
 )
-from highbar.statistics.student import student_quantile
+from highbar.statistics.ratio import student_quantile
 from tests.unit.statistics.test_published import AIME_II
 
 counts = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 60)).filter(sum)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from highbar.statistics.binomial import at_least, at_most
+from highbar.statistics.beta import at_least, at_most
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.percentile import (
     Ranks,

@@ -20,8 +20,8 @@ from highbar.statistics.ratio import (
     ratio_bounds_from_sums,
     ratio_influences,
     skewed_ratio_bounds,
+    student_quantile,
 )
-from highbar.statistics.student import student_quantile
 
 qualities = st.floats(0, 1)
 tokens = st.integers(1, 100_000)

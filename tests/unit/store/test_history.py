@@ -14,7 +14,7 @@ from highbar import history
 from highbar.errors import InputError, ReportError
 from highbar.store import history as store
 from highbar.store.history_footer import DamagedRecordError, listed, read_footer
-from tests.history_runs import add, counts, new_run
+from tests.history_runs import add, add_unchecked, counts, new_run
 from tests.patience import PATIENCE
 
 
@@ -71,6 +71,22 @@ def test_a_damaged_record_is_written_anew(tmp_path):
     assert store.read(file).scenarios == new_run(1).scenarios
 
 
+@pytest.mark.parametrize("change", [{"listed": 7}, {"time": "2999-01-01T00:00:00Z"}, {"record": "x"}])
+def test_what_a_list_would_leave_out_is_not_written(tmp_path, change):
+    new = new_run(1)
+    with pytest.raises(ReportError, match="could not be written"):
+        store.write(tmp_path, replace(new, run=replace(new.run, **change)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scenarios_that_no_run_can_have_counted_are_not_written(tmp_path):
+    new = new_run(1)
+    first, *others = new.scenarios
+    with pytest.raises(ReportError, match="its counts do not fit"):
+        store.write(tmp_path, replace(new, scenarios=(replace(first, trials=first.trials + 1), *others)))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_name_does_not_depend_on_paths_reasons_or_slices():
     document = json.loads(new_run(1).document)
     other = json.loads(new_run(1).document)
@@ -108,13 +124,43 @@ def test_nothing_but_the_record_is_left_behind(tmp_path):
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_spark_and_pyarrow_can_read_a_record(tmp_path):
+def test_pyarrow_can_read_a_record(tmp_path):
     from pyarrow import parquet
 
     (file,) = add(tmp_path, new_run(1))
     assert parquet.read_table(file).to_pylist() == [
-        {name: getattr(row, name) for name in store.COLUMNS} for row in new_run(1).scenarios
+        {**{name: getattr(row, name) for name in store.COLUMNS}, store.MEASURES: None} for row in new_run(1).scenarios
     ]
+
+
+@pytest.mark.parametrize("has_column", [True, False])
+def test_a_record_without_the_values_of_measures_is_read_all_the_same(tmp_path, monkeypatch, has_column):
+    """Those of an earlier version do not have the column."""
+    if not has_column:
+        write_file = store._write_file
+
+        def without_column(path, new, run):
+            write_file(path, new, run)
+            with duckdb.connect() as connection:
+                kept = connection.execute("SELECT decode(key), decode(value) FROM parquet_kv_metadata(?)", [str(path)])
+                pairs = ", ".join(f"{store._quoted(key)}: {store._quoted(value)}" for key, value in kept.fetchall())
+                rows = f"SELECT * EXCLUDE measures FROM read_parquet('{path}')"  # noqa: S608 - a path of ours
+                connection.execute(f"COPY ({rows}) TO '{path}.old' (FORMAT parquet, KV_METADATA {{{pairs}}})")
+            path.with_name(f"{path.name}.old").replace(path)
+
+        monkeypatch.setattr(store, "_write_file", without_column)
+    (file,) = add(tmp_path, new_run(1))
+    run = read_footer(str(file))
+    assert store.read_measures(file, run) is None
+    assert [one.id for one in store.read_scenarios(file, run)] == [one.id for one in new_run(1).scenarios]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"trials": 1}', '{"trials": 1, "passed": 2, "values": {}}'])
+def test_values_of_measures_that_cannot_be_make_a_record_damaged(tmp_path, text):
+    new = new_run(1)
+    (file,) = add(tmp_path, replace(new, measures=(text,) * len(new.scenarios)))
+    with pytest.raises(DamagedRecordError):
+        store.read_measures(file, read_footer(str(file)))
 
 
 WRITER = """
@@ -277,7 +323,7 @@ def test_a_record_whose_verdict_was_exchanged_is_refused(tmp_path):
 
 def test_a_record_with_other_rows_than_its_footer_says_is_refused(tmp_path):
     new = new_run(1)
-    (file,) = add(tmp_path, replace(new, scenarios=(*new.scenarios, *counts({"C": 1}))))
+    file = add_unchecked(tmp_path, replace(new, scenarios=(*new.scenarios, *counts({"C": 1}))))
     with pytest.raises(InputError, match="3 rows, but 2 scenarios"):
         store.read(file)
 
@@ -324,6 +370,6 @@ def test_rows_that_were_edited_are_noticed_by_every_reader(tmp_path, select):
 )
 def test_counts_that_no_run_can_have_make_a_record_damaged(tmp_path, changes):
     new = new_run(1, counts({"A": 1}))
-    (file,) = add(tmp_path, replace(new, scenarios=tuple(replace(row, **changes) for row in new.scenarios)))
+    file = add_unchecked(tmp_path, replace(new, scenarios=tuple(replace(row, **changes) for row in new.scenarios)))
     with pytest.raises(InputError, match="do not fit"):
         store.read(file)

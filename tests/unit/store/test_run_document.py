@@ -114,13 +114,16 @@ def test_what_is_written_is_read_back(document):
 
 @pytest.mark.parametrize("state", get_args(RunState))
 def test_a_run_is_finished_if_it_ended_by_itself_by_budget_or_by_time(state):
-    assert replace(DOCUMENT, state=state).is_finished == (state in ("complete", "budget", "time"))
+    assert replace(DOCUMENT, state=state).is_finished == (state in ("complete", "budget", "time", "decided"))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"state": "passed"}, "state: found 'passed', wanted complete or budget or time or interrupted or running"),
+        (
+            {"state": "passed"},
+            "state: found 'passed', wanted complete or budget or time or decided or interrupted or running",
+        ),
         ({"whole": "yes"}, "whole: found 'yes', wanted true or false"),
         ({"results.sha256": "abc"}, "results.sha256: found 'abc', wanted 64 hexadecimal digits"),
         ({"journal.checksum": 7}, "journal.checksum: wanted 8 hexadecimal digits"),

@@ -14,11 +14,13 @@ import pytest
 
 import highbar
 from highbar.model import Verdict
-from highbar.report import REPORTERS
+from highbar.report import REPORTERS, Display
 from tests.commandline import check, judged
 from tests.judged_results import JUDGE, judged_must_not, judged_row, labels_of, write_lines
+from tests.reports.readers import META
 
 BAR: dict[str, Any] = {"thresholds": {"pass_rate": "50%"}}
+PAGE = Display(meta=tuple(META.items()))
 ROWS = [judged_row(f"s{n}", n % 5 != 0) for n in range(40)]
 SAID = {f"s{n}": n % 5 != 0 for n in range(40)}
 
@@ -165,12 +167,12 @@ def test_rows_that_cannot_be_read_again_leave_every_rule_open() -> None:
 @pytest.mark.parametrize("name", sorted(set(REPORTERS) - {"json"}))
 def test_every_report_says_who_judged_and_shows_both_values(tmp_path: Path, name: str) -> None:
     verdict = with_labels(tmp_path, labels_of(ROWS, {**SAID, "s1": False, "s2": False}), correct=True)
-    text = REPORTERS[name](verdict)
+    text = REPORTERS[name](verdict, PAGE)
     assert ("judge-1 \\\\x230123456789ab" if name == "openmetrics" else JUDGE) in text
     value = verdict.metrics["pass_rate"].corrected
     assert value is not None
     assert value.value is not None
-    if name in ("csv", "junit", "openmetrics"):
+    if name in ("csv", "junit", "openmetrics", "every-eval-ever"):
         assert f"{float(value.value):.12g}"[:8] in text
         assert "0.8" in text
     elif name != "text":  # which shows what is not met
@@ -196,4 +198,4 @@ def test_a_saved_verdict_is_read_back_to_the_same_bytes(tmp_path: Path, *, corre
     assert again.judge == verdict.judge
     for name in set(REPORTERS) - {"json"}:
         if name != "html":
-            assert REPORTERS[name](again) == REPORTERS[name](verdict), name
+            assert REPORTERS[name](again, PAGE) == REPORTERS[name](verdict, PAGE), name

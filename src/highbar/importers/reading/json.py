@@ -2,7 +2,7 @@
 
 `parts` walks through a document and returns its values in order, the elements of chosen arrays one by one, so that a
 log of a gigabyte takes only the memory of its largest sample. `members` splits one object without decoding its values,
-and `decode` decodes. All three refuse duplicate keys and values that are nested too deep.
+and `decode_value` decodes. All three refuse duplicate keys and values that are nested too deep.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BARE = ("true", "false", "null", "NaN", "-Infinity", "Infinity")
 _CUT_OFF = "the file is cut off: it ends in the middle of a value"
 
 
-def decode(data: Bytes, line: int | None = None) -> Any:
+def decode_value(data: Bytes, line: int | None = None) -> Any:
     """Decode a value; `line` is its line number in the file, for messages.
 
     NaN and infinities, which some tools write, become floats.
@@ -81,7 +81,7 @@ def members(data: Bytes, line: int | None = None) -> dict[str, Bytes]:
         refuse(_TOO_DEEP, line=line)
     except _BROKEN:
         # NaN, half of a surrogate pair, or a syntax error: the slower decoder accepts the first two and names the last.
-        value = decode(data, line)
+        value = decode_value(data, line)
         if not isinstance(value, dict):
             refuse("wanted an object", line=line)
         return {key: json.dumps(item).encode() for key, item in value.items()}
@@ -99,7 +99,7 @@ def items(data: Bytes) -> list[Bytes]:
     except RecursionError:
         refuse(_TOO_DEEP)
     except _BROKEN:
-        value = decode(data)  # as above
+        value = decode_value(data)  # as above
         return [json.dumps(item).encode() for item in value] if isinstance(value, list) else refuse("wanted an array")
 
 
@@ -124,14 +124,14 @@ def json_parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str
     path `path[]`: with arrays={"results.results"} the paths are `version`, `results.stats`, `results.results[]` …
     The path of a top-level array is "". An empty array has no parts. Text after the document is refused.
     """
-    window = _Window(stream)
+    window = _ReadWindow(stream)
     window.refuse_other_text()
     yield from _walk(window, None, frozenset(arrays))
     if window.next_byte() is not None:
         refuse(f"text after the end of the document, at byte {window.offset}")
 
 
-def _walk(window: _Window, path: str | None, arrays: frozenset[str]) -> Iterator[tuple[str, Bytes]]:
+def _walk(window: _ReadWindow, path: str | None, arrays: frozenset[str]) -> Iterator[tuple[str, Bytes]]:
     first = window.next_byte()
     if first == b"[" and (path or "") in arrays and path != "":
         for _ in window.separated(b"]"):
@@ -151,7 +151,7 @@ def _walk(window: _Window, path: str | None, arrays: frozenset[str]) -> Iterator
         yield path, window.value()
 
 
-class _Window:
+class _ReadWindow:
     """A section of the file that moves forward until it contains the next value as a whole."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -202,7 +202,7 @@ class _Window:
         """Read a key and its colon."""
         if self.next_byte() not in (b'"', None):
             refuse(f"this is not JSON: wanted a key at byte {self.offset}")
-        key = decode(self.value())
+        key = decode_value(self.value())
         if self.next_byte() != b":":
             refuse(_CUT_OFF if self.next_byte() is None else f"this is not JSON: wanted a colon at byte {self.offset}")
         self._position += 1

@@ -61,7 +61,7 @@ class Item:
         """The record as in the file."""
         if type(self._values) is not dict:
             typed = isinstance(self._values, otlp_typed.TypedSpan)
-            opened = otlp_typed.plain(self._values) if typed else self._values  # type: ignore[arg-type] # as seen
+            opened = otlp_typed.untyped(self._values) if typed else self._values  # type: ignore[arg-type] # as seen
             self._values = dict(Record(opened, self.place).values)
         return self._values
 
@@ -117,6 +117,17 @@ class Item:
             if name != excluded and any(key.startswith(prefix) for key in (name, *keys)):
                 yield name
 
+    def dropped(self, name: str) -> Iterator[object]:
+        """How much was dropped, as in the file: events of a span, and attributes of each of its events of this name."""
+        values = self._values
+        if type(values) is otlp_typed.TypedSpan:
+            yield values.dropped_events_count
+            yield from (event.dropped_attributes_count for event in values.events or () if event.name == name)
+        else:
+            yield self.values.get("droppedEventsCount")
+            events = self.record.records("events")
+            yield from (one.value("droppedAttributesCount") for one in events if one.text("name") == name)
+
     @property
     def size(self) -> int | None:
         """Estimated bytes; None if that needs more than a glance."""
@@ -164,7 +175,7 @@ def _opened(value: object, place: str) -> object:
         whole = value.int_value
         if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
             return int(float(whole))
-        return _plain(otlp_typed.plain(value), place)
+        return _plain(otlp_typed.untyped(value), place)
     if value is None or value is msgspec.UNSET:
         return None
     return _plain(value, place)
@@ -229,7 +240,7 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
             found = {pair.key: pair.value for pair in pairs}
             trace, own, above, name = span.trace_id, span.span_id, span.parent_span_id, span.name
             if len(found) != len(pairs) or not trace or not own.strip("0"):
-                item = Item("span", resource, otlp_typed.plain(span), (spans, number))
+                item = Item("span", resource, otlp_typed.untyped(span), (spans, number))
                 yield *_identity(item), item
                 continue
             key = f"{trace}/{own}".lower()
@@ -237,6 +248,7 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
             operation = found.get(by_name)
             if (
                 span.events
+                or span.dropped_events_count
                 or name.startswith("gen_ai.")
                 or not names.isdisjoint(found)
                 or (operation and operation.string_value == by_text)
@@ -251,8 +263,9 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
 
 
 def _of_typed(pairs: otlp_typed.Attributes, place: str) -> Attributes:
-    found = {pair.key: _opened(pair.value, place) for pair in pairs or ()}
-    return found if len(found) == len(pairs or ()) else _pairs([otlp_typed.plain(pair) for pair in pairs or ()], place)
+    given = pairs or ()
+    found = {pair.key: _opened(pair.value, place) for pair in given}
+    return found if len(found) == len(given) else _pairs([otlp_typed.untyped(pair) for pair in given], place)
 
 
 def _with_list(holder: Record, name: str) -> Record:
@@ -354,11 +367,11 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
             _refuse_others(signal, None)
             if place.endswith("[]"):
                 whole = otlp_typed.resource(bytes(text)) if signal == "resourceSpans" else None
-                yield signal, f"{signal}[{number}]", json.decode(text) if whole is None else whole
+                yield signal, f"{signal}[{number}]", json.decode_value(text) if whole is None else whole
 
 
 def _of_line(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]:
-    document = Record(json.decode(line, line_number), f"line {line_number}")
+    document = Record(json.decode_value(line, line_number), f"line {line_number}")
     if not any(signal in document for signal in (*SIGNALS, *_OTHERS, *_OLD_NAMES)):
         refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=line_number)
     for signal in document:

@@ -39,7 +39,7 @@ _document = msgspec.json.Decoder(_DocumentParts[msgspec.Raw]).decode
 _all_ids = msgspec.json.Decoder(_DocumentParts[_Ids]).decode
 
 
-def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
+def chosen_spans(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
     """The spans with these keys, of a file that `otlp.scan` has accepted."""
     for text in _documents(path):
         try:
@@ -48,7 +48,7 @@ def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
             msgspec.DecodeError,
             UnicodeDecodeError,
         ):  # NaN, or half of a surrogate pair, which only the slower decoder accepts
-            found = list(_chosen_plain(json.decode(text), keys))
+            found = list(_chosen_plain(json.decode_value(text), keys))
         yield from found
 
 

@@ -162,7 +162,7 @@ def typed_span(text: msgspec.Raw) -> TypedSpan | None:
         return None
 
 
-def plain(typed: msgspec.Struct) -> object:
+def untyped(typed: msgspec.Struct) -> object:
     """The value as dictionaries and lists."""
     return msgspec.json.decode(_encode(typed))
 

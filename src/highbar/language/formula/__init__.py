@@ -9,11 +9,22 @@
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """
 
-from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, evaluate_condition
 from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
 from highbar.language.formula.tokens import FormulaError
-from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, fold, leaves, names, relations
-from highbar.language.formula.writing import to_words
+from highbar.language.formula.tree import (
+    COLUMN_FUNCTIONS,
+    MIRRORED,
+    NEGATED,
+    Lookup,
+    Undefined,
+    evaluate,
+    evaluate_condition,
+    fold,
+    leaves,
+    names,
+    relations,
+    to_words,
+)
 
 __all__ = [
     "COLUMN_FUNCTIONS",

@@ -51,11 +51,11 @@ def value(node: Node[L], known: Known) -> float:
     if found is not None:
         return found
     if isinstance(node, Operation):
-        return apply(node.operator, [value(operand, known) for operand in node.operands])
+        return _apply(node.operator, [value(operand, known) for operand in node.operands])
     raise KeyError(node)
 
 
-def apply(operator: str, numbers: Sequence[float]) -> float:
+def _apply(operator: str, numbers: Sequence[float]) -> float:
     """The result of an operator; division by 0 gives an infinity."""
     match operator:
         case "min":

@@ -43,7 +43,7 @@ _MEANT = {
     "quantile": "percentile",
 }
 """What functions are called elsewhere."""
-_COMPOSITE_START = re.compile(r"\s*final_score\s*=(?!=)")
+_COMPOSITE_START = r"\s*final_score\s*=(?!=)"
 _COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
 
 _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGNED = range(1, 7)
@@ -75,7 +75,7 @@ def parse_condition(text: str) -> Condition:
 
 def parse_composite(text: str) -> Composite:
     """The guide's own text: `final_score = ( … )`, then `pass = …` if the policy judges the score."""
-    start = _COMPOSITE_START.match(text)
+    start = re.match(_COMPOSITE_START, text)
     if not start:
         place = len(text) - len(text.lstrip())
         raise FormulaError("the composite does not begin with 'final_score ='", text, place, "final_score = ( … )")

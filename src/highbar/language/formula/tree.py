@@ -1,11 +1,31 @@
-"""The tree of a formula: the one walk over it that all its readers share."""
+"""The tree of a formula: walked, written as text, and evaluated with the values of its names, exact and with reasons.
+
+What all of these share is one walk over the tree, `fold`.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from fractions import Fraction
+from typing import Literal, TypeVar, assert_never
 
-from highbar.model import Binary, Call, Condition, Expression, Logic, Name, Negative, Operator, Relation
+from msgspec import Struct
+
+from highbar.language.exact import cut_decimal, write_decimal
+from highbar.model import (
+    COMPARE,
+    Binary,
+    Call,
+    Condition,
+    Constant,
+    Expression,
+    Logic,
+    Name,
+    Negative,
+    Operator,
+    Relation,
+)
 
 COLUMN_FUNCTIONS = ("mean", "sum", "percentile")
 """Functions of a column of the results; their first argument is a column's name, not a measure's."""
@@ -69,3 +89,157 @@ def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
 def names(node: Expression | Condition) -> frozenset[str]:
     """The measures, metrics and settings that `node` names; columns inside `mean`, `sum` and `percentile` are not."""
     return frozenset(leaf.name for leaf in leaves(node) if isinstance(leaf, Name))
+
+
+# --- as text ---------------------------------------------------------------------------------
+
+_SIGNS = {"+": "+", "-": "-", "*": "×", "/": "/"}
+_RANK = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6}
+_COMPARISON, _NEGATIVE, _VALUE = 4, 7, 8
+
+_TextAndBinding = tuple[str, int]
+"""A text, and how tightly it binds."""
+
+
+def to_words(node: Expression | Condition) -> str:
+    """Text with as few brackets as possible that `parse` or `parse_condition` reads as the same tree."""
+    return _condition(node)[0] if isinstance(node, Relation | Logic) else fold(node, _expression)[0]
+
+
+def _expression(node: Expression, operands: Iterator[_TextAndBinding]) -> _TextAndBinding:
+    match node:
+        case Constant(value):
+            return write_decimal(value), _VALUE
+        case Name(name):
+            return name, _VALUE
+        case Call("percentile", (column, Constant(share))):
+            return f"percentile({to_words(column)}, {write_decimal(share * 100)}%)", _VALUE
+        case Call(function, arguments):
+            return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _VALUE
+        case Negative():
+            return f"-{_in_brackets(next(operands), _NEGATIVE)}", _NEGATIVE
+        case Binary(operator):
+            rank = _RANK[operator]
+            left, right = operands
+            return f"{_in_brackets(left, rank)} {_SIGNS[operator]} {_in_brackets(right, rank + 1)}", rank
+    assert_never(node)
+
+
+def _condition(node: Condition) -> _TextAndBinding:
+    match node:
+        case Relation(operator, left, right):
+            return f"{to_words(left)} {operator} {to_words(right)}", _COMPARISON
+        case Logic("not", (operand,)):
+            return f"not {_in_brackets(_condition(operand), _RANK['not'])}", _RANK["not"]
+        case Logic(operator, operands):
+            rank = _RANK[operator]
+            return f" {operator} ".join(_in_brackets(_condition(operand), rank + 1) for operand in operands), rank
+    assert_never(node)
+
+
+def _in_brackets(written: _TextAndBinding, at_least: int) -> str:
+    text, rank = written
+    return text if rank >= at_least else f"({text})"
+
+
+# --- its value, or whether it holds ----------------------------------------------------------
+
+_OF_OPERATOR: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction]] = {
+    "min": min,
+    "max": max,
+    "abs": lambda values: abs(values[0]),
+}
+
+Judgment = Literal["pass", "fail", "undefined"]
+
+
+class Undefined(Struct, frozen=True):
+    """No value, and why. It makes everything undefined that is computed from it."""
+
+    reason: str
+
+
+Lookup = Callable[[Name | Call], Fraction | Undefined]
+"""The value of a name, or of a `mean`, `sum` or `percentile` of a column."""
+
+Show = Callable[[Expression, Fraction, Expression], str]
+"""How the value of an expression is written in a reason, beside the other side of the comparison."""
+
+_COMPARISON_SIGNS = {">=": "≥ ", "<=": "≤ ", "!=": "≠ ", "=": "", "<": "< ", ">": "> "}
+
+
+def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
+    """The exact value of `node`; undefined by its first undefined part, from the left, or by a 0 to divide by."""
+
+    def combine(node: Expression, operands: Iterator[Fraction | Undefined]) -> Fraction | Undefined:
+        values = []
+        for operand in operands:
+            if isinstance(operand, Undefined):
+                return operand
+            values.append(operand)
+        return _combine(node, values, lookup)
+
+    return fold(node, combine)
+
+
+def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fraction | Undefined:
+    match node:
+        case Constant(number):
+            return number
+        case Negative():
+            return -values[0]
+        case Binary("/", _, divisor) if values[1] == 0:
+            return Undefined(f"0 in the denominator: {to_words(divisor)} is 0")
+        case Binary(operator):
+            return _OF_OPERATOR[operator](*values)
+        case Call(function) if function not in COLUMN_FUNCTIONS:
+            return _FUNCTIONS[function](values)
+        case Name() | Call():
+            return lookup(node)
+    assert_never(node)
+
+
+def evaluate_condition(
+    condition: Condition, lookup: Lookup, show: Show = lambda _, value, _beside: cut_decimal(value)
+) -> tuple[Judgment, str]:
+    """Whether `condition` holds, and why.
+
+    An undefined part leaves the outcome open only if it matters: AND fails if another part fails, OR passes if another
+    part passes. An undefined part never passes, and neither does its NOT.
+    """
+    match condition:
+        case Relation():
+            return _compare(condition, lookup, show)
+        case Logic("not", (operand,)):
+            outcome, reason = evaluate_condition(operand, lookup, show)
+            turned: dict[Judgment, Judgment] = {"pass": "fail", "fail": "pass", "undefined": "undefined"}
+            return turned[outcome], reason
+        case Logic(joined_by, operands):
+            parts = [evaluate_condition(operand, lookup, show) for operand in operands]
+            order: tuple[Judgment, ...] = ("fail", "undefined") if joined_by == "and" else ("pass", "undefined")
+            for decisive in order:
+                reasons = [reason for outcome, reason in parts if outcome == decisive]
+                if reasons:
+                    return decisive, "; ".join(reasons)
+            return parts[0][0], "; ".join(reason for _, reason in parts)
+    assert_never(condition)
+
+
+def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
+    sides = []
+    for side, beside in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+        value = evaluate(side, lookup)
+        if isinstance(value, Undefined):
+            return "undefined", f"{to_words(side)} is undefined: {value.reason}"
+        shown = show(side, value, beside)
+        sides.append((value, shown if isinstance(side, Constant) else f"{to_words(side)} {shown}"))
+    (left, left_words), (right, right_words) = sides
+    if COMPARE[comparison.operator](left, right):
+        return "pass", f"{left_words} is {_COMPARISON_SIGNS[comparison.operator]}{right_words}"
+    return "fail", f"{left_words} is not {_COMPARISON_SIGNS[comparison.operator]}{right_words}"

@@ -12,29 +12,38 @@ from collections.abc import Iterable, Mapping
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.report import PAGE, Display
+from highbar.report.early import saved_line
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
     WORDS,
     headline,
     judge_line,
-    judged,
+    judged_line,
     quarantine_line,
     selected,
 )
-from highbar.report.html.differences import changes, moved
+from highbar.report.html.differences import metric_changes, moved
 from highbar.report.html.lead import lead
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.metrics import latencies, metrics, scores
+from highbar.report.html.metrics import latencies, metrics_section, scores_section
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
-from highbar.report.html.record import judge, noted, problem_list, record, steps, unjudged, weakened
+from highbar.report.html.record import (
+    judge_section,
+    noted,
+    problem_list,
+    record_section,
+    steps,
+    unjudged,
+    weakened_section,
+)
 from highbar.report.html.rules import rules
-from highbar.report.html.scenarios import all_scenarios, failed, flaky, open_scenarios
+from highbar.report.html.scenarios import all_scenarios, failed_section, flaky_section, open_scenarios
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["banner", "render", "render_problems", "said"]
+__all__ = ["banner", "facts_section", "render", "render_problems"]
 _ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w./?&=%#~+,;:@-]*)?", re.ASCII)
 _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
@@ -45,21 +54,21 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     sections = {
         "advice": ("Advice", unjudged(verdict)),
         "rules": ("Demands", rules(verdict)),
-        "weakened": ("Weakened", weakened(verdict)),
-        "failed": ("Failed scenarios", failed(verdict)),
+        "weakened": ("Weakened", weakened_section(verdict)),
+        "failed": ("Failed scenarios", failed_section(verdict)),
         "undecided": (UNDECIDED, open_scenarios(verdict)),
         "all": ("All scenarios", all_scenarios(verdict)),
-        "metrics": ("Metrics", metrics(verdict)),
+        "metrics": ("Metrics", metrics_section(verdict)),
         "slices": ("Slices", slices(verdict)),
-        "changes": ("Changes since the baseline", changes(comparison) if comparison else EMPTY),
+        "changes": ("Changes since the baseline", metric_changes(comparison) if comparison else EMPTY),
         "moved": ("Broken and fixed", moved(comparison) if comparison else EMPTY),
-        "score": ("Score", scores(verdict)),
+        "score": ("Score", scores_section(verdict)),
         "latency": ("Latency", latencies(verdict)),
-        "flaky": ("Repeated trials", flaky(verdict)),
-        "judge": ("The judge", judge(verdict)),
+        "flaky": ("Repeated trials", flaky_section(verdict)),
+        "judge": ("The judge", judge_section(verdict)),
         "steps": ("Progressive thresholds", steps(verdict)),
         "notes": ("Notes", noted(verdict)),
-        "judged": ("What was judged", record(verdict)),
+        "judged": ("What was judged", record_section(verdict)),
     }
     about = (lead(verdict), _about(verdict, display), _counts(verdict))
     head = banner(headline(verdict), verdict.verdict, sections, *about)
@@ -92,13 +101,13 @@ def _about(verdict: Verdict, display: Display) -> Markup:
     version = verdict.agent_version
     about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
-    lines = [judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)]
-    lines.append(quarantine_line(verdict, code))
+    lines = [judged_line(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)]
+    lines += [quarantine_line(verdict, code), saved_line(verdict)]
     more = [element("p", Markup(line), class_="about") for line in lines if line]
-    return join(element("p", *about, *said(display), class_="about"), *more)
+    return join(element("p", *about, *facts_section(display), class_="about"), *more)
 
 
-def said(display: Display) -> list[Markup]:
+def facts_section(display: Display) -> list[Markup]:
     """What the caller says about the run."""
     return [element("span", key, " ", _linked(text)) for key, text in display.meta]
 

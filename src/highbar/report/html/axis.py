@@ -35,10 +35,10 @@ class Axis(Struct, frozen=True):
         count = math.floor((self.end - self.start) / step + 1e-9)
         for place in range(count + 1):
             number = self.start + place * step
-            yield self.at(number), label(number, self.unit)
+            yield self.at(number), _label(number, self.unit)
 
 
-def label(number: float, unit: Unit) -> str:
+def _label(number: float, unit: Unit) -> str:
     """A round number at an axis, in the unit of what is drawn."""
     return amount(Fraction(f"{number:.9g}"), unit).replace(".0%", "%")
 

@@ -103,7 +103,7 @@ def value_line(axis: Axis, value: Value | None, look: str, across: Fraction | No
     return element("svg", *parts, viewBox=f"0 0 {WIDTH} 22", class_="line", aria_hidden="true")
 
 
-def scale(axis: Axis) -> Markup:
+def axis_scale(axis: Axis) -> Markup:
     """The labels of an axis that the lines below it share."""
     found = list(axis.ticks(4))
     marks = [
@@ -185,7 +185,7 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
 def _column(one: Bin, axis: Axis, bottom: float, height: float) -> Markup:
     left = axis.at(as_number(one.low))
     right = axis.right if one.high is None else axis.at(as_number(one.high))
-    shown = max(height, 1.5)
+    shown = max(height, 1.5)  # one trial among thousands stays visible
     upper = " and above" if one.high is None else f" to {amount(one.high, 'ms')}"
     named = element("title", f"{amount(one.low, 'ms')}{upper}: {one.trials}")
     look = "column open" if one.high is None else "column"
@@ -194,6 +194,7 @@ def _column(one: Bin, axis: Axis, bottom: float, height: float) -> Markup:
 
 
 def _limit_label(x: float, y: float, text: str, width: float) -> Markup:
+    # Near the right edge the label is to the left of its line, or the page would cut it off.
     turned = x > width * 0.6
     beside = {"x": x - 5 if turned else x + 5, "text_anchor": "end" if turned else "start"}
     return element("text", text, y=y, class_="limit", **beside)
@@ -233,6 +234,7 @@ def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:
 
 
 def _dot(x: float, y: float, look: str) -> Markup:
+    # Another shape, not only another color: some readers do not see the color.
     if look in ("missed", "warned"):
         return element("path", d=f"M{x:g} {y - 6:g}l6 6-6 6-6-6z", class_=f"dot {look}")
     return element("circle", cx=x, cy=y, r=4.5 if look == "unsure" else 5, class_=f"dot {look}")

@@ -9,23 +9,25 @@ from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
+from highbar.report.early import at_stopping, saved_line
 from highbar.report.headline import (
     MOST_UNDECIDED,
     evidence,
     headline,
     judge_line,
-    judged,
+    judged_line,
     more,
     quarantine_line,
     selected,
 )
-from highbar.report.html.markup import EMPTY, Markup, element, encode, join
-from highbar.report.html.page import text_of
+from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
+from highbar.report.html.page import package_text
 from highbar.report.html.parts import badge, code, icon, table
 from highbar.report.html.slices import Bounds
 from highbar.report.titles import DemandResult, demands
 
 _MOST_ROWS = 20
+"""Rows of a table in a notebook: the page has all."""
 
 
 def compact(verdict: Verdict) -> str:
@@ -33,12 +35,12 @@ def compact(verdict: Verdict) -> str:
     word, _, rest = headline(verdict).partition(": ")
     kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict or "", "unsure")
     bounds = bounds_by_metric(verdict.rules)
-    ordered = sorted(demands(verdict, encode), key=_place)
+    ordered = sorted(demands(verdict, to_markup), key=_place)
     rows = [_row(demand, bounds) for demand in ordered[:_MOST_ROWS]]
     listed = table(("outcome", "demand", "value"), rows) if verdict.verdict else _unjudged(verdict)
     return element(
         "div",
-        Markup(f"<style>{text_of('compact.css')}</style>"),
+        Markup(f"<style>{package_text('compact.css')}</style>"),
         element("p", element("b", icon(kind), word, class_=f"badge {kind}"), " ", rest),
         element("p", evidence(verdict.counts), class_="dim"),
         *(element("p", Markup(line), class_="dim") for line in _judging(verdict) if line),
@@ -57,14 +59,14 @@ def _place(demand: DemandResult) -> tuple[bool, bool]:
 
 def _judging(verdict: Verdict) -> tuple[str, ...]:
     """Who judged, and which rows; empty if all rows of our own format were judged."""
-    rows = judged(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
-    return (*rows, quarantine_line(verdict, code))
+    rows = judged_line(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
+    return (*rows, quarantine_line(verdict, code), saved_line(verdict))
 
 
 def _unjudged(verdict: Verdict) -> Markup:
     """Why nothing was judged, and the typical thresholds as advice."""
     messages = [element("p", problem.message, class_="dim") for problem in verdict.problems]
-    return join(*messages, table(("metric", *advice.COLUMNS), advice.rows(verdict)))
+    return join(*messages, table(("metric", *advice.COLUMNS), advice.advice_rows(verdict)))
 
 
 def compact_comparison(comparison: Comparison) -> str:
@@ -73,10 +75,10 @@ def compact_comparison(comparison: Comparison) -> str:
     kind = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}.get(comparison.verdict or "", "plain")
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [tuple(words.metric_cells(name, change, lambda text: text)) for name, change in known.items()]
-    lists = [_ids(title, ids) for title, ids in words.listed(comparison)[:2] if ids]
+    lists = [_ids(title, ids) for title, ids in words.scenario_lists(comparison)[:2] if ids]
     return element(
         "div",
-        Markup(f"<style>{text_of('compact.css')}</style>"),
+        Markup(f"<style>{package_text('compact.css')}</style>"),
         element("p", element("b", word, class_=f"badge {kind}"), " ", rest),
         *(
             element("p", f"{name}: ", Markup(words.side(side, code)), class_="dim")
@@ -97,6 +99,7 @@ def _ids(title: str, ids: Sequence[str]) -> Markup:
 def _row(demand: DemandResult, bounds: Bounds) -> tuple[Markup | str, ...]:
     rule = demand.rule
     value = show(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+    value = ", ".join(filter(None, (value, at_stopping(rule)))) if value else ""
     paths = element("small", *(join(" ", code(path)) for path in demand.paths), class_="dim")
     return badge(rule.outcome, rule.level), join(Markup(demand.title), paths), value or code(rule.reason)
 

@@ -14,7 +14,9 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, icon, table, unseen, without
 
 MOST_ROWS = 60
+"""Rows that are drawn: more do not fit one look, and the JSON report has all."""
 MOST_IDS = 500
+"""Scenarios in one list of the page."""
 _LOOKS: dict[Change, tuple[str, str]] = {
     "better": ("pass", "met"),
     "worse": ("fail", "missed"),
@@ -23,7 +25,7 @@ _LOOKS: dict[Change, tuple[str, str]] = {
 }
 
 
-def changes(comparison: Comparison) -> Markup:
+def metric_changes(comparison: Comparison) -> Markup:
     """Every metric in both runs, and the difference drawn with its interval and what the margin allows."""
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [_row(code(name), change) for name, change in known.items()]
@@ -68,7 +70,7 @@ def moved(comparison: Comparison) -> Markup:
     shown = {scenario.id: scenario for scenario in comparison.moved}
     lists = [
         _ids(title, ids, shown if place < 2 else {}, opened=place < 2)
-        for place, (title, ids) in enumerate(words.listed(comparison))
+        for place, (title, ids) in enumerate(words.scenario_lists(comparison))
         if ids
     ]
     summary = element("p", words.changed_passes(comparison.passes))

@@ -5,27 +5,29 @@ from __future__ import annotations
 from highbar.language.phrases import count
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import ScenarioDetail
-from highbar.report.headline import second_run
-from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.headline import second_run_sentence
+from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import code
 from highbar.report.titles import demands
 from highbar.report.visible import cut
 
 _MOST_TITLES = 3
+"""Demands that the lead names: the list below has all."""
 _LONGEST_QUOTE = 160
+"""Characters that the lead quotes of a reason: one line."""
 
 
 def lead(verdict: Verdict) -> Markup:
     """The sentences above the fold; empty if nothing was judged."""
     if verdict.verdict is None:
         return EMPTY
-    sentences = [part for part in (_demands(verdict), _worst(verdict), encode(second_run(verdict))) if part]
+    sentences = [part for part in (_demands(verdict), _worst(verdict), to_markup(second_run_sentence(verdict))) if part]
     return element("p", *(part for each in sentences for part in (each, " ")), class_="lead") if sentences else EMPTY
 
 
 def _demands(verdict: Verdict) -> Markup:
     """Such as `Not met: Safety rate is 100%; Accuracy is at least 95%; and 2 more`."""
-    blocking = [each for each in demands(verdict, encode) if each.rule.level == "blocking"]
+    blocking = [each for each in demands(verdict, to_markup) if each.rule.level == "blocking"]
     missed = [each.title for each in blocking if each.rule.outcome != "pass"]
     if not missed:
         return Markup(f"{count(len(blocking), 'demand')} {'is' if len(blocking) == 1 else 'are'} met.")
@@ -41,7 +43,7 @@ def _worst(verdict: Verdict) -> Markup:
     quote = _reply(verdict, worst)
     replied = join(", where the agent replied ", element("q", quote)) if quote else EMPTY
     return join(
-        "The worst failure is ", code(worst.id), " (", encode(cut(worst.reason, _LONGEST_QUOTE)), ")", replied, "."
+        "The worst failure is ", code(worst.id), " (", to_markup(cut(worst.reason, _LONGEST_QUOTE)), ")", replied, "."
     )
 
 

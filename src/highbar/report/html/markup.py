@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG. Every text that is not markup already goes through `encode`, the one place that escapes.
+"""Elements of HTML and SVG. Every text that is not markup already goes through `to_markup`, the one place that escapes.
 
 Nothing untrusted is ever the name of an element or of an attribute, and no attribute here is an address or a script.
 """
@@ -27,10 +27,10 @@ class Markup(str):
 EMPTY = Markup()
 
 
-def encode(text: str) -> Markup:
+def to_markup(text: str) -> Markup:
     r"""`text` as it is to be read, in an element or in an attribute; what would act or hide is written out.
 
-    >>> encode("<b onclick='x'>\x1b[2J\u202e")
+    >>> to_markup("<b onclick='x'>\x1b[2J\u202e")
     '&lt;b onclick=&#x27;x&#x27;&gt;\\x1b[2J\\u202e'
     """
     return Markup(_ORDER.sub(lambda found: _ENTITIES[found[0]], escape(revealed(text))))
@@ -57,7 +57,7 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
 
 def join(*children: str | None) -> Markup:
     """Elements and texts, one after the other."""
-    return Markup("".join(child if isinstance(child, Markup) else encode(child) for child in children if child))
+    return Markup("".join(child if isinstance(child, Markup) else to_markup(child) for child in children if child))
 
 
 def _attribute(key: str, value: Attribute) -> str:
@@ -66,4 +66,4 @@ def _attribute(key: str, value: Attribute) -> str:
     name = key.removesuffix("_").replace("_", "-")
     if value is True:
         return f" {name}"
-    return f' {name}="{value:g}"' if isinstance(value, float) else f' {name}="{encode(str(value))}"'
+    return f' {name}="{value:g}"' if isinstance(value, float) else f' {name}="{to_markup(str(value))}"'

@@ -9,14 +9,14 @@ from highbar.model import Value, Verdict
 from highbar.model.details import Latency, Score
 from highbar.report.headline import bounds_label
 from highbar.report.html.axis import Axis
-from highbar.report.html.charts import Limit, histogram, scale, shared_axis, term_bar, value_line
+from highbar.report.html.charts import Limit, axis_scale, histogram, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, folded, plural, scenarios, table, unseen, without
 
 _WHOLE = (Fraction(0), Fraction(1))
 
 
-def metrics(verdict: Verdict) -> Markup:
+def metrics_section(verdict: Verdict) -> Markup:
     """Every metric with its interval; the ratios drawn on one axis, those without a value with the reason."""
     if not verdict.metrics:
         return EMPTY
@@ -27,7 +27,7 @@ def metrics(verdict: Verdict) -> Markup:
         (code(name), show(value, bounds.get(name, ())), scenarios(value), _drawn(axis, value))
         for name, value in known.items()
     ]
-    names = ("metric", bounds_label(verdict), "scenarios", join(unseen("drawn"), scale(axis)))
+    names = ("metric", bounds_label(verdict), "scenarios", join(unseen("drawn"), axis_scale(axis)))
     listed = table(names, rows, "metrics") if rows else EMPTY
     return folded(f"All metrics ({len(verdict.metrics)})", "metrics", listed, _undefined(verdict))
 
@@ -49,7 +49,7 @@ def _undefined(verdict: Verdict) -> Markup:
 # --- scores ----------------------------------------------------------------------------------
 
 
-def scores(verdict: Verdict) -> Markup:
+def scores_section(verdict: Verdict) -> Markup:
     """What each term adds to a score, and the most that it could add."""
     found = verdict.details.scores if verdict.details else ()
     if not found:

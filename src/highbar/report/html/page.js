@@ -1,17 +1,4 @@
 // Opens, filters and searches the failed scenarios. Texts are only ever set as text, and data is only ever an array.
-"use strict";
-const find = (id) => document.getElementById(id);
-const make = (name, text, look) => {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (look) made.className = look;
-  return made;
-};
-const unpack = async (packed) => {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-};
 const dataOf = (id) => {
   const holder = find(id);
   return holder && typeof DecompressionStream !== "undefined" ? JSON.parse(holder.textContent) : null;

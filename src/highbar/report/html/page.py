@@ -19,11 +19,14 @@ _SIGNS = {"pass": "M9 17l5 5 10-12", "fail": "M10 10l12 12M22 10L10 22", "inconc
 
 def page(title: str, kind: str, sections: Iterable[Markup], *, scripted: bool) -> str:
     """The document: `kind` is the verdict, for the picture beside the title in a list of tabs."""
-    return document(title, kind, sections, style=text_of("page.css"), script=text_of("page.js") if scripted else "")
+    return page_document(
+        title, kind, sections, style=package_text("page.css"), script=package_text("page.js") if scripted else ""
+    )
 
 
-def document(title: str, kind: str, sections: Iterable[Markup], *, style: str, script: str) -> str:
-    """A page with a style and a script of its own."""
+def page_document(title: str, kind: str, sections: Iterable[Markup], *, style: str, script: str) -> str:
+    """A page with a style and a script of its own, which starts with `elements.js`."""
+    script = f"{package_text('elements.js')}\n{script}" if script else ""
     head = element(
         "head",
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
@@ -42,7 +45,7 @@ def document(title: str, kind: str, sections: Iterable[Markup], *, style: str, s
 
 
 @cache
-def text_of(name: str, package: str = __package__) -> str:
+def package_text(name: str, package: str = __package__) -> str:
     """One of the files of a package, by default of this one, without its comments and its indents."""
     text = files(package).joinpath(name).read_text("utf-8")
     lines = (line.strip() for line in text.splitlines())

@@ -10,6 +10,7 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.visible import cut, revealed
 
 LONGEST_TEXT = 300
+"""Characters of a text from a file in a table: about three lines."""
 _WORDS = {"pass": "pass", "fail": "fail", "undefined": "undefined", "inconclusive": "inconclusive"}
 _ICONS = {"pass": "M3 8.5l3.2 3.2L13 5", "fail": "M4 4l8 8M12 4l-8 8", "warn": "M8 3v6M8 11.5v1.5"}
 _UNSURE = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"

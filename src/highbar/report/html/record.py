@@ -8,22 +8,22 @@ from highbar.errors import Problem
 from highbar.language.digits import amount
 from highbar.model import NO_POLICY, Against, Source, Verdict
 from highbar.report import advice, headline, progressive
-from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import code, folded, heading, icon, table
 
 
 def steps(verdict: Verdict) -> Markup:
     """The progress of the progressive rules."""
-    rows = [tuple(Markup(cell) for cell in row) for row in progressive.rows(verdict, code)]
+    rows = [tuple(Markup(cell) for cell in row) for row in progressive.progressive_rows(verdict, code)]
     if not rows:
         return EMPTY
     listed = table(("rule", *progressive.COLUMNS), rows, "steps")
     return folded(progressive.HEADING, "steps", listed)
 
 
-def weakened(verdict: Verdict) -> Markup:
+def weakened_section(verdict: Verdict) -> Markup:
     """What the policy at the ref demanded and today's does not."""
-    title, notes = headline.weakened(verdict, encode)
+    title, notes = headline.weakened_rows(verdict, to_markup)
     if not notes:
         return EMPTY
     listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in notes))
@@ -34,7 +34,7 @@ def unjudged(verdict: Verdict) -> Markup:
     """Why nothing was judged, and the typical thresholds as advice; empty if there is a policy."""
     if verdict.verdict is not None:
         return EMPTY
-    listed = table(("metric", *advice.COLUMNS), advice.rows(verdict), "steps") if verdict.advice else EMPTY
+    listed = table(("metric", *advice.COLUMNS), advice.advice_rows(verdict), "steps") if verdict.advice else EMPTY
     title = heading(advice.HEADING, "advice")
     return element("section", title, problem_list(verdict.problems), listed, aria_labelledby="advice")
 
@@ -52,14 +52,14 @@ def _problem(problem: Problem) -> tuple[Markup, ...]:
 
 def noted(verdict: Verdict) -> Markup:
     """The warnings."""
-    found = headline.notes(verdict)
+    found = headline.other_notes(verdict)
     if not found:
         return EMPTY
     listed = element("ul", *(element("li", note) for note in found))
     return element("section", heading("Notes", "notes"), listed, aria_labelledby="notes")
 
 
-def judge(verdict: Verdict) -> Markup:
+def judge_section(verdict: Verdict) -> Markup:
     """What is known about the judge that results rest on; empty if none do."""
     if verdict.judge is None:
         return EMPTY
@@ -70,7 +70,7 @@ def judge(verdict: Verdict) -> Markup:
     return folded("The judge", "judge", listed)
 
 
-def record(verdict: Verdict) -> Markup:
+def record_section(verdict: Verdict) -> Markup:
     """Everything that is needed to reproduce the verdict."""
     confidence = amount(verdict.confidence, "ratio", [verdict.confidence])
     version = verdict.details.version if verdict.details else None

@@ -15,10 +15,11 @@ from highbar.language.digits import amount, bounds_by_metric, held_against, held
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
+from highbar.report.early import at_stopping
 from highbar.report.headline import accepted, as_judged, could_change, differs, lacks
 from highbar.report.html.axis import Axis
-from highbar.report.html.charts import ThresholdMark, change_line, demand_line, scale, shared_axis
-from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis
+from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import badge, code, heading, plural, unseen
 from highbar.report.html.why import broken_by
 from highbar.report.missed import short_reason
@@ -38,10 +39,10 @@ class _Drawn(Struct, frozen=True):
 
 def rules(verdict: Verdict) -> Markup:
     """The demands that are not met, the warnings, those that are met narrowly; the others folded."""
-    found = demands(verdict, encode)
+    found = demands(verdict, to_markup)
     if not found:
         return EMPTY
-    table = _Table(verdict, _axes(verdict))
+    table = _DemandTables(verdict, _axes(verdict))
     missed = [each for each in found if each.rule.outcome != "pass"]
     met = [each for each in found if each.rule.outcome == "pass"]
     clear = [each for each in met if not could_change(each.rule)]
@@ -85,7 +86,7 @@ def look(rule: RuleResult) -> str:
     return "unsure"
 
 
-def _folded(table: _Table, clear: Sequence[DemandResult]) -> Markup:
+def _folded(table: _DemandTables, clear: Sequence[DemandResult]) -> Markup:
     blocking = sum(each.rule.level == "blocking" for each in clear)
     more = f", and {len(clear) - blocking} of level warning" if blocking < len(clear) else ""
     summary = f"{plural(blocking, 'demand')} {'is' if blocking == 1 else 'are'} met{more}"
@@ -111,7 +112,7 @@ def _axes(verdict: Verdict) -> Axes:
     }
 
 
-class _Table:
+class _DemandTables:
     """Tables of demands that share their axes."""
 
     def __init__(self, verdict: Verdict, axes: Axes) -> None:
@@ -123,7 +124,7 @@ class _Table:
     def markup(self, groups: Sequence[tuple[str, Sequence[DemandResult]]]) -> Markup:
         """A table with a heading above each group that has a name."""
         ratio = self.axes.get("ratio")
-        drawn = join(unseen("drawn"), scale(ratio) if ratio else None)
+        drawn = join(unseen("drawn"), axis_scale(ratio) if ratio else None)
         names = ("outcome", "demand", "value", drawn)
         head = element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
         return element("table", head, *(self._body(name, found) for name, found in groups), class_="rules")
@@ -154,12 +155,12 @@ class _Table:
         if missed:
             yield broken_by(rule, self.verdict)
         if missed and (rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None):
-            yield element("p", Markup(short_reason(rule, self.verdict, encode)), class_="why")
+            yield element("p", Markup(short_reason(rule, self.verdict, to_markup)), class_="why")
         close = element("span", differs(rule), class_="unsettled") if differs(rule) else EMPTY
         facts = [
             *self._paths(demand),
             close,
-            *(encode(text) for text in (as_judged(rule), accepted(rule), *demand.descriptions)),
+            *(to_markup(text) for text in (at_stopping(rule), as_judged(rule), accepted(rule), *demand.descriptions)),
         ]
         shown = [fact for fact in facts if fact]
         yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
@@ -226,5 +227,5 @@ def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
     """What is drawn for a rule: its value, or for a condition each of its comparisons."""
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
     if rule.value is None or held_against_baseline(rule.threshold or ""):
-        return parts  # the value alone does not show whether a margin is kept
+        return parts  # the value alone does not show whether it is within its margin
     return parts or [_Drawn(rule.value, rule.threshold)]

@@ -25,10 +25,11 @@ from highbar.report.visible import cut, revealed
 PAGE_LENGTH = 50
 BLOCK_LENGTH = 100
 MOST_FLAKY = 15
+"""Flaky scenarios that the page names, those nearest to half first."""
 _FILTERS = (("", "all"), *KINDS.items(), ("r", "Required scenarios"), ("s", "Passed some trials"))
 
 
-def failed(verdict: Verdict) -> Markup:
+def failed_section(verdict: Verdict) -> Markup:
     """The list, its filters, and the packed rest of it."""
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     if not total:
@@ -126,6 +127,7 @@ def _pager(name: str = "") -> Markup:
 
 def _packed(opened: Sequence[ScenarioDetail], freed: frozenset[str]) -> Markup:
     index = [_indexed(detail, freed) for detail in opened]
+    # In blocks: the list and its search need the index alone, and to open one scenario unpacks a block, not all.
     blocks = [
         pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
         for start in range(0, len(opened), BLOCK_LENGTH)
@@ -230,7 +232,7 @@ def _outcome(scenario: ScenarioResult) -> str:
 # --- repeated trials -------------------------------------------------------------------------
 
 
-def flaky(verdict: Verdict) -> Markup:
+def flaky_section(verdict: Verdict) -> Markup:
     """What repeated trials show, and the scenarios that passed only some of them."""
     items = [element("li", sentence) for sentence in repeated(verdict)]
     if not items and not verdict.flaky:
@@ -256,7 +258,7 @@ def flaky(verdict: Verdict) -> Markup:
 
 
 def _pips(passed: int, trials: int) -> Markup:
-    """A dot for each trial, filled if it passed; a bar if there are many."""
+    """A dot for each trial, filled if it passed; nothing if there are too many to count."""
     if trials > 20:
         return EMPTY
     dots = [

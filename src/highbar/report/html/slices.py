@@ -8,9 +8,9 @@ from itertools import groupby
 
 from highbar.language.digits import bounds_by_metric, show
 from highbar.model import Slice, Value, Verdict
-from highbar.report.headline import more, standings
-from highbar.report.html.charts import scale, shared_axis, value_line
-from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.headline import more, standing_lines
+from highbar.report.html.charts import axis_scale, shared_axis, value_line
+from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, plural, table, unseen
 from highbar.report.titles import metric_words
 from highbar.report.visible import cut
@@ -63,7 +63,7 @@ def _others(
 
 
 def _standings(parts: Sequence[Slice]) -> list[Markup]:
-    return [Markup(sentence) for sentence in standings(parts, lambda text: encode(cut(text, LONGEST_TEXT)))]
+    return [Markup(sentence) for sentence in standing_lines(parts, lambda text: to_markup(cut(text, LONGEST_TEXT)))]
 
 
 def _most_telling(parts: list[Slice], most: int) -> list[Slice]:
@@ -98,7 +98,7 @@ def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bou
         )
         drawn = value_line(axis, value, "warned" if flagged else "plain", whole)
         rows.append((named, str(part.scenarios), _shown(value, bounds.get(name, ())), drawn))
-    return table((column, "scenarios", metric_words(name), join(unseen("drawn"), scale(axis))), rows, "slices")
+    return table((column, "scenarios", metric_words(name), join(unseen("drawn"), axis_scale(axis))), rows, "slices")
 
 
 def _shown(value: Value | None, bounds: tuple[Fraction, ...]) -> str:

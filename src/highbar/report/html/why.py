@@ -50,7 +50,7 @@ def kinds_of(reason: str) -> str:
 
 
 def broken_by(rule: RuleResult, verdict: Verdict) -> Markup:
-    """A link that lists the failed scenarios behind a demand; empty if none is listed, or it is not known which."""
+    """A link that lists the failed scenarios behind a demand; empty if there are none, or it is not known which."""
     path, _, pattern = rule.rule.partition("_scenarios.")
     if path.endswith(("required", "optional")) and pattern:
         return _link(verdict, pattern=pattern)

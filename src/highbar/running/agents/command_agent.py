@@ -36,6 +36,7 @@ _PATIENCE = 10.0
 _MOST_OF_AN_ERROR = 64 * 2**10
 """Characters that are kept of the output of a command that failed."""
 _LONGEST_LINE = 200
+"""Characters of its last line that a reason quotes."""
 _BUFFER = 2**20
 _SCARCE = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 _encode = msgspec.json.Encoder(decimal_format="number").encode

@@ -27,6 +27,7 @@ from highbar.running.calls import Attempt
 MOST_OF_AN_ERROR = 64 * 2**10
 """Bytes that are read of an error, and kept of a reply that cannot be used."""
 _MOST_REDIRECTS = 5
+"""Redirects of one call: more are a loop."""
 _KEEPING = frozenset({307, 308})
 """Redirects after which the same is sent again; the others turn a POST into a GET."""
 _REDIRECTS = frozenset({301, 302, 303}) | _KEEPING

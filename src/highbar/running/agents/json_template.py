@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from highbar.checks.tree import Pointer
-from highbar.checks.values import ABSENT, at, read_pointer
+from highbar.checks.values import ABSENT, at_pointer, read_pointer
 from highbar.running.agents.openai import tool_calls
 from highbar.running.agents.replies import MalformedReply
 from highbar.running.calls import AgentCall
@@ -45,7 +45,7 @@ def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
     """What a reply has, as `read_reply` takes it. A reply without its text is malformed, unless it calls a tool."""
     found: dict[str, Any] = {}
     for key, pointer in agent.pointers.items():
-        value = at(document, _parts(pointer))
+        value = at_pointer(document, _parts(pointer))
         if value is not ABSENT and value is not None:
             found[key] = tool_calls(value) if key == "tool_calls" else value
     if "output" not in found and not found.get("tool_calls"):

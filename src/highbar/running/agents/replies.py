@@ -31,6 +31,7 @@ _MOST_BITS = 1328  # of a whole number with 400 digits
 _MOST_SAID = 3
 """Faults of one reply that its reason names."""
 _LONGEST_MESSAGE = 200
+"""Characters of a text that a reason quotes."""
 EMPTY = "empty reply: neither text nor a tool call"
 
 

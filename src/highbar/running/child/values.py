@@ -12,6 +12,7 @@ LONGEST_REASON = 500
 DEEPEST = 100
 """Mappings and lists inside each other: more than any reply may have, and no stack runs out."""
 _LONGEST_FILE = 100
+"""Characters of the name of a file that a reason names."""
 _AROUND = 64  # bytes of a message beside what it is about
 
 

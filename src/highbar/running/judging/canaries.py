@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from highbar.model.judgments import JudgeAnswer, LabeledTrial
 from highbar.statistics.judges import canary_test
-from highbar.store.run_document import CanariesOfRun
+from highbar.store.run_judge import CanariesOfRun
 from highbar.suite import Canary
 
 SUSPICIOUS = 0.01

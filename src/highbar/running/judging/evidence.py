@@ -13,9 +13,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from highbar.checks.evidence import cut
-from highbar.checks.folding import plain
-from highbar.checks.texts import core, find, find_strictly
+from highbar.checks.evidence import cut_evidence
+from highbar.checks.folding import plain_form
+from highbar.checks.texts import core, find_strictly, find_text
 from highbar.running.agents.json_text import STRICT
 from highbar.running.agents.replies import whole
 from highbar.running.judging.conversation_text import quotable
@@ -77,17 +77,17 @@ class Quotable:
             return self._whole(quote) if letters else None
         part = letters >= _CERTAIN
         for text in self._texts():
-            if found := find(text, quote, exact=False, part=part):
-                return cut(found)
+            if found := find_text(text, quote, exact=False, part=part):
+                return cut_evidence(found)
         for text in self._texts() if part else ():
             if found := find_strictly(text, quote) or _found_without_marks(text, quote):
-                return cut(found)
+                return cut_evidence(found)
         return None
 
     def _whole(self, quote: str) -> str | None:
         """The message that is this letter or digit and nothing else."""
         bare = core(quote)
-        return next((cut(text) for text in self._texts() if core(text) == bare), None)
+        return next((cut_evidence(text) for text in self._texts() if core(text) == bare), None)
 
 
 def _judgments(text: str) -> Iterator[Any]:
@@ -110,5 +110,5 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _found_without_marks(text: str, quote: str) -> str | None:
-    bare = _MARKDOWN.sub("", plain(quote).text)
-    return quote.strip() if bare and bare in _MARKDOWN.sub("", plain(text).text) else None
+    bare = _MARKDOWN.sub("", plain_form(quote).text)
+    return quote.strip() if bare and bare in _MARKDOWN.sub("", plain_form(text).text) else None

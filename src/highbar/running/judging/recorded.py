@@ -20,7 +20,7 @@ from highbar.running.judging.questions import (
     unasked,
 )
 from highbar.running.records import Ended, Judged
-from highbar.store.run_document import CanariesOfRun, JudgeOfRun
+from highbar.store.run_judge import CanariesOfRun, JudgeOfRun
 from highbar.suite import Scenario
 
 NOT_ASKED = "it was not asked about this answer"

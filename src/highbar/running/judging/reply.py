@@ -21,6 +21,7 @@ from highbar.running.judging.evidence import Quotable
 
 WORDS: tuple[JudgmentWord, ...] = get_args(JudgmentWord)
 _MOST_OBJECTS = 1000
+"""Places in a reply at which an object may begin: each is parsed."""
 _OBJECT = re.compile(r'\{(?=\s*["}])')
 _TOO_DEEP = "its JSON is nested too deeply"
 _THOUGHTS = re.compile(r"\s*<think>")

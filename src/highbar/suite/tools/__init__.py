@@ -3,7 +3,7 @@
     recognize(values)                           which tool a file was written for; None if it is ours
     rewrite(tool, values, place, origin)        the same suite in our keys
 
-A scenario passes if and only if the tool would call it passed. What cannot be said in our checks is a problem, with its
+A scenario passes if and only if the tool would call it passed. What our checks cannot express is a problem, with its
 line: nothing is left out. Each tool has a module of its own.
 """
 
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from highbar.documents.problems import Place
-from highbar.suite.tools.recognition import recognize
+from highbar.documents.problems import ValueCursor
+from highbar.suite.tools.recognition import tool_of_suite
 from highbar.suite.tools.rewritten import Rewritten, SuiteFile
 
-__all__ = ["Rewritten", "SuiteFile", "recognize", "rewrite"]
+__all__ = ["Rewritten", "SuiteFile", "rewrite", "tool_of_suite"]
 
 
-def rewrite(tool: str, values: Any, place: Place, file: SuiteFile) -> Rewritten:
+def rewrite(tool: str, values: Any, place: ValueCursor, file: SuiteFile) -> Rewritten:
     """A suite of that tool in our keys. What has no counterpart is noted in `place`."""
     if tool == "promptfoo":
         from highbar.suite.tools import promptfoo  # only for its own files

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.tool_names import statement_name
 from highbar.suite.tools.rewritten import Draft, Rewritten
 from highbar.suite.values import entries, refuse_unknown
@@ -21,7 +21,7 @@ _SAID = ("name", "eval_name", "notes", "description", "expected_output")
 _EVAL_KEYS = ("id", "prompt", "files", "category", *_STATEMENTS, *_SAID)
 
 
-def rewrite(values: Mapping[str, Any], place: Place) -> Rewritten:
+def rewrite(values: Mapping[str, Any], place: ValueCursor) -> Rewritten:
     """The evals as a suite of ours. What has no counterpart is noted in `place`."""
     refuse_unknown(values, _KEYS, place)
     draft, with_files = Draft(), 0
@@ -40,7 +40,7 @@ def rewrite(values: Mapping[str, Any], place: Place) -> Rewritten:
     return Rewritten("Agent Skills", {**top, "scenarios": draft.scenarios}, paths, tuple(notes))
 
 
-def _add(item: Mapping[str, Any], place: Place, draft: Draft) -> bool:
+def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
     before = len(place.problems)
     refuse_unknown(item, _EVAL_KEYS, place)
     if "prompt" not in item:
@@ -70,7 +70,7 @@ def _add(item: Mapping[str, Any], place: Place, draft: Draft) -> bool:
     return True
 
 
-def _statements(item: Mapping[str, Any], place: Place) -> Iterator[tuple[str, str, Path_]]:
+def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[str, str, Path_]]:
     """Each statement with its name, which is the statement itself if that is short."""
     given = [key for key in _STATEMENTS if item.get(key)]
     if len(given) > 1:

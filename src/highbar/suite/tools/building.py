@@ -8,22 +8,22 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.decoding import format_of
 from highbar.suite.located import Located, Position, locate
 from highbar.suite.parts import OtherTool, Suite
 from highbar.suite.tools import SuiteFile, rewrite
-from highbar.suite.tools.linked import text_of
+from highbar.suite.tools.linked import file_text
 
 T = TypeVar("T")
 
 
 def build_rewritten(
-    tool: str, values: Any, place: Place, path: Path, build: Callable[[Any, Place], T | None]
+    tool: str, values: Any, place: ValueCursor, path: Path, build: Callable[[Any, ValueCursor], T | None]
 ) -> T | None:
     """What `build` makes of the suite in our keys; None after noting every problem with its path in the tool's file."""
     rewritten = rewrite(tool, values, place, SuiteFile(path.parent, path.stem))
-    ours = Place(problems=[])
+    ours = ValueCursor(problems=[])
     found = build(rewritten.values, ours) if rewritten.values["scenarios"] else None
     for problem in ours.problems:
         first = None if problem.first is None else rewritten.origin(problem.first)
@@ -41,12 +41,12 @@ def build_rewritten(
 
 def located_elsewhere(path: Path) -> Located:
     """The places in a file that a suite of another tool names."""
-    text = text_of(path)
+    text = file_text(path)
     if path.suffix != ".csv":
         return locate(text, format_of(path.name), str(path))
-    from highbar.suite.tools.promptfoo_csv import read_rows  # few suites have one
+    from highbar.suite.tools.promptfoo_csv import read_csv_rows  # few suites have one
 
-    lines = [line for line, _ in read_rows(text, str(path))]
+    lines = [line for line, _ in read_csv_rows(text, str(path))]
 
     def position(inside: Path_, _key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
         first = inside[0] if inside else None

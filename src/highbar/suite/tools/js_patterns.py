@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 
 _SPACES = (
     (0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029),
@@ -77,10 +77,10 @@ SPACE, NOT_SPACE = _class(_SPACES), _class(_SPACES, negated=True)
 _DOT = _class(_LINE_ENDS, negated=True)
 
 
-def to_re2(pattern: str, place: Place) -> str | None:
+def to_re2(pattern: str, place: ValueCursor) -> str | None:
     r"""The pattern in RE2; None after noting what has no counterpart.
 
-    >>> to_re2(r"\d+ (?:am|pm)/", Place(problems=[]))
+    >>> to_re2(r"\d+ (?:am|pm)/", ValueCursor(problems=[]))
     '\\d+ (?:am|pm)/'
     """
     try:

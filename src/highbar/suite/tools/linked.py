@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from highbar.documents.files import decode as decode_text
-from highbar.documents.files import read_bytes, similar_file
+from highbar.documents.files import decode_text, read_bytes, similar_file
 from highbar.documents.limits import MOST_SUITE_BYTES
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 from highbar.errors import InputError
 from highbar.suite.decoding import NotPlain, decode, format_of
 from highbar.suite.located import locate
@@ -19,7 +18,7 @@ PREFIX = "file://"
 _MAGIC = frozenset("*?[")
 
 
-def files_named(name: str, place: Place, folder: Path | None) -> Iterator[Path]:
+def files_named(name: str, place: ValueCursor, folder: Path | None) -> Iterator[Path]:
     """The file of that name, or every file that it matches with `*`; what is wrong with the name is noted."""
     bare = name.removeprefix(PREFIX)
     if folder is None:
@@ -41,7 +40,7 @@ def files_named(name: str, place: Place, folder: Path | None) -> Iterator[Path]:
         yield path
 
 
-def _matching(pattern: str, place: Place, folder: Path) -> Iterator[Path]:
+def _matching(pattern: str, place: ValueCursor, folder: Path) -> Iterator[Path]:
     try:
         found = [path for path in sorted(folder.glob(pattern)) if path.is_file() and _is_below(path, folder)]
     except (ValueError, NotImplementedError):  # an absolute pattern, or one with `**` inside of a name
@@ -55,14 +54,14 @@ def _is_below(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
 
 
-def text_of(path: Path) -> str:
+def file_text(path: Path) -> str:
     """The text of a file. Raises InputError."""
     return decode_text(read_bytes(path, MOST_SUITE_BYTES), path)
 
 
 def values_of(path: Path, tool: str) -> Any:
     """The values of a YAML, JSON or JSONL file. Raises InputError with what is wrong with its form."""
-    text, format_ = text_of(path), format_of(path.name)
+    text, format_ = file_text(path), format_of(path.name)
     odd = odd_scalars(text, tool, str(path)) if format_ == "yaml" else []
     try:
         if not odd:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.phrases import some
 from highbar.language.promptfoo_names import assertion_name, id_of_test, taggable
 from highbar.language.spelling import did_you_mean
@@ -40,7 +40,7 @@ _REFUSED = {
 _KNOWN = (*_READ, *_AGENTS, *_UNUSED, *_REFUSED)
 
 
-def rewrite(values: Mapping[str, Any], place: Place, file: SuiteFile) -> Rewritten:
+def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
     """The configuration as a suite of ours. What has no counterpart is noted in `place`."""
     for key, value in values.items():
         if key in _REFUSED and value not in (None, [], {}):
@@ -63,7 +63,7 @@ def _name(values: Mapping[str, Any], file: SuiteFile) -> str | None:
     return described if isinstance(described, str) and described.strip() else file.stem
 
 
-def _run(values: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _run(values: Mapping[str, Any], place: ValueCursor) -> dict[str, Any]:
     """How often and how many at once, as the configuration says."""
     found: dict[str, Any] = {}
     for block in ("evaluateOptions", "commandLineOptions"):
@@ -105,7 +105,9 @@ def _as_list(value: Any) -> list[Any]:
 class _Scenarios:
     """Makes scenarios of cases: ids need to know all of them."""
 
-    def __init__(self, prompts: Sequence[PromptTemplate], cases: Sequence[Case], place: Place, file: SuiteFile) -> None:
+    def __init__(
+        self, prompts: Sequence[PromptTemplate], cases: Sequence[Case], place: ValueCursor, file: SuiteFile
+    ) -> None:
         self.prompts = prompts
         self.cases = cases
         self.place = place
@@ -116,7 +118,7 @@ class _Scenarios:
     def add_to(self, draft: Draft) -> None:
         """Add every scenario that has a counterpart."""
         for case, key in zip(self.cases, self.keys, strict=True):
-            place = Place(case.path, self.place.problems)
+            place = ValueCursor(case.path, self.place.problems)
             before = len(place.problems)
             variables = loaded(case, place, self.file.folder)
             checks = None if variables is None else _Checks(case, variables, place, self.file)
@@ -127,7 +129,7 @@ class _Scenarios:
             for prompt in wanted:
                 self._add(test, case, prompt, variables, checks, draft)
 
-    def _prompts_of(self, case: Case, place: Place) -> list[PromptTemplate]:
+    def _prompts_of(self, case: Case, place: ValueCursor) -> list[PromptTemplate]:
         if case.prompts is None:
             return list(self.prompts)
         found = [prompt for prompt in self.prompts if any(map(prompt.is_named_by, case.prompts))]
@@ -144,7 +146,7 @@ class _Scenarios:
         checks: _Checks,
         draft: Draft,
     ) -> None:
-        test_place = Place(case.path, self.place.problems)
+        test_place = ValueCursor(case.path, self.place.problems)
         affixes = [case.options.get(key) or "" for key in ("prefix", "suffix")]
         asked = prompt.asked(variables, test_place, *map(str, affixes))
         if asked is None:
@@ -176,7 +178,7 @@ def _tags(values: Mapping[str, Any]) -> dict[str, str]:
 class _Checks:
     """The assertions of a case as behaviors, and the path of each."""
 
-    def __init__(self, case: Case, variables: Mapping[str, Any], place: Place, file: SuiteFile) -> None:
+    def __init__(self, case: Case, variables: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> None:
         self.place = place
         self.reader = AssertionReader(variables, file.folder, place)
         self.behaviors: defaultdict[str, list[Any]] = defaultdict(list)
@@ -184,7 +186,7 @@ class _Checks:
         self.origins: dict[tuple[str, str], Path_] = {}
         top: list[Asserted] = []
         for path, assertion in case.asserts:
-            at = Place(path, place.problems)
+            at = ValueCursor(path, place.problems)
             if assertion.get("type") == SET:
                 self._add_set(assertion, at, threshold=case.threshold)
             elif (found := self.reader.read(assertion, at)) is not None:
@@ -232,11 +234,11 @@ class _Checks:
         if not one.forbids:
             self._expect(one.name, one.check, one.path)
             return
-        # Two negations: a must-not by itself would be read more strictly than promptfoo reads it.
+        # Two negations: a plain must-not would be read more strictly than promptfoo reads it.
         self.must_not[one.name].append(one.check if "judge" in one.check else {"not": {"not": one.check}})
         self.origins.setdefault(("must_not", one.name), one.path)
 
-    def _add_threshold(self, parts: Sequence[Asserted], case: Case, place: Place) -> None:
+    def _add_threshold(self, parts: Sequence[Asserted], case: Case, place: ValueCursor) -> None:
         """All assertions as one behavior: those that hold have enough of the weight."""
         at = place.at("threshold")
         threshold = _threshold(case.threshold, at)
@@ -249,7 +251,7 @@ class _Checks:
         check = enough([(one.demanded, one.weight) for one in parts], threshold, at)
         self._expect(f"score of at least {js_text(case.threshold)}", check, at.path)
 
-    def _add_set(self, assertion: Mapping[str, Any], place: Place, threshold: Any) -> None:
+    def _add_set(self, assertion: Mapping[str, Any], place: ValueCursor, threshold: Any) -> None:
         """A set: each of its parts, or enough of them."""
         refuse_keys({key: value for key, value in assertion.items() if key != "assert"}, SET, place)
         parts = list(self._parts(assertion.get("assert"), place.at("assert")))
@@ -271,7 +273,7 @@ class _Checks:
         if check is not None:
             self._expect(name, check, place.path)
 
-    def _parts(self, value: Any, place: Place) -> Iterator[Asserted]:
+    def _parts(self, value: Any, place: ValueCursor) -> Iterator[Asserted]:
         if not isinstance(value, list) or not value:
             place.refuse_value(value, "a list of assertions")
             return
@@ -287,7 +289,7 @@ def _all(checks: Sequence[Any]) -> Any:
     return checks[0] if len(checks) == 1 else {"all": list(checks)}
 
 
-def _threshold(value: Any, place: Place) -> Fraction | None:
+def _threshold(value: Any, place: ValueCursor) -> Fraction | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         place.refuse_value(value, "a number from 0 to 1")
         return None

@@ -10,14 +10,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.promptfoo_names import RED_TEAM, assertion_name
 from highbar.language.spelling import did_you_mean
 from highbar.suite.tools import js_patterns
 from highbar.suite.tools.linked import PREFIX
 from highbar.suite.tools.promptfoo_lists import NotAList, comma_separated
 from highbar.suite.tools.promptfoo_schemas import read_schema
-from highbar.suite.tools.templates import filled, js_text, js_value
+from highbar.suite.tools.templates import fill_template, js_text, js_value
 
 SET = "assert-set"
 _KEYS = ("type", "value", "threshold", "weight", "metric", "description", "provider")
@@ -81,12 +81,12 @@ class Asserted(Struct, frozen=True):
 class AssertionReader:
     """Reads the assertions of one test, given its variables, the folder of its file, and the place of the test."""
 
-    def __init__(self, variables: Mapping[str, Any], folder: Path | None, test: Place | None = None) -> None:
+    def __init__(self, variables: Mapping[str, Any], folder: Path | None, test: ValueCursor | None = None) -> None:
         self.variables = variables
         self.folder = folder
         self.test = test
 
-    def read(self, assertion: Mapping[str, Any], place: Place) -> Asserted | None:
+    def read(self, assertion: Mapping[str, Any], place: ValueCursor) -> Asserted | None:
         """One assertion that is no set; None after noting what has no counterpart."""
         kind = assertion.get("type")
         if not isinstance(kind, str):
@@ -106,7 +106,7 @@ class AssertionReader:
             return None
         return Asserted(assertion_name(js_value(assertion)), kind, check, place.path, kind != base, weight)
 
-    def _rendered(self, value: Any, place: Place, *, schema: bool = False) -> Any:
+    def _rendered(self, value: Any, place: ValueCursor, *, schema: bool = False) -> Any:
         """The value with its templates filled in; promptfoo does so in texts, and in lists of them."""
         if isinstance(value, list):
             items = ((item, place.at(index)) for index, item in enumerate(value))
@@ -116,10 +116,10 @@ class AssertionReader:
         if value.startswith((PREFIX, "package:")):
             place.refuse("a value in another file has no counterpart here", "write it out")
             return None
-        return filled(value, self.variables, place, self.test)
+        return fill_template(value, self.variables, place, self.test)
 
 
-def refuse_keys(assertion: Mapping[str, Any], base: str, place: Place) -> None:
+def refuse_keys(assertion: Mapping[str, Any], base: str, place: ValueCursor) -> None:
     """Note keys that are not known, or that this type of assertion does not have."""
     for key in assertion:
         if key == "rubricPrompt":
@@ -132,7 +132,7 @@ def refuse_keys(assertion: Mapping[str, Any], base: str, place: Place) -> None:
             place.at(key).refuse(f"'threshold' is not used: {why}", "leave it out")
 
 
-def read_weight(value: Any, place: Place) -> Fraction | None:
+def read_weight(value: Any, place: ValueCursor) -> Fraction | None:
     """The weight of an assertion. One of 0 never fails in promptfoo, and so checks nothing."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or value < 0:
         place.refuse_value(value, "a number above 0")
@@ -143,7 +143,7 @@ def read_weight(value: Any, place: Place) -> Fraction | None:
     return None
 
 
-def _refuse_type(base: str, place: Place) -> None:
+def _refuse_type(base: str, place: ValueCursor) -> None:
     if base.startswith(RED_TEAM):
         place.refuse("assertions of red-team plugins are judged by promptfoo's own service", _OTHER_JUDGES)
     elif base in REFUSED:
@@ -153,13 +153,13 @@ def _refuse_type(base: str, place: Place) -> None:
         place.refuse(f"'{base[:60]}' is not a type of assertion that is known", hint)
 
 
-_Reader = Callable[[AssertionReader, Any, Mapping[str, Any], Place], Any]
+_Reader = Callable[[AssertionReader, Any, Mapping[str, Any], ValueCursor], Any]
 
 
 def _texts(name: str, *, any_case: bool) -> _Reader:
     """`contains` and its relatives: a text, or a list of them."""
 
-    def read_texts(_: AssertionReader, value: Any, assertion: Mapping[str, Any], place: Place) -> Any:
+    def read_texts(_: AssertionReader, value: Any, assertion: Mapping[str, Any], place: ValueCursor) -> Any:
         several = assertion["type"].endswith(("-any", "-all"))
         try:
             items = comma_separated(value) if several and isinstance(value, str) else value
@@ -178,28 +178,28 @@ def _texts(name: str, *, any_case: bool) -> _Reader:
     return read_texts
 
 
-def _wanted(value: Any, place: Place) -> str | None:
+def _wanted(value: Any, place: ValueCursor) -> str | None:
     text = js_text(value)
     if text is None:
         place.refuse_value(value, "a text or a number that both tools write in the same way", "quote it")
     return text
 
 
-def _equals(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) -> Any:
+def _equals(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if isinstance(value, dict | list):
         return {"json": {"": {"equals": value, "exact": True}}, "whole": True}
     wanted = _wanted(value, place.at("value"))
     return None if wanted is None else {"equals": wanted, "exact": True}
 
 
-def _starts_with(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) -> Any:
+def _starts_with(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if not isinstance(value, str):
         place.at("value").refuse_value(value, "a text")
         return None
     return {"starts_with": value, "exact": True, "part": True}
 
 
-def _regex(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) -> Any:
+def _regex(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if not isinstance(value, str):
         place.at("value").refuse_value(value, "a regular expression: text")
         return None
@@ -207,7 +207,7 @@ def _regex(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) 
     return None if pattern is None else {"matches": pattern, "exact": True}
 
 
-def _is_json(reader: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) -> Any:
+def _is_json(reader: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if value is None or value == "":
         return {"is_json": True, "whole": True}
     schema = read_schema(value, place.at("value"), reader.folder)
@@ -217,7 +217,7 @@ def _is_json(reader: AssertionReader, value: Any, __: Mapping[str, Any], place: 
 def _limit(column: str) -> _Reader:
     """`latency` and `cost`: at most the threshold."""
 
-    def read_limit(_: AssertionReader, __: Any, assertion: Mapping[str, Any], place: Place) -> Any:
+    def read_limit(_: AssertionReader, __: Any, assertion: Mapping[str, Any], place: ValueCursor) -> Any:
         most = assertion.get("threshold")
         if isinstance(most, bool) or not isinstance(most, int | Decimal):
             place.at("threshold").refuse_value(most, "a number: the most that is accepted")
@@ -227,14 +227,14 @@ def _limit(column: str) -> _Reader:
     return read_limit
 
 
-def _judged(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) -> Any:
+def _judged(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if not isinstance(value, str) or not value.strip():
         place.at("value").refuse_value(value, "a statement in plain words")
         return None
     return {"judge": value}
 
 
-def _word_count(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Place) -> Any:
+def _word_count(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     least = most = value
     if isinstance(value, dict) and value and value.keys() <= {"min", "max"}:
         least, most = value.get("min", 1), value.get("max")

@@ -12,13 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.promptfoo_names import key_of_test
 from highbar.language.spelling import did_you_mean
 from highbar.suite.located import OtherFile
-from highbar.suite.tools.linked import PREFIX, files_named, text_of, values_of
+from highbar.suite.tools.linked import PREFIX, file_text, files_named, values_of
 from highbar.suite.tools.promptfoo_assertions import RUBRIC_PROMPT
-from highbar.suite.tools.promptfoo_csv import case_of_row, read_rows
+from highbar.suite.tools.promptfoo_csv import case_of_row, read_csv_rows
 from highbar.suite.tools.templates import is_template, js_value
 from highbar.suite.values import entries
 
@@ -65,7 +65,7 @@ class Case(Struct, frozen=True):
 class CaseReader:
     """Reads tests, given the whole configuration."""
 
-    def __init__(self, values: Mapping[str, Any], place: Place, folder: Path | None) -> None:
+    def __init__(self, values: Mapping[str, Any], place: ValueCursor, folder: Path | None) -> None:
         self.values = values
         self.place = place
         self.folder = folder
@@ -82,7 +82,7 @@ class CaseReader:
             if path is None:
                 return {}
             value, self.default_path = values_of(path, "promptfoo"), (OtherFile(path),)
-            place = Place(self.default_path, self.place.problems)
+            place = ValueCursor(self.default_path, self.place.problems)
         found = {} if value is None else entries(value, place, "a mapping")
         self._refuse_keys(found, place)
         return found
@@ -96,7 +96,7 @@ class CaseReader:
                 continue
             yield from self._expanded(merged, place)
 
-    def _tests(self, value: Any, place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    def _tests(self, value: Any, place: ValueCursor) -> Iterator[tuple[Mapping[str, Any], ValueCursor]]:
         if isinstance(value, str):
             yield from self._in_files(value, place)
         elif isinstance(value, list) and value:
@@ -111,15 +111,15 @@ class CaseReader:
         else:
             place.refuse_value(value, "a list of tests, or the name of a file with tests")
 
-    def _in_files(self, name: str, place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    def _in_files(self, name: str, place: ValueCursor) -> Iterator[tuple[Mapping[str, Any], ValueCursor]]:
         bare = name.removeprefix(PREFIX)
         if "://" in bare or bare.partition(":")[0].endswith(_UNREAD):
             place.refuse(f"tests of this kind ('{name[:60]}') have no counterpart", "write them as YAML, JSON or CSV")
             return
         for path in files_named(name, place, self.folder):
-            file = Place((OtherFile(path),), place.problems)
+            file = ValueCursor((OtherFile(path),), place.problems)
             if path.suffix == ".csv":
-                for index, (_, row) in enumerate(read_rows(text_of(path), str(path))):
+                for index, (_, row) in enumerate(read_csv_rows(file_text(path), str(path))):
                     yield case_of_row(row, file.at(index)), file.at(index)
                 continue
             values = values_of(path, "promptfoo")
@@ -133,14 +133,14 @@ class CaseReader:
             if not isinstance(values, list | dict):
                 file.refuse_value(values, "a list of tests")
 
-    def _refuse_keys(self, test: Mapping[str, Any], place: Place) -> None:
+    def _refuse_keys(self, test: Mapping[str, Any], place: ValueCursor) -> None:
         for key in test:
             if key in _REFUSED:
                 place.at(key).refuse(f"'{key}' has no counterpart: {_REFUSED[key]}")
             elif key not in _KEYS:
                 place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KEYS) or "it has no counterpart")
 
-    def _merged(self, test: Mapping[str, Any], place: Place) -> Case | None:
+    def _merged(self, test: Mapping[str, Any], place: ValueCursor) -> Case | None:
         """A test with the defaults."""
         self._refuse_keys(test, place)
         options = {**self._part(self.default, "options"), **self._part(test, "options", place)}
@@ -161,19 +161,19 @@ class CaseReader:
             prompts=self._prompts(test, place),
         )
 
-    def _description(self, test: Mapping[str, Any], place: Place) -> str | None:
+    def _description(self, test: Mapping[str, Any], place: ValueCursor) -> str | None:
         found = test.get("description")
         if found is None or isinstance(found, str):
             return found or None
         place.at("description").refuse_value(found, "text", "quote it")
         return None
 
-    def _part(self, test: Mapping[str, Any], key: str, place: Place | None = None) -> Mapping[str, Any]:
-        place = Place(self.default_path, self.place.problems) if place is None else place
+    def _part(self, test: Mapping[str, Any], key: str, place: ValueCursor | None = None) -> Mapping[str, Any]:
+        place = ValueCursor(self.default_path, self.place.problems) if place is None else place
         value = test.get(key)
         return {} if value is None else entries(value, place.at(key), "a mapping")
 
-    def _refuse_options(self, options: Mapping[str, Any], place: Place) -> None:
+    def _refuse_options(self, options: Mapping[str, Any], place: ValueCursor) -> None:
         for key in options:
             if key in _REFUSED_OPTIONS:
                 place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED_OPTIONS[key])
@@ -182,7 +182,7 @@ class CaseReader:
             elif key not in ("prefix", "suffix", "repeat", "disableVarExpansion", "disableDefaultAsserts"):
                 self.unused[key] = None
 
-    def _prompts(self, test: Mapping[str, Any], place: Place) -> tuple[str, ...] | None:
+    def _prompts(self, test: Mapping[str, Any], place: ValueCursor) -> tuple[str, ...] | None:
         named = test.get("prompts", self.default.get("prompts"))
         if named is None:
             return None
@@ -192,9 +192,9 @@ class CaseReader:
         return tuple(named)
 
     def _asserts(
-        self, test: Mapping[str, Any], place: Place, options: Mapping[str, Any]
+        self, test: Mapping[str, Any], place: ValueCursor, options: Mapping[str, Any]
     ) -> Iterator[tuple[Path_, Any]]:
-        default = Place(self.default_path, self.place.problems)
+        default = ValueCursor(self.default_path, self.place.problems)
         sources = [] if options.get("disableDefaultAsserts") is True else [(self.default, default)]
         for source, at in (*sources, (test, place)):
             listed = source.get("assert")
@@ -208,7 +208,7 @@ class CaseReader:
                 self.has_graders |= any(isinstance(part, dict) and "provider" in part for part in parts)
                 yield (*at.path, "assert", index), found
 
-    def _resolved(self, assertion: Any, place: Place) -> Any:
+    def _resolved(self, assertion: Any, place: ValueCursor) -> Any:
         """The assertion that a `$ref` names in the configuration; any other is itself."""
         if not isinstance(assertion, dict):
             place.refuse_value(assertion, "an assertion such as {type: contains, value: …}")
@@ -224,7 +224,7 @@ class CaseReader:
             return {}
         return value
 
-    def _expanded(self, case: Case, place: Place) -> Iterator[Case]:
+    def _expanded(self, case: Case, place: ValueCursor) -> Iterator[Case]:
         """The case for every combination of the values that its variables list."""
         lists = [self._values(value, case) for value in case.variables.values()]
         number = 1
@@ -245,7 +245,7 @@ class CaseReader:
         return value if is_list and case.options.get("disableVarExpansion") is not True else [value]
 
 
-def loaded(case: Case, place: Place, folder: Path | None) -> dict[str, Any] | None:
+def loaded(case: Case, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
     """The variables as templates see them: files are read, one line break at the end is cut off."""
     found: dict[str, Any] = {}
     for name, value in case.variables.items():
@@ -262,9 +262,9 @@ def _names_file(value: Any) -> bool:
     return isinstance(value, str) and value.startswith((PREFIX, "package:"))
 
 
-def _in_file(value: str, place: Place, folder: Path | None) -> str | None:
+def _in_file(value: str, place: ValueCursor, folder: Path | None) -> str | None:
     """The text of the file that a variable names."""
     if not value.endswith((".txt", ".md", ".json", ".csv", ".html", ".xml")) or "*" in value:
         place.refuse(f"a variable of this kind ('{value[:60]}') has no counterpart", "name a text file")
         return None
-    return next((text_of(path).strip() for path in files_named(value, place, folder)), None)
+    return next((file_text(path).strip() for path in files_named(value, place, folder)), None)

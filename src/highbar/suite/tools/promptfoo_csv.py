@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from highbar.documents.problems import Place
-from highbar.documents.scalars import number
+from highbar.documents.problems import ValueCursor
+from highbar.documents.scalars import written_number
 from highbar.errors import InputError, Problem
 from highbar.suite.csv_rows import LONGEST_CELL
 from highbar.suite.tools.promptfoo_assertions import REFUSED, SUPPORTED
@@ -34,7 +34,7 @@ _SPECIAL = (
 _BETWEEN = re.compile(r"(?<!\\),")
 
 
-def read_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
+def read_csv_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV file, each with the line on which it begins. Raises InputError."""
     csv.field_size_limit(LONGEST_CELL)  # of this process: another reader may have set it
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -61,7 +61,7 @@ def read_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
     return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows[1:]]
 
 
-def case_of_row(row: Mapping[str, str], place: Place) -> dict[str, Any]:
+def case_of_row(row: Mapping[str, str], place: ValueCursor) -> dict[str, Any]:
     """One row as a test: columns are variables, but for those that begin with `__`."""
     test: dict[str, Any] = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
     for name, cell in row.items():
@@ -82,7 +82,7 @@ def case_of_row(row: Mapping[str, str], place: Place) -> dict[str, Any]:
     return _finished(test, place)
 
 
-def _variable(name: str, cell: str, test: dict[str, Any], place: Place) -> None:
+def _variable(name: str, cell: str, test: dict[str, Any], place: ValueCursor) -> None:
     if name.startswith("_") and name[1:].startswith(_SPECIAL):
         place.at(name).refuse(f"the column '{name[:60]}' begins with one underscore", f"did you mean '_{name[:60]}'?")
     test["vars"][name] = cell
@@ -97,22 +97,22 @@ def _metadata(key: str, cell: str, test: dict[str, Any]) -> None:
         test["metadata"][key] = cell
 
 
-def _finished(test: dict[str, Any], place: Place) -> dict[str, Any]:
+def _finished(test: dict[str, Any], place: ValueCursor) -> dict[str, Any]:
     metric = test.pop("metric", None)
     if metric is not None:
         test["assert"] = [{**assertion, "metric": metric} for assertion in test["assert"]]
     if "threshold" in test:
-        found = number(test["threshold"]) if test["threshold"] else None
+        found = written_number(test["threshold"]) if test["threshold"] else None
         if test["threshold"] and found is None:
             place.at("__threshold").refuse_value(test["threshold"], "a number")
         test["threshold"] = found
     return {key: value for key, value in test.items() if value not in (None, "") and (value != {} or key == "vars")}
 
 
-def assertion_of(cell: str, place: Place) -> dict[str, Any]:
+def assertion_of(cell: str, place: ValueCursor) -> dict[str, Any]:
     """What a cell under `__expected` asserts: `contains: x`, `not-icontains-any: a, b`, or the text that it equals.
 
-    >>> assertion_of("icontains: hello", Place(problems=[])), assertion_of("hello", Place(problems=[]))
+    >>> assertion_of("icontains: hello", ValueCursor(problems=[])), assertion_of("hello", ValueCursor(problems=[]))
     ({'type': 'icontains', 'value': 'hello'}, {'type': 'equals', 'value': 'hello'})
     """
     for start, kind in (("javascript:", "javascript"), ("fn:", "javascript"), ("eval:", "javascript")):
@@ -132,7 +132,7 @@ def _known_type() -> re.Pattern[str]:
     return re.compile(rf"(not-)?({names})(?:\(([0-9]+(?:\.[0-9]+)?)\))?(?::(.*))?", re.DOTALL)
 
 
-def _typed(found: re.Match[str], place: Place) -> dict[str, Any]:
+def _typed(found: re.Match[str], place: ValueCursor) -> dict[str, Any]:
     kind, threshold, value = found[2], found[3], found[4]
     made: dict[str, Any] = {"type": f"{found[1] or ''}{kind}"}
     if kind in _LISTS and value:
@@ -143,5 +143,5 @@ def _typed(found: re.Match[str], place: Place) -> dict[str, Any]:
     elif value is not None:
         made["value"] = value if kind == "is-json" else value.strip()
     if kind in _WITH_THRESHOLD:
-        made["threshold"] = _THRESHOLD if threshold is None else number(threshold)
+        made["threshold"] = _THRESHOLD if threshold is None else written_number(threshold)
     return made

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.decoding import NotPlain, decode
-from highbar.suite.tools.linked import PREFIX, files_named, text_of, values_of
-from highbar.suite.tools.templates import filled, is_template
+from highbar.suite.tools.linked import PREFIX, file_text, files_named, values_of
+from highbar.suite.tools.templates import fill_template, is_template
 
 _CODE = (
     ".js",
@@ -58,12 +58,12 @@ class PromptTemplate(Struct, frozen=True):
         return False
 
     def asked(
-        self, variables: Mapping[str, Any], test: Place, prefix: str = "", suffix: str = ""
+        self, variables: Mapping[str, Any], test: ValueCursor, prefix: str = "", suffix: str = ""
     ) -> dict[str, Any] | None:
         """What the agent is asked in a test, as a scenario says it; None after noting a problem."""
-        place = Place(self.path, test.problems)
+        place = ValueCursor(self.path, test.problems)
         if self.text is not None:
-            text = filled(prefix + self.text + suffix, variables, place, test)
+            text = fill_template(prefix + self.text + suffix, variables, place, test)
             return None if text is None else {"input": text}
         if prefix or suffix:
             place.refuse("a prefix or suffix of a conversation has no counterpart", "put it into the messages")
@@ -73,9 +73,9 @@ class PromptTemplate(Struct, frozen=True):
         return {"messages": messages} if len(place.problems) == before else None
 
 
-def _filled_inside(value: Any, variables: Mapping[str, Any], place: Place, test: Place) -> Any:
+def _filled_inside(value: Any, variables: Mapping[str, Any], place: ValueCursor, test: ValueCursor) -> Any:
     if isinstance(value, str):
-        return filled(value, variables, place, test)
+        return fill_template(value, variables, place, test)
     if isinstance(value, list):
         return [_filled_inside(item, variables, place, test) for item in value]
     if isinstance(value, dict):
@@ -83,7 +83,7 @@ def _filled_inside(value: Any, variables: Mapping[str, Any], place: Place, test:
     return value
 
 
-def read_prompts(value: Any, place: Place, folder: Path | None) -> list[PromptTemplate]:
+def read_prompts(value: Any, place: ValueCursor, folder: Path | None) -> list[PromptTemplate]:
     """Every prompt of the configuration."""
     if isinstance(value, dict):
         hint = "write a list of {raw: …, label: …}"
@@ -100,13 +100,13 @@ def read_prompts(value: Any, place: Place, folder: Path | None) -> list[PromptTe
     labels = [prompt.label for prompt in found]
     for prompt in found:
         if labels.count(prompt.label) > 1:
-            Place(prompt.path, place.problems).refuse(
+            ValueCursor(prompt.path, place.problems).refuse(
                 f"two prompts are called '{prompt.label[:60]}'", "give each a label of its own"
             )
     return found
 
 
-def _read_prompt(item: Any, place: Place, folder: Path | None) -> Iterator[PromptTemplate]:
+def _read_prompt(item: Any, place: ValueCursor, folder: Path | None) -> Iterator[PromptTemplate]:
     if isinstance(item, dict):
         for key in item:
             if key not in _KEYS:
@@ -143,7 +143,7 @@ def _names_file(raw: str, folder: Path | None) -> bool:
     return folder is not None and len(raw) < 256 and "/" in raw and (folder / raw).is_file()
 
 
-def _in_files(raw: str, label: Any, place: Place, folder: Path | None) -> Iterator[PromptTemplate]:
+def _in_files(raw: str, label: Any, place: ValueCursor, folder: Path | None) -> Iterator[PromptTemplate]:
     bare = raw.removeprefix(PREFIX)
     if bare.endswith(_CODE) or (bare.rpartition(":")[0]).endswith(_CODE):
         place.refuse(f"a prompt that a program makes ('{bare[:60]}') has no counterpart", "write the prompt out")
@@ -158,9 +158,9 @@ def _in_files(raw: str, label: Any, place: Place, folder: Path | None) -> Iterat
             place.refuse(f"a prompt in a file of this kind ('{path.suffix}') has no counterpart", "use a .txt file")
 
 
-def _texts_in(path: Path, label: Any, name: str, place: Place) -> Iterator[PromptTemplate]:
+def _texts_in(path: Path, label: Any, name: str, place: ValueCursor) -> Iterator[PromptTemplate]:
     """A text file may have several prompts, with `---` between them."""
-    text = text_of(path)
+    text = file_text(path)
     if path.suffix != ".txt":
         yield from _of_text(text, label or name, place, None)
         return
@@ -172,8 +172,8 @@ def _texts_in(path: Path, label: Any, name: str, place: Place) -> Iterator[Promp
         place.refuse(f"the file '{name[:60]}' is empty")
 
 
-def _of_text(text: str, label: str, place: Place, id_: str | None) -> Iterator[PromptTemplate]:
-    """A prompt that is JSON is a conversation: promptfoo fills in each of its texts by itself."""
+def _of_text(text: str, label: str, place: ValueCursor, id_: str | None) -> Iterator[PromptTemplate]:
+    """A prompt that is JSON is a conversation: promptfoo fills in each of its texts on its own."""
     try:
         values = decode(text, "json")
     except NotPlain:
@@ -182,7 +182,7 @@ def _of_text(text: str, label: str, place: Place, id_: str | None) -> Iterator[P
     yield from _of_values(values, label, place, id_)
 
 
-def _of_values(values: Any, label: str, place: Place, id_: str | None) -> Iterator[PromptTemplate]:
+def _of_values(values: Any, label: str, place: ValueCursor, id_: str | None) -> Iterator[PromptTemplate]:
     is_chat = isinstance(values, list) and all(isinstance(one, dict) and "role" in one for one in values)
     if not is_chat or not values:
         hint = "a prompt is text, or a list of {role: …, content: …}"

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.decoding import NotPlain, decode
 from highbar.suite.tools.linked import PREFIX, files_named, values_of
 
 _DRAFT = "http://json-schema.org/draft-07/schema"
 
 
-def read_schema(value: Any, place: Place, folder: Path | None) -> dict[str, Any] | None:
+def read_schema(value: Any, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
     """The schema: in place, as a text of YAML, or in a file. None after noting what has no counterpart."""
     if isinstance(value, str):
         value = _in_text(value, place, folder)
@@ -33,7 +33,7 @@ def read_schema(value: Any, place: Place, folder: Path | None) -> dict[str, Any]
     return None if formats else {"$schema": f"{_DRAFT}#", **value}
 
 
-def _in_text(value: str, place: Place, folder: Path | None) -> Any:
+def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
     if value.startswith(PREFIX):
         if not value.endswith((".json", ".yaml", ".yml")):
             place.refuse(f"the file '{value[:60]}' is no schema", "name a file that ends in .json or .yaml")

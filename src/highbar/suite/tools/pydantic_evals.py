@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.promptfoo_names import id_of_test
 from highbar.language.spelling import did_you_mean
-from highbar.language.tool_names import DESCRIBED, as_text, flat_tags, means_correct, scenario_id, value_digest
+from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, text_or_json, value_digest
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_value
 from highbar.suite.values import entries, refuse_unknown
@@ -47,7 +47,7 @@ class _Evaluator(Struct, frozen=True):
     path: Path_
 
 
-def rewrite(values: Mapping[str, Any], place: Place, file: SuiteFile) -> Rewritten:
+def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
     """The dataset as a suite of ours. What has no counterpart is noted in `place`."""
     of_report = next((key for key in _OF_REPORTS if key in values), None)
     if of_report is not None:
@@ -71,7 +71,7 @@ def rewrite(values: Mapping[str, Any], place: Place, file: SuiteFile) -> Rewritt
 
 def _notes(values: Mapping[str, Any], structured: int) -> Iterator[str]:
     lists = [values.get("evaluators"), *(case.get("evaluators") for case in values["cases"] if isinstance(case, dict))]
-    found = (one for listed in lists for one in _evaluators(listed, Place(problems=[])))
+    found = (one for listed in lists for one in _evaluators(listed, ValueCursor(problems=[])))
     if any({"model", "model_settings"} & one.arguments.keys() for one in found if one.name == "LLMJudge"):
         yield "the models that an LLMJudge names are not asked; the judge of the run is"
     if structured:
@@ -89,11 +89,11 @@ def _key(case: Mapping[str, Any]) -> tuple[str, str]:
 
 def _asked(inputs: Any) -> str:
     """What the agent is asked: text as it is, anything else as JSON."""
-    return as_text(js_value(inputs)) or ""
+    return text_or_json(js_value(inputs)) or ""
 
 
 def _add(
-    case: Mapping[str, Any], shared: Sequence[_Evaluator], place: Place, names: Mapping[str, int], draft: Draft
+    case: Mapping[str, Any], shared: Sequence[_Evaluator], place: ValueCursor, names: Mapping[str, int], draft: Draft
 ) -> bool:
     before = len(place.problems)
     refuse_unknown(case, _CASE_KEYS, place)
@@ -153,7 +153,7 @@ def _unlike(name: str, taken: Mapping[str, Any]) -> str:
 # --- evaluators ------------------------------------------------------------------------------
 
 
-def _evaluators(value: Any, place: Place) -> Iterator[_Evaluator]:
+def _evaluators(value: Any, place: ValueCursor) -> Iterator[_Evaluator]:
     """Each evaluator, in any of the forms in which a dataset may have it."""
     if value is None:
         return
@@ -182,9 +182,9 @@ def _arguments(name: str, given: Any) -> Mapping[str, Any]:
     return {first: given[0]} if isinstance(given, list) and given else {}
 
 
-def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: Place) -> tuple[str, Any] | None:
+def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: ValueCursor) -> tuple[str, Any] | None:
     """The name and the check of an evaluator; None if it judges nothing here, or after noting a problem."""
-    at = Place(evaluator.path, place.problems)
+    at = ValueCursor(evaluator.path, place.problems)
     reader = _READERS.get(evaluator.name)
     if reader is None:
         hint = _REFUSED.get(evaluator.name)
@@ -200,13 +200,13 @@ def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: Place
     return None if check is None else (named if isinstance(named, str) else evaluator.name, check)
 
 
-def _once(place: Place, text: str, hint: str | None) -> None:
+def _once(place: ValueCursor, text: str, hint: str | None) -> None:
     """Note a problem of an evaluator once, though every case has it."""
     if not any(one.path == place.path and one.text == text for one in place.problems):
         place.refuse(text, hint)
 
 
-_Reader = Callable[[Mapping[str, Any], Mapping[str, Any], Place], Any]
+_Reader = Callable[[Mapping[str, Any], Mapping[str, Any], ValueCursor], Any]
 
 
 def _is(value: Any) -> Any:
@@ -216,19 +216,19 @@ def _is(value: Any) -> Any:
     return {"json": {"": {"equals": value, "exact": True}}, "whole": True}
 
 
-def _equals(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+def _equals(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     if arguments.get("value") is None:
         _once(place, "Equals without a value", None)
         return None
     return _is(arguments["value"])
 
 
-def _equals_expected(_: Mapping[str, Any], case: Mapping[str, Any], __: Place) -> Any:
+def _equals_expected(_: Mapping[str, Any], case: Mapping[str, Any], __: ValueCursor) -> Any:
     expected = case.get("expected_output")
     return None if expected is None else _is(expected)  # without an expected output, it judges nothing
 
 
-def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     value = arguments.get("value")
     if isinstance(value, int) and not isinstance(value, bool) and arguments.get("as_strings") is True:
         value = str(value)
@@ -239,7 +239,7 @@ def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) 
     return check if arguments.get("case_sensitive", True) is True else {**check, "any_case": True}
 
 
-def _max_duration(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+def _max_duration(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     seconds = arguments.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | Decimal):
         _once(place, "MaxDuration wants a number of seconds", None)
@@ -247,7 +247,7 @@ def _max_duration(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Pla
     return {"latency_ms": {"at_most": seconds * _MILLISECONDS}}
 
 
-def _llm_judge(arguments: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> Any:
+def _llm_judge(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:
     rubric = arguments.get("rubric")
     if not isinstance(rubric, str) or not rubric.strip():
         _once(place, "an LLMJudge without a rubric", None)

@@ -11,12 +11,12 @@ _OURS = frozenset(TOP_KEYS) - {"description", "scenarios"}
 _PROMPTFOO = frozenset({"prompts", "providers", "targets", "tests", "defaultTest", "redteam"})
 
 
-def recognize(values: Any) -> str | None:
+def tool_of_suite(values: Any) -> str | None:
     """The tool whose suite this is; None if it is ours, or nothing that is known.
 
-    >>> recognize({"prompts": ["{{q}}"], "tests": []}), recognize({"cases": []}), recognize({"evals": []})
+    >>> tool_of_suite({"prompts": ["{{q}}"], "tests": []}), tool_of_suite({"cases": []}), tool_of_suite({"evals": []})
     ('promptfoo', 'pydantic-evals', 'Agent Skills')
-    >>> recognize({"suite": "mine", "tests": []}), recognize([{"id": "A"}])
+    >>> tool_of_suite({"suite": "mine", "tests": []}), tool_of_suite([{"id": "A"}])
     (None, None)
     """
     if not isinstance(values, dict) or not _OURS.isdisjoint(values) or _has_our_scenarios(values):

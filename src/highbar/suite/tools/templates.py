@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from highbar.documents.problems import Place, shown
+from highbar.documents.problems import ValueCursor, shown
 
 _TAG = re.compile(r"\{\{|\{%|\{#")
 _NAME = re.compile(r"\{\{[ \t\r\n\xa0]*([A-Za-z_][A-Za-z0-9_]*)[ \t\r\n\xa0]*\}\}")
@@ -22,12 +22,14 @@ def is_template(text: str) -> bool:
     return _TAG.search(text) is not None
 
 
-def filled(text: str, variables: Mapping[str, Any], place: Place, test: Place | None = None) -> str | None:
+def fill_template(
+    text: str, variables: Mapping[str, Any], place: ValueCursor, test: ValueCursor | None = None
+) -> str | None:
     """The text with every `{{name}}` replaced by that variable; None after noting what else is in it.
 
     `place` is that of the template, `test` that of the test whose variables they are: a template may be of all tests.
 
-    >>> filled("Say {{ word }}!", {"word": "hi"}, Place(problems=[]))
+    >>> fill_template("Say {{ word }}!", {"word": "hi"}, ValueCursor(problems=[]))
     'Say hi!'
     """
     parts: list[str] = []
@@ -46,7 +48,7 @@ def filled(text: str, variables: Mapping[str, Any], place: Place, test: Place | 
     return "".join([*parts, text[at:]])
 
 
-def _value(name: str, variables: Mapping[str, Any], place: Place) -> str | None:
+def _value(name: str, variables: Mapping[str, Any], place: ValueCursor) -> str | None:
     if name not in variables:
         known = ", ".join(list(variables)[:10])
         hint = f"the variables are {known}" if known else "there are no variables"

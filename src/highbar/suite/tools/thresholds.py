@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 
 MOST_PARTS = 12
 """Checks under a threshold: the number of choices doubles with each."""
@@ -16,10 +16,10 @@ Weighted = tuple[Any, Fraction]
 """A check, and how much it counts."""
 
 
-def enough(parts: Sequence[Weighted], threshold: Fraction, place: Place) -> Any:
+def enough(parts: Sequence[Weighted], threshold: Fraction, place: ValueCursor) -> Any:
     """The check that holds if those that hold have at least this share of the weight; None after noting a problem.
 
-    >>> enough([("a", Fraction(1)), ("b", Fraction(1)), ("c", Fraction(1))], Fraction(2, 3), Place(problems=[]))
+    >>> enough([("a", Fraction(1)), ("b", Fraction(1)), ("c", Fraction(1))], Fraction(2, 3), ValueCursor(problems=[]))
     {'any': [{'all': ['a', 'b']}, {'all': ['a', 'c']}, {'all': ['b', 'c']}]}
     """
     total = sum((weight for _, weight in parts), Fraction(0))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from highbar import checks, suite
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 from highbar.model.answer import Answer
 from highbar.suite import Scenario
 from highbar.suite.plain import plain
@@ -126,7 +126,7 @@ def test_assertions_of_real_files_come_to_what_promptfoo_recorded():
     compared = 0
     for result, output, part in recorded():
         reader = AssertionReader(plain(result.get("vars") or {}), None)
-        asserted = reader.read(plain(part["assertion"]), Place(problems=[]))
+        asserted = reader.read(plain(part["assertion"]), ValueCursor(problems=[]))
         if asserted is None or "judge" in asserted.check:
             continue
         check_ = checks.read(asserted.demanded).check

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from highbar import suite
 from highbar.errors import InputError
-from highbar.suite.tools import recognize
+from highbar.suite.tools import tool_of_suite
 from tests.commandline import judged, run
 from tests.importers.remake import SUITES
 from tests.unit.suite.test_reading import LIBRARY
@@ -43,7 +43,7 @@ POLICY = "suite: promptfooconfig.yaml\nthresholds: { blocking: { pass_rate: 100%
     ],
 )
 def test_a_tool_is_recognized_by_its_keys_and_a_file_of_ours_is_ours(values, tool):
-    assert recognize(values) == tool
+    assert tool_of_suite(values) == tool
 
 
 def test_a_suite_of_ours_says_nothing_about_tools(tmp_path):

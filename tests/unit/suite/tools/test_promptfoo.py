@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from highbar import suite
-from highbar.documents.problems import Place
+from highbar.documents.problems import ValueCursor
 from highbar.errors import InputError
 from highbar.suite import Suite
 from highbar.suite.tools.js_patterns import to_re2
 from highbar.suite.tools.promptfoo_csv import assertion_of
 from highbar.suite.tools.promptfoo_lists import NotAList, comma_separated
-from highbar.suite.tools.templates import filled, js_text
+from highbar.suite.tools.templates import fill_template, js_text
 from tests.commandline import run
 
 HELLO = {"type": "icontains", "value": "hello"}
@@ -281,7 +281,7 @@ def test_a_csv_file_that_cannot_be_read_is_refused(tmp_path, text, message):
     ],
 )
 def test_a_cell_asserts_what_it_does_in_promptfoo(cell, assertion):
-    assert assertion_of(cell, Place(problems=[])) == assertion
+    assert assertion_of(cell, ValueCursor(problems=[])) == assertion
 
 
 # --- what has no counterpart -----------------------------------------------------------------
@@ -468,8 +468,8 @@ def test_a_scalar_that_promptfoo_reads_otherwise_must_be_quoted(tmp_path, writte
     ],
 )
 def test_only_names_are_filled_in(template, text):
-    place = Place(problems=[])
-    assert filled(template, {"a": "1", "not": "2"}, place) == text
+    place = ValueCursor(problems=[])
+    assert fill_template(template, {"a": "1", "not": "2"}, place) == text
     assert (text is None) == bool(place.problems)
 
 
@@ -526,6 +526,6 @@ def test_quotes_in_a_list_must_be_closed(text):
     ],
 )
 def test_patterns_of_javascript_are_written_for_re2(pattern, in_re2):
-    place = Place(problems=[])
+    place = ValueCursor(problems=[])
     assert to_re2(pattern, place) == in_re2
     assert (in_re2 is None) == bool(place.problems)

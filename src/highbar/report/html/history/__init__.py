@@ -12,17 +12,18 @@ from highbar.history.overview import Overview
 from highbar.history.tracks import MetricTracks, by_branch
 from highbar.language.phrases import count
 from highbar.model.history import RunRecord
-from highbar.report.html.history.changes import changes
+from highbar.report.html.history.changes import changes_section
 from highbar.report.html.history.heat import BARS, CELL, HEIGHT, PAGE_LENGTH, heat, packed_rows
 from highbar.report.html.history.lines import BOTTOM, LEFT, RIGHT, chart
 from highbar.report.html.history.strip import names_of, runs_table, strip
-from highbar.report.html.history.words import facts, label, short
+from highbar.report.html.history.words import facts, run_line, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
-from highbar.report.html.page import document, text_of
+from highbar.report.html.page import package_text, page_document
 from highbar.report.html.parts import code, heading, icon
 from highbar.report.html.scenarios import pack
 
 _MOST_DAMAGED = 10
+"""Damaged records that the page names; it counts the others."""
 
 
 def render(view: Overview) -> str:
@@ -31,7 +32,7 @@ def render(view: Overview) -> str:
         "main",
         _filters(view.runs),
         strip(view),
-        changes(view.changes),
+        changes_section(view.changes),
         _metrics(view),
         _spending(view),
         heat(view.stability),
@@ -39,14 +40,14 @@ def render(view: Overview) -> str:
         _clip(),
         id="main",
     )
-    style = text_of("page.css") + text_of("history.css", __package__)
+    style = package_text("page.css") + package_text("history.css", __package__)
     sections = [_head(view), main, _data(view)]
-    return document(
+    return page_document(
         "History · Highbar",
         view.runs[-1].verdict,
         sections,
         style=style,
-        script=text_of("history.js", __package__),
+        script=package_text("history.js", __package__),
     )
 
 
@@ -63,7 +64,7 @@ def _head(view: Overview) -> Markup:
             "p",
             element("span", shown or count(view.total, "run")),
             element("span", dates),
-            element("span", "branch ", code(short(last.branch))),
+            element("span", "branch ", code(short_text(last.branch))),
             class_="about",
         ),
         *_damaged(view),
@@ -107,7 +108,7 @@ def _option(value: str, text: str) -> Markup:
 
 
 def _choice(title: str, name: str, numbered: dict[str | None, int]) -> Markup:
-    options = [element("option", short(text), value=str(place)) for text, place in numbered.items()]
+    options = [element("option", short_text(text), value=str(place)) for text, place in numbered.items()]
     return element("label", title, element("select", _option("", "all"), *options, id=name))
 
 
@@ -148,8 +149,8 @@ def _legend() -> Iterator[Markup]:
 def _spending(view: Overview) -> Markup:
     if not view.spending:
         drawn = [one.metric for one in view.metrics if one.unit in ("ms", "USD")]
-        said = "They are above, with their rules." if drawn else "No run has a metric of cost or latency."
-        return element("section", heading("Cost and latency", "cost"), element("p", said), aria_labelledby="cost")
+        sentence = "They are above, with their rules." if drawn else "No run has a metric of cost or latency."
+        return element("section", heading("Cost and latency", "cost"), element("p", sentence), aria_labelledby="cost")
     charts = _charts(view, view.spending)
     return element("section", heading("Cost and latency", "cost"), *charts, aria_labelledby="cost")
 
@@ -176,7 +177,14 @@ def _data(view: Overview) -> Markup:
     branches, versions = _numbered(by_branch(view.runs)), _numbered(_versions(view.runs))
     names = names_of(view)
     runs = [
-        [run.time[:10], run.verdict, branches[run.branch], versions[run.agent_version], label(run), facts(run, names)]
+        [
+            run.time[:10],
+            run.verdict,
+            branches[run.branch],
+            versions[run.agent_version],
+            run_line(run),
+            facts(run, names),
+        ]
         for run in view.runs
     ]
     places = {run.record: place for place, run in enumerate(view.runs)}

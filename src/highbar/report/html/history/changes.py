@@ -5,7 +5,7 @@ from __future__ import annotations
 from highbar.history.change_points import LEVEL, MOST_VALUES, ChangePoint, ChangePoints
 from highbar.language.phrases import count
 from highbar.model.history import RunRecord
-from highbar.report.html.history.words import commit, moment, number, short
+from highbar.report.html.history.words import commit, moment, number_words, short_text
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, table
 from highbar.report.visible import revealed
@@ -20,7 +20,7 @@ _ABOUT = (
 )
 
 
-def changes(found: ChangePoints) -> Markup:
+def changes_section(found: ChangePoints) -> Markup:
     """The section."""
     names = ("metric", "between", "level", "how sure")
     rows = [_row(one) for one in found.found[:_MOST]]
@@ -28,7 +28,7 @@ def changes(found: ChangePoints) -> Markup:
     return element(
         "section",
         heading("Changes of level", "level-changes"),
-        element("p", _said(found)),
+        element("p", _summary(found)),
         table(names, rows, "level-changes") if rows else EMPTY,
         element("p", f"and {more} earlier ones", class_="dim") if more else EMPTY,
         element(
@@ -40,7 +40,7 @@ def changes(found: ChangePoints) -> Markup:
     )
 
 
-def _said(found: ChangePoints) -> str:
+def _summary(found: ChangePoints) -> str:
     if not found.lines:
         return f"Not looked for: no line has {FEWEST} comparable runs of one branch with different values."
     where = f"in {count(found.lines, 'line')} of at least {FEWEST} comparable runs"
@@ -51,14 +51,14 @@ def _said(found: ChangePoints) -> str:
 
 def _row(one: ChangePoint) -> tuple[str, ...]:
     look = "better" if one.is_better else "worse"
-    level = f"{number(one.level_before, one.unit)} → {number(one.level_after, one.unit)}"
+    level = f"{number_words(one.level_before, one.unit)} → {number_words(one.level_after, one.unit)}"
     runs = f"mean of {count(one.runs_before, 'run')}, then of {one.runs_after}"
     place = ""
     if (one.earliest, one.latest) != (one.after, one.after):
         place = f"nine of ten resamples: first run after it from {_named(one.earliest)} to {_named(one.latest)}"
     return (
         join(code(one.metric), element("span", look, class_=f"chip {look}")),
-        join(_between(one), element("span", "branch ", code(short(one.branch)), class_="dim")),
+        join(_between(one), element("span", "branch ", code(short_text(one.branch)), class_="dim")),
         join(level, element("span", runs, class_="dim")),
         join(f"p ≤ {one.p_value:.2g}", element("span", place, class_="dim") if place else None),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from highbar.history.stability import CellCounts, ScenarioRow, StabilityMap
 from highbar.language.phrases import count
-from highbar.report.html.history.words import number, short
+from highbar.report.html.history.words import number_words, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.parts import code, heading, unseen
 
@@ -22,8 +22,8 @@ _LOOKS = {"p": "passed", "m": "some trials failed", "f": "failed", "u": "undecid
 def heat(found: StabilityMap) -> Markup:
     """The section."""
     if not found.rows:
-        said = element("p", " ".join(left_out(found)) or "No run lists scenarios.")
-        return element("section", heading("Scenarios", "scenarios"), said, aria_labelledby="scenarios")
+        explanation = element("p", " ".join(_left_out(found)) or "No run lists scenarios.")
+        return element("section", heading("Scenarios", "scenarios"), explanation, aria_labelledby="scenarios")
     shown = found.rows[:PAGE_LENGTH]
     names = ("scenario", "instability", "failed in", unseen("run by run"))
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
@@ -37,13 +37,13 @@ def heat(found: StabilityMap) -> Markup:
         element("table", head, body, class_="heat"),
         _pager(),
         element("p", quiet, class_="dim", id="quiet") if len(shown) < len(found.rows) else EMPTY,
-        *(element("p", sentence, class_="dim") for sentence in left_out(found)),
+        *(element("p", sentence, class_="dim") for sentence in _left_out(found)),
         _meaning(),
         aria_labelledby="scenarios",
     )
 
 
-def left_out(found: StabilityMap) -> Iterator[str]:
+def _left_out(found: StabilityMap) -> Iterator[str]:
     """What is not shown."""
     if found.without:
         yield f"{count(found.without, 'run')} with only a verdict: nothing is known of their scenarios."
@@ -53,17 +53,17 @@ def left_out(found: StabilityMap) -> Iterator[str]:
             "is over these alone. Results that were judged twice are drawn once."
         )
     if found.scenarios > len(found.rows):
-        least = number(found.rows[-1].instability, "ratio")
+        least = number_words(found.rows[-1].instability, "ratio")
         left = found.scenarios - len(found.rows)
         yield f"{left} of {found.scenarios} scenarios are not shown; their instability is {least} or less."
 
 
 def _meaning() -> Markup:
-    said = (
+    explanation = (
         "Instability is the chance that of two trials, one from each of two consecutive runs of a branch, one passes "
         "and the other fails. If the text of a scenario changed, each text has a row of its own."
     )
-    return element("details", element("summary", "What instability means"), element("p", said))
+    return element("details", element("summary", "What instability means"), element("p", explanation))
 
 
 def _legend() -> Iterator[Markup]:
@@ -108,7 +108,7 @@ def _row(one: ScenarioRow, is_first: bool) -> Markup:  # noqa: FBT001 - one call
     name = element(
         "th",
         code(one.id),
-        element("span", short(one.category), class_="chip") if one.category else EMPTY,
+        element("span", short_text(one.category), class_="chip") if one.category else EMPTY,
         element("span", "earlier text", class_="chip") if one.is_earlier else EMPTY,
         scope="row",
     )
@@ -122,13 +122,13 @@ def _row(one: ScenarioRow, is_first: bool) -> Markup:  # noqa: FBT001 - one call
         preserveAspectRatio="none",
         role="img",
         tabindex="0" if is_first else "-1",
-        aria_label=f"{short(one.id)}: failed in {failed}",
+        aria_label=f"{short_text(one.id)}: failed in {failed}",
     )
     return element("tr", name, element("td", unstable), element("td", failed), element("td", drawing))
 
 
 def _numbers(one: ScenarioRow) -> tuple[str, str]:
-    return number(round(one.instability, 4), "ratio"), f"{one.failed_runs} of {count(one.runs, 'run')}"
+    return number_words(round(one.instability, 4), "ratio"), f"{one.failed_runs} of {count(one.runs, 'run')}"
 
 
 def state(cell: CellCounts | None) -> str:
@@ -158,8 +158,8 @@ def packed_rows(found: StabilityMap) -> list[list[Any]]:
     """The rows for the script."""
     return [
         [
-            short(one.id),
-            short(one.category) if one.category else "",
+            short_text(one.id),
+            short_text(one.category) if one.category else "",
             int(one.is_earlier),
             *_numbers(one),
             "".join(map(state, one.cells)),

@@ -1,23 +1,10 @@
 // Filters, searches and moves the focus. Texts are only ever set as text, and data is only ever an array.
-"use strict";
-const find = (id) => document.getElementById(id);
-const make = (name, text, look) => {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (look) made.className = look;
-  return made;
-};
 const draw = (name, attributes) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 };
 const counted = (some, all, noun) => `${some === all ? "" : `${some} of `}${all} ${noun}${all === 1 ? "" : "s"}`;
-const unpack = async (packed) => {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
-};
 
 (async () => {
   if (typeof DecompressionStream === "undefined") return;

@@ -17,7 +17,7 @@ from highbar.language.phrases import count
 from highbar.model.history import RunRecord, Segment, SeriesPoint
 from highbar.report.history_text import CHANGES
 from highbar.report.html.axis import Axis, around
-from highbar.report.html.history.words import commit, measured, moment, short
+from highbar.report.html.history.words import commit, measured_words, moment, short_text
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code
 
@@ -25,13 +25,15 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 1000, 190, 62.0, 990.0, 22.0, 160.0
 MOST_BRANCHES = 30
 """So many branches have a group of their own that a filter can show; the others share one."""
 MOST_DOTS = 300
+"""Dots of a line: more run into each other on a screen."""
 MOST_CUTS = 40
+"""Cuts that the page explains; it counts the others."""
 _LABEL_ROOM = 150.0
 _SHAPES = {"met": "h0", "missed": "m-4-4l8 8m0-8l-8 8", "unsure": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}
 _LARGEST = 1e12
 
 
-class Columns(Struct, frozen=True, eq=False):
+class RunColumns(Struct, frozen=True, eq=False):
     """Where runs are from left to right: one column for each, in the order of time."""
 
     places: Mapping[str, int]
@@ -46,16 +48,16 @@ class Columns(Struct, frozen=True, eq=False):
         return round(LEFT + (self.places[run.record] + 0.5) * self.step, 1)
 
 
-def columns_of(runs: Sequence[RunRecord]) -> Columns:
+def _columns_of(runs: Sequence[RunRecord]) -> RunColumns:
     """The columns of these runs."""
-    return Columns({run.record: place for place, run in enumerate(runs)})
+    return RunColumns({run.record: place for place, run in enumerate(runs)})
 
 
 def chart(
     metric: MetricTracks, runs: Sequence[RunRecord], numbered: Mapping[str | None, int], changes: Iterable[ChangePoint]
 ) -> Markup:
     """The figure of a metric; `numbered` are the branches by number, the most frequent ones first."""
-    columns = columns_of(runs)
+    columns = _columns_of(runs)
     axis = _axis(metric)
     dotted = len(runs) <= MOST_DOTS
     own = [one for one in metric.tracks if numbered[one.branch] < MOST_BRANCHES]
@@ -67,7 +69,7 @@ def chart(
     others = [part for one in rest for part in _track(one, axis, columns, dotted=dotted)]
     drawn = element(
         "svg",
-        element("title", _said(metric, runs)),
+        element("title", _described(metric, runs)),
         *_grid(axis, runs, columns),
         *groups,
         element("g", *others, class_="others") if others else EMPTY,
@@ -81,7 +83,7 @@ def chart(
     return element(
         "div",
         element("h3", code(metric.metric), element("span", _last(metric, runs), class_="latest")),
-        element("figure", drawn, tabindex="0", role="group", aria_label=f"{short(metric.metric)}, run by run"),
+        element("figure", drawn, tabindex="0", role="group", aria_label=f"{short_text(metric.metric)}, run by run"),
         _reasons(metric),
         class_="metric",
     )
@@ -105,17 +107,17 @@ def _numbers(metric: MetricTracks) -> Iterator[float]:
                     yield float(f"{number:.9g}") if abs(number) > 1 / _LARGEST else 0.0
 
 
-def _said(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
-    return f"{short(metric.metric)} over {count(len(runs), 'run')}. Last: {_last(metric, runs)}"
+def _described(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
+    return f"{short_text(metric.metric)} over {count(len(runs), 'run')}. Last: {_last(metric, runs)}"
 
 
 def _last(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
     run = next(run for run in reversed(runs) if metric.metric in run.metrics)
     rules = [rule for rule in run.rules if rule.metric == metric.metric and not rule.slice]
-    return measured(run.metrics[metric.metric], rules)
+    return measured_words(run.metrics[metric.metric], rules)
 
 
-def _grid(axis: Axis, runs: Sequence[RunRecord], columns: Columns) -> Iterator[Markup]:
+def _grid(axis: Axis, runs: Sequence[RunRecord], columns: RunColumns) -> Iterator[Markup]:
     for y, text in axis.ticks(4):
         yield element("path", d=f"M{LEFT:g} {y:g}H{RIGHT:g}", class_="grid")
         yield element("text", text, x=LEFT - 8, y=y + 4, class_="tick", text_anchor="end")
@@ -128,7 +130,7 @@ def _grid(axis: Axis, runs: Sequence[RunRecord], columns: Columns) -> Iterator[M
 # --- one branch ------------------------------------------------------------------------------
 
 
-def _track(track: Track, axis: Axis, columns: Columns, *, dotted: bool) -> Iterator[Markup]:
+def _track(track: Track, axis: Axis, columns: RunColumns, *, dotted: bool) -> Iterator[Markup]:
     bands, lines = "", ""
     for segment in track.series.segments:
         for points in _joined(segment):
@@ -149,12 +151,12 @@ def _joined(segment: Segment) -> Iterator[list[SeriesPoint]]:
             yield list(points)
 
 
-def _line(points: Sequence[SeriesPoint], axis: Axis, columns: Columns) -> str:
+def _line(points: Sequence[SeriesPoint], axis: Axis, columns: RunColumns) -> str:
     places = [f"{columns.at(point.run):g} {axis.at(point.value or 0.0):g}" for point in points]
     return f"M{'L'.join(places)}" if len(places) > 1 else f"M{places[0]}h0"
 
 
-def _band(points: Sequence[SeriesPoint], axis: Axis, columns: Columns) -> str:
+def _band(points: Sequence[SeriesPoint], axis: Axis, columns: RunColumns) -> str:
     """The area between the ends of the intervals; a lone interval is as wide as its column, at most 12 pixels."""
     drawn = ""
     for is_bounded, group in groupby(points, lambda point: point.low is not None and point.high is not None):
@@ -171,7 +173,7 @@ def _band(points: Sequence[SeriesPoint], axis: Axis, columns: Columns) -> str:
     return drawn
 
 
-def _steps(segments: Iterable[Segment], axis: Axis, columns: Columns) -> Iterator[Markup]:
+def _steps(segments: Iterable[Segment], axis: Axis, columns: RunColumns) -> Iterator[Markup]:
     """The threshold of each rule: level from run to run, and a step between two runs if it changed between them."""
     drawn: dict[tuple[str, str], str] = {}
     for segment in segments:
@@ -192,7 +194,7 @@ def _steps(segments: Iterable[Segment], axis: Axis, columns: Columns) -> Iterato
         yield element("path", d=path, class_="threshold" if level == "blocking" else "threshold warned")
 
 
-def _marks(points: Iterable[SeriesPoint], axis: Axis, columns: Columns, *, dotted: bool) -> Iterator[Markup]:
+def _marks(points: Iterable[SeriesPoint], axis: Axis, columns: RunColumns, *, dotted: bool) -> Iterator[Markup]:
     """A mark for each run; of very many only those that are not plainly met."""
     drawn: dict[str, str] = {}
     for point in points:
@@ -225,7 +227,7 @@ def _cut_points(metric: MetricTracks) -> list[tuple[RunRecord, str]]:
     return sorted(found, key=lambda one: (one[0].time, one[0].record), reverse=True)
 
 
-def _cuts(metric: MetricTracks, columns: Columns) -> Iterator[Markup]:
+def _cuts(metric: MetricTracks, columns: RunColumns) -> Iterator[Markup]:
     room = RIGHT + _LABEL_ROOM / 2
     for run, reason in _cut_points(metric)[:MOST_CUTS]:
         x = round(columns.at(run) - columns.step / 2, 1)
@@ -243,16 +245,16 @@ def _reasons(metric: MetricTracks) -> Markup:
     if not cuts:
         return EMPTY
     items = [
-        element("li", f"{moment(run)}, ", code(short(run.branch)), " ", code(commit(run)), f": {reason}")
+        element("li", f"{moment(run)}, ", code(short_text(run.branch)), " ", code(commit(run)), f": {reason}")
         for run, reason in cuts[:MOST_CUTS]
     ]
     more = len(cuts) - len(items)
     rest = element("p", f"and {more} earlier ones, which are not marked either", class_="dim") if more else EMPTY
-    said = f"Cut {count(len(cuts), 'time')}: values on both sides are not comparable"
-    return element("details", element("summary", said), element("ul", *items), rest)
+    summary = f"Cut {count(len(cuts), 'time')}: values on both sides are not comparable"
+    return element("details", element("summary", summary), element("ul", *items), rest)
 
 
-def _changed(change: ChangePoint, columns: Columns) -> Markup:
+def _changed(change: ChangePoint, columns: RunColumns) -> Markup:
     x = (columns.at(change.before) + columns.at(change.after)) / 2
     look = "change better" if change.is_better else "change worse"
     mark = element("path", d=f"M{x:g} {BOTTOM + 1:g}l-6 10h12z", class_=look)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from highbar.history.overview import Overview
 from highbar.language.phrases import count
 from highbar.model.history import RunRecord
-from highbar.report.html.history.words import commit, facts, label, moment, short
+from highbar.report.html.history.words import commit, facts, moment, run_line, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.parts import code, folded, heading, table
 
 _FEW, _MANY = 60, 400
 MOST_IN_TABLE = 100
+"""Runs in the table of the page: `highbar history list` prints all."""
 
 
 def strip(view: Overview) -> Markup:
@@ -27,7 +28,7 @@ def strip(view: Overview) -> Markup:
         element("ol", *cells, class_=f"strip {size}", id="strip", aria_label="Runs, the newest last"),
         legend,
         element("p", "← → to move from run to run", class_="keys dim"),
-        element("div", details(view.runs[last], names_of(view)), id="run", role="region", aria_label="The run"),
+        element("div", _details(view.runs[last], names_of(view)), id="run", role="region", aria_label="The run"),
         aria_labelledby="verdicts",
     )
 
@@ -38,7 +39,7 @@ def _cell(run: RunRecord, is_last: bool) -> Markup:  # noqa: FBT001 - one caller
         type="button",
         class_=run.verdict,
         tabindex="0" if is_last else "-1",
-        aria_label=label(run),
+        aria_label=run_line(run),
         aria_current="true" if is_last else None,
     )
     return element("li", button)
@@ -56,7 +57,7 @@ def names_of(view: Overview) -> list[str]:
     return [one.metric for one in (*view.metrics, *view.spending)]
 
 
-def details(run: RunRecord, metrics: Sequence[str]) -> Markup:
+def _details(run: RunRecord, metrics: Sequence[str]) -> Markup:
     """What is known of a run; the script builds the same for another one."""
     parts = [part for term, text in facts(run, metrics) for part in (element("dt", term), element("dd", text))]
     return element("dl", *parts)
@@ -65,16 +66,16 @@ def details(run: RunRecord, metrics: Sequence[str]) -> Markup:
 def runs_table(view: Overview) -> Markup:
     """The last runs as a table, closed at first."""
     rows = [
-        (moment(run), run.verdict, f"{run.counts.failed} of {run.counts.scenarios}", code(short(run.branch)),
-         code(commit(run)), code(short(run.agent_version)), code(run.record[:8]))
+        (moment(run), run.verdict, f"{run.counts.failed} of {run.counts.scenarios}", code(short_text(run.branch)),
+         code(commit(run)), code(short_text(run.agent_version)), code(run.record[:8]))
         for run in reversed(view.runs[-MOST_IN_TABLE:])
     ]  # fmt: skip
     names = ("time", "verdict", "failed scenarios", "branch", "commit", "agent version", "record")
     more = view.total - len(rows)
-    said = f"and {count(more, 'earlier run')}; highbar history list prints all" if more else ""
+    rest = f"and {count(more, 'earlier run')}; highbar history list prints all" if more else ""
     return folded(
         f"Runs ({view.total})",
         "runs",
         element("div", table(names, rows, "runs"), class_="wide", tabindex="0", role="group", aria_label="Runs"),
-        element("p", said, class_="dim") if said else EMPTY,
+        element("p", rest, class_="dim") if rest else EMPTY,
     )

@@ -15,9 +15,10 @@ LONGEST = 120
 _SIGNS = {"pass": "✓ pass", "fail": "✕ fail", "inconclusive": "? inconclusive"}
 _SOURCES = {"run": "when it ended", "given": "as given", "added": "when it was added"}
 _MOST_RULES = 8
+"""Rules in the words about one value."""
 
 
-def short(text: str | None) -> str:
+def short_text(text: str | None) -> str:
     """A text of a record, legible and not too long."""
     return UNKNOWN if text is None else cut(revealed(text), LONGEST) or "(empty)"
 
@@ -32,17 +33,17 @@ def commit(run: RunRecord) -> str:
     return UNKNOWN if run.commit is None else cut(revealed(run.commit), 13)[:12] + ("+" if run.changed else "")
 
 
-def label(run: RunRecord) -> str:
+def run_line(run: RunRecord) -> str:
     """A run in one line."""
-    return f"{run.verdict}, {moment(run)}, {short(run.branch)}, {commit(run)}"
+    return f"{run.verdict}, {moment(run)}, {short_text(run.branch)}, {commit(run)}"
 
 
-def number(value: float, unit: Unit, bounds: Iterable[float] = ()) -> str:
+def number_words(value: float, unit: Unit, bounds: Iterable[float] = ()) -> str:
     """One number in its unit."""
     return amount(Fraction(str(value)), unit, [Fraction(str(bound)) for bound in bounds])
 
 
-def measured(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
+def measured_words(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
     """`96.0% (91.2-98.6); ≥ 90%: pass`."""
     known = list(rules)
     bounds = [Fraction(str(rule.bound)) for rule in known if rule.bound is not None]
@@ -54,26 +55,27 @@ def measured(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
 
 def demand(rule: RuleInRun, unit: Unit) -> str:
     """What a rule demands; a warning is called one."""
-    text = wanted(rule.threshold or "", unit) or short(rule.threshold or rule.rule)
+    text = wanted(rule.threshold or "", unit) or short_text(rule.threshold or rule.rule)
     return text if rule.level == "blocking" else f"{text} (warning)"
 
 
 def facts(run: RunRecord, metrics: Iterable[str]) -> list[tuple[str, str]]:
     """What the details of a run say."""
-    missed = [short(rule.rule) for rule in run.rules if rule.outcome != "pass" and rule.level == "blocking"]
+    missed = [short_text(rule.rule) for rule in run.rules if rule.outcome != "pass" and rule.level == "blocking"]
     more = f" and {len(missed) - _MOST_RULES} more" if len(missed) > _MOST_RULES else ""
     counts = run.counts
     found = [
         ("Verdict", _SIGNS.get(run.verdict, run.verdict)),
         ("Time", f"{moment(run)} UTC, {_SOURCES[run.time_of]}"),
-        ("Branch", short(run.branch)),
+        ("Branch", short_text(run.branch)),
         ("Commit", commit(run) + (" (with changes in the working tree)" if run.changed else "")),
-        ("Agent version", short(run.agent_version)),
+        *((("Agent", short_text(run.agent_name)),) if run.agent_name else ()),
+        ("Agent version", short_text(run.agent_version)),
         ("Failed scenarios", f"{counts.failed} of {counts.scenarios}"),
         ("Missed", ", ".join(missed[:_MOST_RULES]) + more if missed else "none of the blocking rules about metrics"),
     ]
     for name in metrics:
         if name in run.metrics:
             rules = [rule for rule in run.rules if rule.metric == name and not rule.slice]
-            found.append((short(name), measured(run.metrics[name], rules)))
+            found.append((short_text(name), measured_words(run.metrics[name], rules)))
     return [*found, ("Record", run.record)]

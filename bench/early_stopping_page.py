@@ -1,0 +1,212 @@
+"""The figures of `bench/early_stopping.py` as a page of the documentation.
+
+`python -m bench.early_stopping_page` writes it again from the table; nothing is computed here, and a test compares the
+two.
+"""
+
+# ruff: noqa: E501 - the sentences stand here as they do in the page
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from bench.measured_pages import CONCEPTS, Rows, read, table
+
+NAME = "early-stopping"
+PAGE = CONCEPTS / f"{NAME}.md"
+ONCE, PEEKING, LINEAR, LATE, BETS = (
+    "all scenarios, judged once",
+    "an ordinary interval after every scenario",
+    "spending: linear",
+    "spending: late",
+    "bets",
+)
+RATES = ("70%", "80%", "85%", "90%", "95%", "99%")
+BROKEN = "an agent at the threshold"
+
+
+class Figures:
+    """The table, by what was measured."""
+
+    def __init__(self, rows: Rows) -> None:
+        """From its rows."""
+        self.rows = rows
+        self._values = {(row["what"], row["case"], row["measured"]): float(row["value"]) for row in rows}
+
+    def of(self, what: str, case: str, measured: str) -> float:
+        """One figure."""
+        return self._values[what, case, measured]
+
+    def cases(self, what: str) -> list[str]:
+        """What was measured of something, in order."""
+        return list(dict.fromkeys(row["case"] for row in self.rows if row["what"] == what))
+
+    def largest(self, what: str, *measured: str) -> float:
+        """The largest of some figures."""
+        return max(value for (found, _, name), value in self._values.items() if found == what and name in measured)
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """`5 %`; below half a percent `under 1 %`."""
+    return "under 1 %" if digits == 0 and 0 < share < 0.005 else f"{100 * share:.{digits}f} %"
+
+
+def at_rates(figures: Figures) -> Iterator[tuple[str, ...]]:
+    """For each true rate: fixed and linear side by side, and what is saved."""
+    for rate in RATES:
+        case, good = f"true rate {rate}", "fails" if rate < "85%" else "passes"
+        verdict = "passes or fails wrongly" if rate == "85%" else good
+        shown = []
+        for design in (ONCE, LINEAR):
+            found = [figures.of(design, case, side) for side in ("passes", "fails")]
+            shown.append(
+                " / ".join(percent(share, 1) for share in found)
+                if rate == "85%"
+                else percent(figures.of(design, case, good), 1)
+            )
+        runs = f"{figures.of(LINEAR, case, 'scenarios'):.0f}"
+        equal = "-" if rate == "85%" else f"{figures.of(LINEAR, case, 'as good as'):.0f}"
+        saved = "-" if rate == "85%" else percent(figures.of(LINEAR, case, "saved"))
+        yield rate.replace("%", " %"), verdict, *shown, runs, equal, saved
+
+
+def designs(figures: Figures) -> Iterator[tuple[str, ...]]:
+    """Every design: wrong verdicts at the threshold, power and scenarios at 90 %."""
+    names = {PEEKING: f"{PEEKING} (invalid)", BETS: "bets (scores, several trials, weights, ratios)"}
+    for design in (ONCE, PEEKING, LINEAR, LATE, BETS):
+        at, above, far = "true rate 85%", "true rate 90%", "true rate 95%"
+        yield (
+            names.get(design, design),
+            percent(figures.of(design, at, "passes"), 1),
+            percent(figures.of(design, at, "fails"), 1),
+            percent(figures.of(design, above, "passes")),
+            f"{figures.of(design, above, 'scenarios'):.0f}",
+            f"{figures.of(design, far, 'scenarios'):.0f}",
+        )
+
+
+def page(rows: Rows) -> str:
+    """The whole page, in Markdown."""
+    figures = Figures(rows)
+    saved = [figures.of(LINEAR, f"true rate {rate}", "saved") for rate in RATES if rate != "85%"]
+    return "\n".join(
+        [
+            "# Early stopping",
+            "",
+            "Most runs are decided long before their last scenario. A policy with `evidence: sequential` can be judged on a part of its suite,",
+            "and `highbar run --until-decided` stops there. The promise of [`confident`](confidence.md) stays: an agent below the threshold passes at",
+            "most one time in twenty, and one above it fails at most one time in twenty. ([Thresholds of 100 %](#how-a-rule-is-decided) promise less.)",
+            "",
+            "![Two runs of up to 200 scenarios: the passes above or below 85 % of the scenarios so far, up to the boundary that each run crosses](early-stopping.svg)",
+            "",
+            "Two real runs of 200 planned scenarios. One agent gets 7 % of its answers wrong: after 103 scenarios, 96",
+            "passes decide a pass. The other gets 25 % wrong, and is decided after 108. The first crossing decides; what comes later changes nothing.",
+            "",
+            "## What is saved, and what is lost",
+            "",
+            "Up to 500 scenarios, a threshold of 85 %, exact. *As good as* is the smallest fixed suite with the same chance of the right verdict:",
+            "",
+            *table(
+                (
+                    "true rate",
+                    "verdict",
+                    "all 500, judged once",
+                    "stopped early",
+                    "scenarios on average",
+                    "as good as",
+                    "saved",
+                ),
+                at_rates(figures),
+            ),
+            "",
+            f"At equal power, {percent(min(saved))} to {percent(max(saved))} of the runs are saved. Near the threshold, and in suites of fewer than a hundred",
+            "scenarios, little or nothing is saved. What is lost is power: judged once on all 500 scenarios, a few more agents near the threshold get a clear verdict.",
+            "`highbar plan --sequential` [shows both](../how-to/plan-a-suite.md#if-the-run-stops-early).",
+            "",
+            "| | wrong pass at 85 % | wrong fail at 85 % | passes at 90 % | scenarios at 90 % | at 95 % |",
+            "| --- | --- | --- | --- | --- | --- |",
+            *table(("",) * 6, designs(figures))[2:],
+            "",
+            "`spending: linear` (the default) saves most. `spending: late` keeps the error for the end of the run: it decides later, and loses less power.",
+            "The usual mistake is to look at an ordinary interval after every scenario and stop when it is clear: every look adds to the error.",
+            "",
+            "## How a rule is decided",
+            "",
+            *table(
+                ("rule", "method", "what it needs"),
+                (
+                    (
+                        "a share of scenarios with one trial each, a latency percentile",
+                        "exact binomial boundaries; hypergeometric with `population: suite`",
+                        "the number of scenarios, known before the run",
+                    ),
+                    (
+                        "scores, several trials, weights, precision, recall, F1",
+                        "bets against the threshold (an e-process)",
+                        "the largest weight, known before the run",
+                    ),
+                    (
+                        "a threshold of 100 %",
+                        "fails at the first failure too many; passes when the `tolerate` rate is excluded",
+                        "59 scenarios for 5 %",
+                    ),
+                    (
+                        "a margin to the baseline, composites",
+                        "five looks, with wider intervals at the early ones",
+                        "about 60 scenarios at the first look",
+                    ),
+                ),
+            ),
+            "",
+            "The number of scenarios is that of the suite, or the policy's `horizon`. A horizon is declared before the first look: a rule that is still",
+            "open after all scenarios is inconclusive. Adding scenarios after that, and judging again, would be a second chance to pass.",
+            "",
+            "A threshold of 100 % may pass before the whole suite was run. A failure in the rest is then not seen, or no longer counts. If every scenario has to",
+            "pass, list them as [required](../reference/policy.md), or give that rule `evidence: confident`.",
+            "",
+            "## What breaks the guarantee",
+            "",
+            "An agent exactly at the threshold of 85 %, 200 scenarios, 4,000 runs for each row. At most 5 % may pass, and at most 5 % fail:",
+            "",
+            *table(
+                ("what is looked at", "passes", "fails"),
+                (
+                    (
+                        case,
+                        percent(figures.of(BROKEN, case, "passes"), 1),
+                        percent(figures.of(BROKEN, case, "fails"), 1),
+                    )
+                    for case in figures.cases(BROKEN)
+                ),
+            ),
+            "",
+            "So in Highbar:",
+            "",
+            "- **One random order** of all scenarios is recorded before the first call. A rule looks at the longest prefix of it that has finished, whatever",
+            "  else has: slow failures cannot hide. Required scenarios may be started first; they keep their place in the order.",
+            "- **A unit is a scenario with all its trials.**",
+            "- **Every look counts.** `highbar check` replays the run from its journal and comes to the same verdict.",
+            "- **Undecided scenarios** count against a pass, and for the agent on the way to a fail.",
+            "",
+            "A run stops when its value is far enough from the threshold, so that value tends to be a little too far: reports mark it *at stopping*.",
+            "",
+            "## How exact it is",
+            "",
+            "`python -m bench.early_stopping` computes the error of every design of up to 300 scenarios, for 12 thresholds, 3 confidences, both kinds of",
+            f"spending and both populations: the largest is {percent(figures.largest('largest error', 'of alpha'), 4)} of what is accepted. In simulations, bets on six kinds of scores, ratios and weights",
+            f"were wrong in at most {percent(figures.largest('bets, at the threshold', 'passes', 'fails'), 1)} of the runs at the threshold, and five looks at a margin of 5 points, which are not exact, in at most {percent(figures.largest('a margin, exactly lost', 'passes', 'fails'), 1)}; 5 % is accepted.",
+            "All figures are in [early-stopping.csv](early-stopping.csv).",
+            "",
+        ]
+    )
+
+
+def main() -> int:
+    """Writes the page."""
+    PAGE.write_text(page(read(f"{NAME}.csv")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

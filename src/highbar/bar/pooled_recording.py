@@ -1,0 +1,252 @@
+"""The last runs of a history → one baseline: each scenario with its trials in all of them, whatever became of the runs.
+
+A run that is recorded because it passed is a lucky one more often than not. The mean of the last runs, failed ones
+included, is not. What is recorded must still be worth comparing with: the runs together must meet the policy's demands
+on metrics, and must not be surely worse than the present baseline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar import gate
+from highbar import history as histories
+from highbar import policy as policies
+from highbar.bar.recording import Recorded, write_baseline
+from highbar.bar.remembering import judge_digest, scoring_digest
+from highbar.changes.run import ScoredRun, measured, run_in, scoring_of
+from highbar.changes.since import excused, since
+from highbar.errors import InputError, Problem
+from highbar.history import History
+from highbar.history.choosing import OTHER_AGENT, ChosenRuns, comparable
+from highbar.history.pooled_records import pooled_record
+from highbar.language.phrases import count, some
+from highbar.load.checkout import ancestors
+from highbar.model import (
+    BaselineRule,
+    ConditionRule,
+    NewFailuresRule,
+    Policy,
+    ProgressiveRule,
+    RuleResult,
+    Source,
+    StepRule,
+    ThresholdRule,
+)
+from highbar.model.baseline import Baseline, RecordedRule
+from highbar.model.comparison import Side
+from highbar.model.history import DamagedRecord, RunRecord
+from highbar.model.job import Job
+from highbar.model.records import ScenarioRecord
+from highbar.store import baseline_reading, replacing
+from highbar.store import history as store
+from highbar.store.history_footer import SUFFIX, DamagedRecordError
+
+_UNDECIDED = "with undecided trials"
+_NO_VALUES = "that an earlier version recorded, without the values of measures"
+_COMPARED = "baseline."
+"""How the names of rules begin that compare with the present baseline."""
+_ABOUT_METRICS = (ThresholdRule, ConditionRule, ProgressiveRule)
+_COMPARING = (BaselineRule, StepRule)
+
+
+class ReadRuns(Struct, frozen=True, eq=False):
+    """The runs that are pooled, the oldest first, with their scenarios by id; and what was left out."""
+
+    chosen: ChosenRuns
+    scenarios: tuple[Mapping[str, ScenarioRecord], ...]
+    texts: tuple[Mapping[str, str | None], ...]
+    damaged: tuple[DamagedRecord, ...] = ()
+
+
+def record_pooled(
+    job: Job, folder: str, most: int, *, file: str | None = None, date: str | None = None, force: str | None = None
+) -> Recorded:
+    """Record the last runs of a history as the baseline. Raises InputError, and then nothing was written."""
+    policy = policies.choose(job.policy)
+    if policy.advisory:
+        raise InputError(policies.missing())
+    target = policies.baseline_file(policy, file)
+    seen = replacing.digest(target)
+    before = baseline_reading.read_baseline(target) if seen is not None else None
+    history = histories.read(folder)
+    found = _read_runs(history, most)
+    last = found.chosen.runs[-1]
+    policy = policies.resolve_version(policy, given=job.agent_version, recorded=last.agent_version)
+    run = _together(history, policy, found)
+    rules = tuple(_judged(policy, run, before))
+    reasons = (*_missed(rules), *_lost(policy, run, before))
+    forced = force if reasons else None
+    of_metrics = [rule for rule in rules if not rule.rule.startswith(_COMPARED)]
+    baseline = replace(_made(policy, run, of_metrics), date=date, forced=forced, verdict=gate.decide(rules))
+    baseline = replace(
+        baseline,
+        results=tuple(_source(path) for path in store.paths(history.folder, found.chosen.runs)),
+        pooled=tuple(one.record for one in found.chosen.runs),
+    )
+    write_baseline(baseline, target, seen, reasons, force)
+    damaged = (*history.damaged, *found.damaged)
+    return Recorded(baseline, str(target), seen is not None, reasons, tuple(_left_out(found.chosen, most)), damaged)
+
+
+# --- which runs -------------------------------------------------------------------------------
+
+
+def _read_runs(history: History, most: int) -> ReadRuns:
+    """The last runs that are alike: of one line of commits and one agent, scored and judged alike, and complete."""
+    chosen = comparable(history.runs, ancestors(), changed=False, any_suite=True)
+    left = Counter(dict(chosen.left_out))
+    last = chosen.runs[-1] if chosen.runs else None
+    taken: list[tuple[RunRecord, Mapping[str, ScenarioRecord], Mapping[str, str | None]]] = []
+    damaged: list[DamagedRecord] = []
+    for run, path in zip(reversed(chosen.runs), reversed(store.paths(history.folder, chosen.runs)), strict=True):
+        if len(taken) == most:
+            break
+        try:
+            scenarios, texts = _scenarios(run, path)
+        except DamagedRecordError as error:
+            damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
+            continue
+        why = _unusable(run, last, scenarios)
+        if why is None and scenarios is not None:
+            taken.append((run, scenarios, texts))
+        elif why is not None:
+            left[why] += 1
+    runs = ChosenRuns(tuple(run for run, _, _ in reversed(taken)), tuple(sorted(left.items())))
+    if not taken:
+        message = "no run of this history can be pooled" + (f": {runs.said}" if runs.left_out else ": it is empty")
+        raise InputError(Problem(message, history.folder, hint="highbar history list prints its runs"))
+    return ReadRuns(
+        runs, tuple(one for _, one, _ in reversed(taken)), tuple(one for _, _, one in reversed(taken)), tuple(damaged)
+    )
+
+
+def _scenarios(run: RunRecord, path: Path) -> tuple[Mapping[str, ScenarioRecord] | None, Mapping[str, str | None]]:
+    """The scenarios of a record, and the digests of their texts, or of the whole suite if those are not known."""
+    texts = {one.id: one.digest or run.suite for one in store.read_scenarios(path, run)}
+    return store.read_measures(path, run), texts
+
+
+def _unusable(run: RunRecord, last: RunRecord | None, scenarios: object) -> str | None:
+    if last is not None and run.of_agent != last.of_agent:
+        return OTHER_AGENT
+    if run.counts.undecided:
+        return _UNDECIDED
+    return _NO_VALUES if scenarios is None else None
+
+
+# --- the runs together ------------------------------------------------------------------------
+
+
+def _together(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
+    """The scenarios of the last run, each with its trials in all runs in which it has the same text."""
+    last = found.chosen.runs[-1]
+    scoring = scoring_of(policy, store.read(store.paths(history.folder, [last])[0]).verdict.judged_by)
+    if scoring_digest(policy, scoring) != last.scoring:
+        message = "the last runs were scored in another way, or from other rows, than the policy says now"
+        raise InputError(Problem(message, history.folder, hint="add a run that is judged by this policy first"))
+    texts = found.texts[-1]
+    records = tuple(
+        pooled_record([run[id_] for run, known in zip(found.scenarios, found.texts, strict=True)
+                       if id_ in run and known[id_] == texts[id_]])
+        for id_ in sorted(found.scenarios[-1])
+    )  # fmt: skip
+    about = Side(
+        (Source(history.folder, None),),
+        is_baseline=True,
+        agent_version=last.agent_version,
+        scenarios=len(records),
+        trials=sum(record.trials for record in records),
+        runs=len(found.chosen.runs),
+    )
+    judges = last.judges[: len(last.judges) - len(scoring.judged_by)]
+    run = ScoredRun(records, about, scoring, judges, last.suites)
+    if judge_digest(run) != last.judge:
+        raise InputError(Problem("the last run does not say who judged", history.folder, hint="add it again"))
+    return run
+
+
+def _made(policy: Policy, run: ScoredRun, rules: Sequence[RuleResult]) -> Baseline:
+    values = measured(policy, run).values()
+    return Baseline(
+        scenarios=run.records,
+        metrics={name: value for name, value in sorted(values.items()) if value.value is not None},
+        rules=tuple(
+            RecordedRule(rule.rule, rule.metric, rule.slice, rule.threshold, rule.value)
+            for rule in rules
+            if rule.metric is not None
+            and not rule.rule.startswith(_COMPARED)
+            and rule.value is not None
+            and rule.value.value is not None
+        ),
+        agent_version=run.about.agent_version,
+        confidence=policy.confidence,
+        scoring=run.scoring,
+        judges=run.judges,
+        suites=run.suites,
+        policy=Source(policy.file or "<policy>", policy.sha256),
+    )
+
+
+def _source(path: Path) -> Source:
+    return Source(str(path), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+# --- whether they are worth comparing with ----------------------------------------------------
+
+
+def _judged(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[RuleResult]:
+    """The demands on metrics, judged over all runs together, and what compares them with the present baseline.
+
+    Rules about single runs are not judged: that a required scenario failed once is why runs are pooled.
+    """
+    changes = since(policy, run_in(before), run) if before is not None and policy.compares else None
+    alpha = float(1 - policy.confidence)
+    evidence = gate.Evidence(measured(policy, run), policy.metrics, {}, None, alpha, changes)
+    kinds = (*_ABOUT_METRICS, *_COMPARING) if changes is not None else _ABOUT_METRICS
+    for rule in policy.rules:
+        if isinstance(rule, kinds):
+            yield gate.judge(rule, evidence)
+
+
+def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
+    """Why the runs together are no bar. That it is open whether they are worse than the present baseline is none."""
+    bad = [one for one in rules if one.level == "blocking" and one.outcome != "pass"]
+    failed = [one.rule for one in bad if one.outcome != "inconclusive"]
+    unsure = [one.rule for one in bad if one.outcome == "inconclusive" and not one.rule.startswith(_COMPARED)]
+    if failed:
+        yield f"the runs together fail: {some(failed)}"
+    if unsure:
+        yield f"the runs together are inconclusive: {some(unsure)}"
+
+
+def _lost(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[str]:
+    """What the present baseline, or the suite, has and the runs do not."""
+    there = {record.id: record for record in run.records}
+    wanted = list(policy.suite.scenarios) if policy.suite is not None else []
+    wanted += [one.id for one in before.scenarios if not excused(policy, one.id)] if before is not None else []
+    gone = [id_ for id_ in dict.fromkeys(wanted) if id_ not in there]
+    if gone:
+        yield f"the last run is not complete: {count(len(gone), 'scenario')} without a result: {some(gone)}"
+    patterns = [each for rule in policy.rules if isinstance(rule, NewFailuresRule) for each in rule.patterns]
+    passed = [one.id for one in before.scenarios if one.all_passed] if before is not None else []
+    broken = [
+        id_
+        for id_ in passed
+        if id_ in there and not there[id_].passed and any(policies.matches(pattern, id_) for pattern in patterns)
+    ]
+    if broken:
+        scenarios = f"{count(len(broken), 'scenario')} that passed in the present baseline"
+        yield f"{scenarios} passed in none of the runs: {some(broken)}"
+
+
+def _left_out(chosen: ChosenRuns, most: int) -> Iterator[str]:
+    yield from (f"left out: {count(number, 'run')} {reason}" for reason, number in chosen.left_out)
+    if len(chosen.runs) < most:
+        yield f"only {count(len(chosen.runs), 'run')} of the {most} asked for; the fewer, the more luck is in it"

@@ -1,0 +1,111 @@
+"""The rule about scenarios that passed in the baseline and do not now.
+
+A single run as the baseline says of each scenario only that it passed once. With a history, or with a baseline of
+several runs, a scenario newly fails only if a test against its earlier trials says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from highbar.gate.evidence import Compared, Evidence
+from highbar.gate.outlook import Outlooks, certain, of_scenarios
+from highbar.gate.thresholds import Judged
+from highbar.language.phrases import count, some
+from highbar.model import NewFailuresRule, Outcome
+from highbar.model.recall import Recalled, Trials
+from highbar.policy import matches
+
+
+class NamedScenarios(Struct, frozen=True):
+    """The scenarios that the rule is about: those that passed all trials in the baseline, and what became of them.
+
+    `broken` and `absent` are parts of `matched`; `spared` are broken too, but quarantined. `flaky` passed only some of
+    their trials in a pooled baseline, and `failing` are those of them that fail now: not more often than before, they
+    may.
+    """
+
+    matched: tuple[str, ...]
+    broken: tuple[str, ...]
+    spared: tuple[str, ...]
+    absent: tuple[str, ...]
+    steady: tuple[str, ...]  # matched, and not quarantined
+    flaky: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+
+
+def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
+    """Whether a scenario newly fails, or has no result any more."""
+    # The history is the longer memory; without one, a baseline of several runs is its own.
+    own = compared.pooled if rule.history is None and compared.runs_in_base > 1 else None
+    named = _named(rule, compared, evidence, own)
+    if not named.matched and not named.flaky:
+        reason = "no scenario that it is about passed all its trials in the baseline"
+        return Judged("undefined", reason, outlooks=certain("undefined"))
+    spared = f"; {count(len(named.spared), 'scenario')} failed in quarantine: {some(named.spared)}"
+    beside = spared if named.spared else ""
+    suspects = (*named.broken, *named.failing)
+    if suspects and (rule.history is not None or own is not None):
+        return _tested(named, suspects, own, evidence, beside)
+    if named.broken or named.absent:
+        return _failed(named, named.broken, evidence, beside)
+    others = "other scenario" if named.spared else "scenario"
+    each = f"each of the {count(len(named.matched) - len(named.spared), others)}"
+    return Judged("pass", f"{each} that passed in the baseline passes{beside}", outlooks=_outlooks(named, evidence))
+
+
+def _named(rule: NewFailuresRule, compared: Compared, evidence: Evidence, own: Recalled | None) -> NamedScenarios:
+    matched = tuple(id_ for id_ in compared.passed_in_base if _is_about(rule, id_))
+    freed = {one.id for one in evidence.quarantined}
+    before: Mapping[str, Trials] = {} if own is None else own.explaining[0]
+    now: Mapping[str, Trials] = {} if own is None else own.now
+    flaky = tuple(
+        id_
+        for id_, (passed, trials) in before.items()
+        if 0 < passed < trials and id_ not in freed and _is_about(rule, id_)
+    )
+    return NamedScenarios(
+        matched=matched,
+        broken=tuple(id_ for id_ in matched if id_ in compared.broken and id_ not in freed),
+        spared=tuple(id_ for id_ in matched if id_ in compared.broken and id_ in freed),
+        # A quarantined scenario has to run all the same: one that is absent is not spared.
+        absent=tuple(id_ for id_ in matched if id_ in compared.absent),
+        steady=tuple(id_ for id_ in matched if id_ not in freed),
+        flaky=flaky,
+        failing=tuple(id_ for id_ in flaky if id_ in now and now[id_][0] < now[id_][1]),
+    )
+
+
+def _is_about(rule: NewFailuresRule, id_: str) -> bool:
+    return any(matches(pattern, id_) for pattern in rule.patterns)
+
+
+def _tested(
+    named: NamedScenarios, suspects: tuple[str, ...], own: Recalled | None, evidence: Evidence, beside: str
+) -> Judged:
+    from highbar.gate.history import NOT_READ, explain  # few policies have one
+
+    found = explain((*named.steady, *named.flaky), suspects, own or evidence.recalled or NOT_READ)
+    if not found.failing and not named.absent:
+        outcome: Outcome = "inconclusive" if found.unsure else "pass"
+        return Judged(outcome, f"{found.said}{beside}", outlooks=certain(outcome))
+    beside += f"; {found.no_excuse}" if found.no_excuse else ""
+    beside += f"; {found.said}" if found.chance else ""
+    return _failed(named, found.failing, None, beside)
+
+
+def _failed(named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str) -> Judged:
+    """What failed; without `evidence`, a second run is taken to fail, too."""
+    reasons = [f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}"] if broken else []
+    if named.absent:
+        absent = f"{count(len(named.absent), 'scenario')} passed in the baseline, with no result now"
+        reasons.append(f"{absent}: {some(named.absent)}")
+    outlooks = certain("fail") if named.absent or evidence is None else _outlooks(named, evidence)
+    return Judged("fail", "; ".join(reasons) + beside, outlooks=outlooks)
+
+
+def _outlooks(named: NamedScenarios, evidence: Evidence) -> Outlooks:
+    broken = len(named.broken)
+    return of_scenarios(len(named.steady) - broken, broken, evidence.pass_rate, evidence.noise)

@@ -1,0 +1,339 @@
+"""A rule that a part of the scenarios may decide, and the scenarios in their recorded order → its outcome.
+
+A rule sees the longest prefix of its scenarios, in that order, of which every scenario has finished all its trials, and
+nothing else that has finished. The first crossing of a boundary along the prefix decides; what comes later changes
+nothing. Undecided scenarios count against a pass, and for the agent at the boundary of a fail. A rule for which no such
+boundary is known is judged once, when all scenarios were run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.gate.evidence import Evidence
+from highbar.gate.outlook import certain
+from highbar.language.phrases import count
+from highbar.model import BaselineRule, ConditionRule, Demand, Outcome, RuleResult, StepRule, ThresholdRule
+from highbar.model.stopping import SequentialMethod, Stopping
+from highbar.statistics.betting import Bets, Share
+from highbar.statistics.group_sequential import LOOKS, critical_values, look_sizes
+from highbar.statistics.normal import normal_cdf
+from highbar.statistics.planning import clusters_to_exclude
+from highbar.statistics.spending import Boundaries, binomial_boundaries, first_crossing, suite_boundaries
+
+WeighedRule = ThresholdRule | ConditionRule | BaselineRule | StepRule
+Judge = Callable[[WeighedRule, Evidence], RuleResult]
+NO_ORDER = "the rows have no recorded order"
+_AT_STOPPING = ", at stopping"
+_FEW = "there are too few scenarios for several looks"
+
+
+class Unit(Struct, frozen=True):
+    """One scenario: its part of the share that is judged, with undecided trials at their worst and at their best.
+
+    A part is a numerator and a denominator, both from 0 to 1; (0, 0) if the scenario does not have the metric.
+    """
+
+    worst: Share
+    best: Share
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the scenario has the metric."""
+        return self.worst[1] > 0 or self.best[1] > 0
+
+
+class SharesSeen(Struct, frozen=True):
+    """A share that higher is better of, over the scenarios of a prefix in their order.
+
+    `binary`: every scenario that has it passes or fails as a whole, and weighs the same. `of_all`: every scenario has
+    it. `in_suite`: the suite is all there is, and its own share is in question.
+    """
+
+    units: tuple[Unit, ...]
+    threshold: Fraction
+    strict: bool = False
+    binary: bool = False
+    of_all: bool = False
+    in_suite: bool = False
+    perfect: bool = False  # only a share of 1 reaches the threshold
+
+
+class Course(Struct, frozen=True):
+    """What a rule sees of a run: how many scenarios of its set are planned, and how many make up the prefix.
+
+    `shares` is None if its metric is no share of the scenarios: then five looks judge it. `alone` says why it is judged
+    once all scenarios were run.
+    """
+
+    planned: int
+    seen: int
+    shares: SharesSeen | None = None
+    alone: str | None = None
+    lacking: str | None = None  # why a pass is none: something that the baseline has is not there
+
+
+class Replaying(Protocol):
+    """A run in its recorded order."""
+
+    def course(self, rule: WeighedRule) -> Course:
+        """What a rule sees of it."""
+
+    def at(self, rule: WeighedRule, scenarios: int, alpha: float) -> Evidence:
+        """The evidence of the first scenarios of a rule's set alone, with intervals at another error."""
+
+
+class Crossed(Struct, frozen=True):
+    """What decided a rule, after how many scenarios of its set; or nothing yet."""
+
+    method: SequentialMethod
+    standing: str
+    outcome: Outcome | None = None
+    at: int | None = None
+
+
+def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> RuleResult:
+    """The outcome of a sequential rule; `judge` judges a rule by all of the evidence that it is given."""
+    replay = evidence.replay
+    if replay is None:
+        return _at_the_end(rule, evidence, judge, None)
+    course = replay.course(rule)
+    total = rule.demand.horizon or course.planned
+    if course.alone is not None or (course.shares is None and total < LOOKS):
+        return _at_the_end(rule, evidence, judge, replace(course, alone=course.alone or _FEW))
+    if course.shares is None:
+        crossed = _by_looks(rule, course, total, evidence, replay, judge)
+    else:
+        crossed = _crossing(course.shares, course.seen, total, rule.demand, evidence.alpha)
+        crossed = _enough(crossed, course.shares, rule.demand, course.lacking)
+    scenarios = course.seen if crossed.at is None else crossed.at
+    shown = judge(_by_estimate(rule), replay.at(rule, scenarios, evidence.alpha))
+    return _stopped(shown, crossed, course, total, rule)
+
+
+# --- one look when all scenarios were run -------------------------------------------------------
+
+
+def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Course | None) -> RuleResult:
+    """The rule as with `confident`, over all scenarios; the error of a longer horizon is not spent yet."""
+    found = judge(rule, replace(evidence, replay=None, best=evidence.best and replace(evidence.best, replay=None)))
+    scenarios = found.value.scenarios if found.value else 0
+    planned = scenarios if course is None else course.planned
+    total = rule.demand.horizon or planned
+    why = (evidence.unordered or NO_ORDER) if course is None else course.alone
+    reason = f"{found.reason}; judged once, over all scenarios: {why}"
+    is_decided = found.outcome in ("pass", "fail") and not found.open
+    seen = planned if course is None else course.seen
+    if is_decided and total > planned and not _has_failed_for_good(rule, found):
+        reason = f"{found.reason}; open: a horizon of {count(total, 'scenario')} was declared, and {why}"
+        found = replace(found, outcome="inconclusive", outlooks=certain("inconclusive"))
+        is_decided = False
+    stopping = Stopping("at the end", total, seen, planned if is_decided else None)
+    # To judge again with more scenarios would be a second chance.
+    return replace(found, reason=reason, stopping=stopping, more_scenarios=None)
+
+
+def _has_failed_for_good(rule: WeighedRule, found: RuleResult) -> bool:
+    """Whether a threshold of 100 % was missed: no more scenarios can change that."""
+    perfect = isinstance(rule, ThresholdRule) and found.value is not None and _only_perfection(rule, found)
+    return perfect and found.outcome == "fail"
+
+
+def _only_perfection(rule: ThresholdRule, found: RuleResult) -> bool:
+    best = 1 if found.value is not None and found.value.better == "higher" else 0
+    return rule.threshold.unit == "ratio" and rule.threshold.value == best and not rule.demand.margin
+
+
+# --- five looks -----------------------------------------------------------------------------------
+
+
+def _by_looks(
+    rule: WeighedRule, course: Course, total: int, evidence: Evidence, replay: Replaying, judge: Judge
+) -> Crossed:
+    """The first of five looks that decides, each with intervals at its own level."""
+    levels = [normal_cdf(-z) for z in critical_values(evidence.alpha, rule.demand.spending)]
+    for number, (size, level) in enumerate(zip(look_sizes(total), levels, strict=True), 1):
+        if size > course.seen:
+            return Crossed("looks", f"the next of {LOOKS} looks is after {count(size, 'scenario')}")
+        found = judge(rule, replay.at(rule, size, level))
+        if found.outcome in ("pass", "fail") and not found.open:  # undecided trials count for the agent at a fail
+            return Crossed("looks", f"look {number} of {LOOKS} shows it", found.outcome, size)
+    return Crossed("looks", f"none of {LOOKS} looks shows it")
+
+
+# --- crossings along the prefix -------------------------------------------------------------------
+
+
+def _crossing(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: float) -> Crossed:
+    if shares.threshold < 0 or (shares.threshold == 0 and not shares.strict):
+        first = next((place for place, unit in enumerate(shares.units, 1) if unit.is_counted), None)
+        return Crossed("spending", "every value meets it", None if first is None else "pass", first)
+    if shares.perfect:
+        return _without_failure(shares, seen, total, demand, alpha)
+    if shares.binary and (shares.of_all or not shares.in_suite):
+        return _by_spending(shares, seen, total, demand, alpha)
+    return _by_bets(shares, total, alpha)
+
+
+def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: float) -> Crossed:
+    """Exact boundaries. At the end of the plan all of the error is spent, whether its last scenarios count or not."""
+    places = tuple(place for place, unit in enumerate(shares.units, 1) if unit.is_counted)
+    outcomes = [(shares.units[place - 1].worst[0] == 1, shares.units[place - 1].best[0] == 1) for place in places]
+    tries = [places] if places else []
+    if places and seen == total and places[-1] != total:
+        tries.append((*places[:-1], total))
+    for tried in tries:
+        boundaries = _boundaries(shares, total, demand, alpha, tried)
+        crossing = first_crossing(boundaries, outcomes)
+        if crossing is not None:
+            at = tried[crossing.units - 1]
+            passed = sum(best if not crossing.passed else worst for worst, best in outcomes[: crossing.units])
+            needed = boundaries.at(crossing.units)
+            limit = f"{needed.to_pass} decide a pass" if crossing.passed else f"{needed.to_fail} or fewer decide a fail"
+            standing = f"{passed} of {crossing.units} were good, {limit}"
+            return Crossed("spending", standing, "pass" if crossing.passed else "fail", at)
+    if not places:
+        return Crossed("spending", "no scenario was seen")
+    tried = tries[-1]
+    ahead = (*tried, *range(tried[-1] + 1, total + 1))  # whether a scenario that was not seen has the metric is unknown
+    boundaries = _boundaries(shares, total, demand, alpha, ahead)
+    return Crossed("spending", _open_standing(boundaries, outcomes) + _distance(boundaries, outcomes, len(ahead)))
+
+
+def _boundaries(shares: SharesSeen, total: int, demand: Demand, alpha: float, places: tuple[int, ...]) -> Boundaries:
+    if shares.in_suite:
+        return suite_boundaries(shares.threshold, total, alpha, demand.spending, strict=shares.strict)
+    # Most plans have the metric in every scenario: these share one set of boundaries.
+    given = () if places == tuple(range(1, len(places) + 1)) else places
+    return binomial_boundaries(shares.threshold, total, alpha, demand.spending, given)
+
+
+def _open_standing(boundaries: Boundaries, outcomes: list[tuple[bool, bool]]) -> str:
+    """How many passed, and how many would decide after as many scenarios."""
+    looked = len(outcomes)
+    needed = boundaries.at(looked)
+    good = sum(worst for worst, _ in outcomes)
+    undecided = sum(best for _, best in outcomes) - good
+    to_pass = "no number decides a pass yet" if needed.to_pass is None else f"{needed.to_pass} decide a pass"
+    to_fail = "" if needed.to_fail is None else f", {needed.to_fail} or fewer a fail"
+    open_ = f" ({undecided} undecided)" if undecided else ""
+    return f"{good} of {looked} were good{open_}; {to_pass}{to_fail}"
+
+
+def _distance(boundaries: Boundaries, outcomes: list[tuple[bool, bool]], most: int) -> str:
+    """How many more scenarios are needed at least, if all of them pass or all of them fail; nothing at the end."""
+    worst, best = (sum(side) for side in zip(*outcomes, strict=True))
+    for more in range(1, most - len(outcomes) + 1):
+        boundary = boundaries.at(len(outcomes) + more)
+        if boundary.decides(worst + more) or boundary.decides(best) is False:
+            return f"; at least {more} more {'is' if more == 1 else 'are'} needed"
+    return ""
+
+
+def _by_bets(shares: SharesSeen, total: int, alpha: float) -> Crossed:
+    bets = Bets(shares.threshold, alpha, total if shares.in_suite else None, strict=shares.strict)
+    for unit in shares.units:
+        bets.add(unit.worst, unit.best)
+    odds = [_odds(log) for log in bets.log_wealth]
+    needed = f"{1 / alpha:.0f} to 1 decides"
+    if bets.crossing is None:
+        return Crossed("bets", f"the evidence is {odds[0]} for a pass and {odds[1]} for a fail; {needed}")
+    passed = bets.crossing.passed
+    standing = f"the evidence for a {'pass' if passed else 'fail'} is {odds[0 if passed else 1]}; {needed}"
+    return Crossed("bets", standing, "pass" if passed else "fail", bets.crossing.units)
+
+
+def _odds(log: float) -> str:
+    """`23 to 1`, `0.4 to 1`."""
+    most = 6 * 2.302585
+    if log >= most:
+        return "over a million to 1"
+    wealth = 2.718281828459045**log
+    return f"{wealth:.0f} to 1" if wealth >= 10 else f"{wealth:.2g} to 1"
+
+
+def _without_failure(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: float) -> Crossed:
+    """A threshold of 100 %: the first failure too many fails it; enough scenarios without that pass it.
+
+    There is one look at which it can pass, so that there is one chance to pass by luck: when there are enough scenarios
+    to exclude the tolerated rate with as many failures as are accepted, or at the end of the plan.
+    """
+    accepted, enough = demand.failures, clusters_to_exclude(demand.tolerate, alpha, demand.failures)
+    if shares.in_suite:  # the tolerated rate is about what was not drawn; here, every scenario is asked about
+        enough = max(enough, total)
+    counted = failed_at_worst = failed_at_best = 0
+    for place, unit in enumerate(shares.units, 1):
+        counted += unit.is_counted
+        failed_at_worst += unit.worst[0] < unit.worst[1]
+        failed_at_best += unit.best[0] < unit.best[1]
+        standing = f"{failed_at_best} of {counted} failed, {accepted} accepted"
+        if failed_at_best > accepted:
+            return Crossed("zero tolerance", standing, "fail", place)
+        is_last = place == seen == total
+        needed = clusters_to_exclude(demand.tolerate, alpha, failed_at_worst) if is_last else enough
+        if failed_at_worst <= accepted and counted >= needed:
+            return Crossed("zero tolerance", standing, "pass", place)
+    undecided = failed_at_worst - failed_at_best
+    open_ = f" ({undecided} undecided)" if undecided else ""
+    due = f"{enough} with at most {accepted} decide a pass" if enough <= total else "a pass is decided at the end"
+    return Crossed("zero tolerance", f"{failed_at_best} of {counted} failed{open_}; {due}")
+
+
+# --- the result ---------------------------------------------------------------------------------
+
+
+def _enough(crossed: Crossed, shares: SharesSeen, demand: Demand, lacking: str | None) -> Crossed:
+    """A pass waits for as many scenarios as the rule demands; what they come to no longer matters."""
+    if crossed.outcome != "pass" or crossed.at is None:
+        return crossed
+    if lacking is not None:
+        return Crossed(crossed.method, f"{crossed.standing}, but {lacking}")
+    least = demand.min_scenarios or 0
+    places = [place for place, unit in enumerate(shares.units, 1) if unit.is_counted]
+    if sum(place <= crossed.at for place in places) >= least:
+        return crossed
+    if len(places) >= least:
+        return replace(crossed, at=places[least - 1])
+    said = f"at least {count(least, 'scenario')} {'is' if least == 1 else 'are'} demanded"
+    return Crossed(crossed.method, f"{crossed.standing}, but {said}")
+
+
+def _by_estimate(rule: WeighedRule) -> WeighedRule:
+    """The rule that compares the value alone, whose reason says nothing about an interval."""
+    plain = Demand("estimate", rule.demand.margin, rule.demand.tolerate, None, rule.demand.failures)
+    return replace(rule, demand=plain)
+
+
+def _stopped(shown: RuleResult, crossed: Crossed, course: Course, total: int, rule: WeighedRule) -> RuleResult:
+    """The rule's result, from the one that shows its value at stopping."""
+    outcome, at, is_whole = crossed.outcome, crossed.at, course.seen >= total
+    if shown.outcome == "undefined":
+        outcome, at = "undefined" if course.seen >= course.planned else None, None
+    stopping = Stopping(crossed.method, total, course.seen, at, crossed.standing)
+    if at is not None:
+        when = f"decided after {at} of {count(total, 'scenario')}"
+    elif is_whole:
+        when = f"still open when all {count(total, 'scenario')} were run"
+    else:
+        when = f"open after {course.seen} of {count(total, 'scenario')}"
+    return replace(
+        _without_outlook(shown),
+        outcome=outcome or "inconclusive",
+        reason=f"{shown.reason}{_AT_STOPPING if at is not None else ''}; {when}: {crossed.standing}",
+        evidence=rule.demand.evidence,
+        demand=rule.demand,
+        stopping=stopping,
+        open=outcome is None,
+    )
+
+
+def _without_outlook(found: RuleResult) -> RuleResult:
+    """A second run would be stopped elsewhere, and more scenarios help only within a horizon: nothing is said."""
+    return replace(
+        found, outlooks=(), second_run=None, second_run_low=None, more_scenarios=None, fragile=False, slack=None
+    )

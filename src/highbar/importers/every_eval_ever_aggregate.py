@@ -1,0 +1,140 @@
+"""The aggregate of an Every Eval Ever evaluation (`UUID.json`) → what it declares of the samples beside it.
+
+Its scores are not read. It says how many records the samples have and their checksum, and for each result the scale of
+its scores and the model that graded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from highbar.errors import InputError, Problem
+from highbar.importers import signs
+from highbar.importers.beside import RESTORE, Beside
+from highbar.importers.documents import file_head
+from highbar.importers.limits import HEAD, LARGEST_VALUE
+from highbar.importers.reading import json
+from highbar.importers.record import Record, in_file, refuse
+
+NAMELESS = "is_correct"
+"""The judge that a record without `evaluation_result_id` gets."""
+_SAMPLES = "_samples.jsonl"
+_WHOLE = "restore the samples as they were written with the aggregate"
+
+
+class _ResultScale(NamedTuple):
+    """What the aggregate declares about one result: the full marks, or why they are not known; and who graded."""
+
+    name: str
+    task: str | None
+    full: float | str
+    graders: str
+
+
+class Aggregate(NamedTuple):
+    """What an aggregate says about its samples."""
+
+    name: str
+    evaluation: str | None
+    records: int | None
+    checksum: tuple[str, str] | None  # the algorithm, and the digest
+    results: tuple[_ResultScale, ...]
+    has_samples: bool
+
+    def full_marks(self, result: str, tasks: set[str]) -> float | str:
+        """The full marks of a result, or why they are not known. A record may name no result: by its evaluation."""
+        found = [one for one in self.results if one.name == result or (result == NAMELESS and one.task in tasks)]
+        if len(found) != 1:
+            return f"{self.name} has {len(found) or 'no'} results of that name"
+        return found[0].full
+
+    def graders(self, result: str) -> str:
+        """The models that graded a result; empty if it was not graded by a model."""
+        return next((one.graders for one in self.results if one.name == result), "")
+
+    def refuse_others(self, path: str, records: int, evaluations: set[str]) -> None:
+        """Refuse samples of another run, or of which some are missing."""
+        if self.evaluation is not None and evaluations != {self.evaluation}:
+            other = min(evaluations - {self.evaluation})
+            refuse(f"these are samples of {other!r}, and {self.name} is of {self.evaluation!r}", hint=_WHOLE)
+        if self.records is not None and self.records != records:
+            refuse(f"the file holds {records} records, and {self.name} speaks of {self.records}", hint=_WHOLE)
+        if self.checksum is not None and _digest(path, self.checksum[0]) != self.checksum[1].lower():
+            refuse(f"these are not the samples that {self.name} was made of: their checksums differ", hint=_WHOLE)
+
+
+def is_aggregate(path: str) -> bool:
+    """If the file is an aggregate, by its first bytes."""
+    return re.search(signs.EVERY_EVAL_EVER, file_head(path, HEAD), re.DOTALL) is not None
+
+
+def aggregate_of(path: str) -> Aggregate | None:
+    """The aggregate of a samples file, if it is in the same folder."""
+    name = Path(path).name
+    beside = Path(path).with_name(name.removesuffix(_SAMPLES) + ".json")
+    return _read_aggregate(str(beside)) if name.endswith(_SAMPLES) and beside.is_file() else None
+
+
+def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
+    """Find the aggregates with samples beside them; an aggregate whose samples are missing is a problem."""
+    for path, tool in tools.items():
+        if tool != "every-eval-ever" or path.lower().endswith(".jsonl"):
+            continue
+        try:
+            aggregate = _read_aggregate(path)
+        except InputError as error:
+            found.problems += in_file(error, path)
+            continue
+        if path.removesuffix(".json") + _SAMPLES in tools:
+            found.left[path] = f"{path}: read for what it declares of its samples"
+        elif aggregate.has_samples:
+            message = "the aggregate names a file of samples, and it is not there"
+            found.problems.append(Problem(message, file=path, hint=RESTORE))
+
+
+def _read_aggregate(path: str) -> Aggregate:
+    file = Path(path)
+    if file.stat().st_size > LARGEST_VALUE:
+        refuse(f"{file.name} is larger than {LARGEST_VALUE >> 20} MiB")
+    document = Record(json.decode_value(file.read_bytes()), file.name)
+    samples = document.part("detailed_evaluation_results")
+    algorithm, digest = samples.text("hash_algorithm"), samples.text("checksum")
+    return Aggregate(
+        file.name,
+        document.text("evaluation_id"),
+        samples.whole("total_rows"),
+        (algorithm, digest) if digest and algorithm in ("sha256", "md5") else None,
+        tuple(_result(one) for one in document.records("evaluation_results")),
+        "detailed_evaluation_results" in document,
+    )
+
+
+def _result(result: Record) -> _ResultScale:
+    task = result.text("evaluation_name")
+    metric = result.part("metric_config")
+    judges = metric.part("llm_scoring").records("judges")
+    graders = ", ".join(filter(None, (one.part("model_info").text("id") for one in judges)))
+    return _ResultScale(result.text("evaluation_result_id") or NAMELESS, task, _full(metric), graders)
+
+
+def _full(metric: Record) -> float | str:
+    """The full marks by the declared scale, or why nothing declares them."""
+    kind, most = metric.text("score_type"), metric.value("max_score")
+    if metric.flag("lower_is_better"):
+        return "a lower score is better"
+    if kind == "binary":
+        return 1.0
+    if kind != "continuous" or isinstance(most, str) or most is None:
+        return "the aggregate declares no highest score"
+    found = metric.number("max_score")
+    return float(found) if found is not None and math.isfinite(found) else "the aggregate declares no highest score"
+
+
+def _digest(path: str, algorithm: str) -> str:
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()

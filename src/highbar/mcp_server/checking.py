@@ -1,0 +1,264 @@
+"""`check` and `explain_rule`: results and a policy in, the verdict or one of its rules out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from highbar import api
+from highbar import policy as policies
+from highbar.errors import InputError, Problem
+from highbar.language.spelling import did_you_mean
+from highbar.mcp_server.arguments import (
+    IS_PATH,
+    AgainstRef,
+    PolicyPath,
+    RecordedAnswer,
+    ResultPaths,
+    ToolArguments,
+    Word,
+)
+from highbar.mcp_server.confinement import Workspace
+from highbar.mcp_server.texts import UNTRUSTED
+from highbar.model import Policy, Verdict
+from highbar.policy.words import say_all
+from highbar.report import line
+
+MOST_RULES = 10
+"""Rules in one answer: the counts are of all."""
+MOST_FAILURES = 5
+"""Failed scenarios, the worst first: another tool lists more."""
+MOST_WEAKENED = 10
+"""Demands that were weakened since the ref."""
+MOST_NOTES = 5
+"""Notes of the report."""
+FIX_THE_AGENT = "The bar was lowered since then. Restore it, and fix the agent: do not change the gate to pass it."
+NOT_GUARDED = "Judged by the policy of the working copy alone. Pass against_ref to see whether the bar was lowered."
+
+
+class CheckArguments(ToolArguments, frozen=True, kw_only=True):
+    """What `check` is asked."""
+
+    results: ResultPaths
+    policy: PolicyPath = None
+    against_ref: AgainstRef = None
+
+
+class RuleBrief(Struct, frozen=True, omit_defaults=True):
+    """A rule as the verdict document has it, with what matters most."""
+
+    rule: str
+    level: str
+    outcome: str
+    reason: str
+    metric: str | None = None
+    threshold: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    scenarios: int | None = None
+    more_scenarios: Annotated[int | None, Meta(description="About how many more would settle it.")] = None
+    file: str | None = None
+    line: int | None = None
+
+
+class FailureBrief(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A scenario that failed or is undecided."""
+
+    id: str
+    outcome: Literal["failed", "undecided"]
+    reason: str
+    category: str | None = None
+    required: bool = False
+    trials: int = 1
+    passed_trials: int = 0
+
+
+class JudgedBy(Struct, frozen=True, omit_defaults=True):
+    """Which bar decided: the policy, and the policy as it was at a git ref."""
+
+    policy: str
+    against_ref: str | None = None
+    commit: str | None = None
+    verdict_there: Annotated[str | None, Meta(description="By the policy at the ref alone.")] = None
+
+
+class CheckAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+    """The verdict: what `highbar check` exits with."""
+
+    verdict: Literal["pass", "fail", "inconclusive"]
+    headline: str
+    bar: JudgedBy
+    counts: dict[str, int]
+    weakened: Annotated[
+        tuple[str, ...], Meta(description="What was lowered or removed since the ref. Not empty: restore it.")
+    ] = ()
+    rules_passed: int
+    rules_not_passed: tuple[RuleBrief, ...] = ()
+    failures: Annotated[tuple[FailureBrief, ...], Meta(description="The worst few; list_failures has all.")] = ()
+    notes: tuple[str, ...] = ()
+
+
+class ExplainArguments(ToolArguments, frozen=True, kw_only=True):
+    """What `explain_rule` is asked."""
+
+    rule: Annotated[Word, Meta(description="Its name as check gives it: thresholds.blocking.accuracy")]
+    results: Annotated[
+        tuple[Annotated[str, Meta(extra=IS_PATH)], ...],
+        Meta(max_length=100, description="As in check. Without them, only what the rule demands is explained."),
+    ] = ()
+    policy: PolicyPath = None
+    against_ref: AgainstRef = None
+
+
+class MetricAnswer(Struct, frozen=True, omit_defaults=True):
+    """How the metric of a rule is computed."""
+
+    name: str
+    formula: str
+    better: str
+    unit: str
+    use_case: str = ""
+
+
+class ExplainAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+    """A rule in words, where it is written, how its metric is computed, and what it came to."""
+
+    rule: str
+    demands: Annotated[str, Meta(description="The rule as a sentence.")] = ""
+    metric: MetricAnswer | None = None
+    result: RuleBrief | None = None
+    fragile: Annotated[bool, Meta(description="The interval reaches across the threshold.")] = False
+    second_run: Annotated[float | None, Meta(description="Chance that a second run has another outcome, at most.")] = (
+        None
+    )
+    undecided: Annotated[tuple[str, ...], Meta(description="Undecided trials that the rule hangs on.")] = ()
+    description: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def answer_check(asked: CheckArguments, workspace: Workspace) -> CheckAnswer:
+    """Judge results, as `highbar check` does."""
+    path = workspace.demanded_policy(asked.policy)
+    verdict = _judged(asked.results, path, workspace.chosen_ref(asked.against_ref))
+    document = verdict.to_dict()
+    missed = [rule for rule in document["rules"] if rule["outcome"] != "pass"]
+    missed.sort(key=lambda rule: rule["level"] != "blocking")
+    against = verdict.against
+    return CheckAnswer(
+        untrusted=UNTRUSTED,
+        verdict=document["verdict"],
+        headline=line.render(verdict),
+        bar=_bar(document),
+        counts={name: number for name, number in document["counts"].items() if number},
+        weakened=() if against is None else tuple(each.sentence for each in against.weakened[:MOST_WEAKENED]),
+        rules_passed=len(document["rules"]) - len(missed),
+        rules_not_passed=tuple(brief_rule(rule) for rule in missed[:MOST_RULES]),
+        failures=tuple(islice(failures_in(document), MOST_FAILURES)),
+        notes=_notes(verdict, path),
+        cut=_cut(document, missed),
+    )
+
+
+def answer_explain(asked: ExplainArguments, workspace: Workspace) -> ExplainAnswer:
+    """Say what a rule demands, and what became of it in results if any are named."""
+    path = workspace.demanded_policy(asked.policy)
+    policy = policies.read_named(str(path))
+    sentences = {rule.name: sentence for rule, sentence in say_all(policy)}
+    if not asked.results:
+        _refuse_unknown(asked.rule, sentences)
+        metric = next((getattr(rule, "metric", None) for rule in policy.rules if rule.name == asked.rule), None)
+        return ExplainAnswer(
+            untrusted=UNTRUSTED,
+            rule=asked.rule,
+            demands=sentences[asked.rule],
+            metric=_metric(policy, metric),
+        )
+    document = _judged(asked.results, path, workspace.chosen_ref(asked.against_ref)).to_dict()
+    rules = {rule["rule"]: rule for rule in document["rules"]}
+    _refuse_unknown(asked.rule, rules)
+    found = rules[asked.rule]
+    return ExplainAnswer(
+        untrusted=UNTRUSTED,
+        rule=asked.rule,
+        demands=sentences.get(asked.rule, ""),  # a rule of the ref alone has none here
+        metric=_metric(policy, found["metric"]),
+        result=brief_rule(found),
+        fragile=found["fragile"],
+        second_run=found["second_run"],
+        undecided=tuple(_trial_name(each) for each in found["undecided"]),
+        description=found["description"],
+        notes=("list_failures has the scenarios behind it",) if found["outcome"] != "pass" else (),
+    )
+
+
+def _judged(results: Sequence[str], policy: Path, against_ref: str | None) -> Verdict:
+    """The verdict. The policy goes in as a path: a text could be a policy itself."""
+    return api.check(results, policy, against_ref=against_ref)
+
+
+def brief_rule(rule: Mapping[str, Any]) -> RuleBrief:
+    """A rule of a verdict or comparison document, cut to what matters."""
+    kept: dict[str, Any] = {name: rule.get(name) for name in RuleBrief.__struct_fields__}
+    return RuleBrief(**kept)
+
+
+def failures_in(document: Mapping[str, Any]) -> Iterator[FailureBrief]:
+    """The scenarios of a verdict document that failed, then those that are undecided."""
+    yield from (FailureBrief(outcome="failed", **one) for one in document["scenarios_failed"])
+    yield from (FailureBrief(outcome="undecided", **one) for one in document["scenarios_undecided"])
+
+
+def _bar(document: Mapping[str, Any]) -> JudgedBy:
+    policy, against = document["policy"], document["against"] or {}
+    return JudgedBy(policy["file"], against.get("ref"), against.get("commit"), against.get("verdict"))
+
+
+def _notes(verdict: Verdict, policy: Path) -> tuple[str, ...]:
+    """What the reader must not overlook, before the warnings of the verdict."""
+    found = policies.find_here()
+    notes = []
+    if found is not None and found != policy:
+        notes.append(f"judged by {policy}, and not by {found}, which highbar check finds here")
+    if verdict.against is None:
+        notes.append(NOT_GUARDED)
+    elif verdict.against.weakened:
+        notes.append(FIX_THE_AGENT)
+    listed = () if verdict.against is None else verdict.against.notes
+    return (*notes, *(each for each in verdict.warnings if each not in listed))[:MOST_NOTES]
+
+
+def _cut(document: Mapping[str, Any], missed: Sequence[Any]) -> tuple[str, ...]:
+    failed = document["counts"]["failed"] + len(document["scenarios_undecided"])
+    weakened = (document["against"] or {}).get("weakened", ())
+    everything = "highbar check --format json has all"
+    listed = (
+        ("rules_not_passed", MOST_RULES, len(missed), everything),
+        ("failures", MOST_FAILURES, failed, "list_failures has all"),
+        ("weakened", MOST_WEAKENED, len(weakened), everything),
+    )
+    return tuple(f"{name}: {most} of {number} are here; {rest}" for name, most, number, rest in listed if number > most)
+
+
+def _metric(policy: Policy, name: str | None) -> MetricAnswer | None:
+    found = policy.metrics.get(name or "")
+    if found is None:
+        return None
+    return MetricAnswer(found.name, found.formula, found.better, found.unit, found.use_case)
+
+
+def _trial_name(undecided: Mapping[str, Any]) -> str:
+    id_, trial = undecided["id"], undecided["trial"]
+    return f"{id_}" if trial is None else f"{id_}, trial {trial}"
+
+
+def _refuse_unknown(rule: str, known: Iterable[str]) -> None:
+    names = list(known)
+    if rule not in names:
+        near = did_you_mean(rule, names)
+        there = f"there is {', '.join(names)}"
+        raise InputError(Problem(f"there is no rule {rule!r}", hint=f"{near} {there}" if near else there))

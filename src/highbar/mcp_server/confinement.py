@@ -1,0 +1,211 @@
+"""The folder that a server was started for, and two guards that keep every tool inside of it.
+
+`Workspace.inside` refuses a path argument before anything looks at it. While a tool runs, `confined` watches what
+Python opens, lists, writes and starts, through Python's own auditing. So it does not matter who named a file: an
+argument, a pattern, a link, a policy, its suite, or what is added to Highbar later. What is not allowed is refused.
+
+This keeps our own code to its promise. It is no sandbox for code of others: none is run here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import Any
+
+from msgspec import Struct
+
+from highbar import policy as policies
+from highbar.errors import InputError, Problem
+
+MOST_BYTES = 2**30
+"""Of a file that a tool reads. The command line has no such limit, and shows its progress."""
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CODE = (".py", ".pyc")
+_ABOUT_PACKAGES = (".dist-info", ".egg-info")
+_MAGIC = frozenset("*?[")
+
+
+class Workspace(Struct, frozen=True):
+    """What a server was started for: its folder, and the bar, if whoever started it has fixed that.
+
+    The folder is the working folder of the process: a policy is looked for, and git is asked, from there.
+    """
+
+    root: Path
+    policy: str | None = None
+    against_ref: str | None = None
+
+    def inside(self, name: str) -> str:
+        """A path argument as it is, if it is below the folder. Raises InputError."""
+        if name == "-":
+            raise InputError(Problem("standard input cannot be read: it belongs to the protocol", hint="name a file"))
+        if not name or "\0" in name or "://" in name:
+            raise InputError(Problem(f"{name!a} is no path of a file or folder", hint="name one below the folder"))
+        parts = PurePath(name).parts
+        # A pattern is expanded later. What it matches is seen by the guard below; `..` in it could lead anywhere.
+        escapes = os.pardir in parts and not _MAGIC.isdisjoint(name)
+        if escapes or not _is_below(os.path.realpath(self.root / name), str(self.root)):
+            raise InputError(outside(name, self.root))
+        return name
+
+    def chosen_policy(self, named: str | None) -> Path | None:
+        """The policy that was fixed, named or found below the folder; None if there is none. Raises InputError."""
+        if self.policy is not None:
+            if named not in (None, self.policy):
+                message = f"this server judges by {self.policy}, and by no other policy"
+                raise InputError(Problem(message, hint="leave out `policy`; who started the server has fixed it"))
+            return Path(self.policy)
+        if named is not None:
+            return Path(named)
+        found = policies.find_here()
+        return None if found is None else Path(self.inside(str(found)))
+
+    def demanded_policy(self, named: str | None) -> Path:
+        """The same. Raises InputError if there is none: nothing is judged without a policy."""
+        found = self.chosen_policy(named)
+        if found is None:
+            names = f"{', '.join(policies.NAMES[:-1])} or {policies.NAMES[-1]}"
+            hint = f"name one with `policy`; `{policies.TYPICAL}` judges by the typical thresholds"
+            raise InputError(Problem(f"no policy: there is no {names} in the folder of the server", hint=hint))
+        return found
+
+    def chosen_ref(self, named: str | None) -> str | None:
+        """The git ref that was fixed or named. Raises InputError if they differ."""
+        if self.against_ref is not None and named not in (None, self.against_ref):
+            message = f"this server judges against {self.against_ref}, and against no other ref"
+            raise InputError(Problem(message, hint="leave out `against_ref`; who started the server has fixed it"))
+        return self.against_ref or named
+
+
+def outside(name: str, root: Path) -> Problem:
+    """That a file is not below the folder, whoever named it."""
+    hint = f"only files below {root} are read; start highbar mcp in a folder that has them all"
+    return Problem("is outside of the folder that the server was started for", name, hint=hint)
+
+
+class _Guard(Struct):
+    """What may be opened: files below `root`, own temporary folders, and the code of installed packages.
+
+    It collects what it `refused`.
+    """
+
+    root: Path
+    temporary: str
+    installed: tuple[str, ...]
+    refused: list[Problem]
+
+    def open(self, name: Any, _mode: Any, flags: int) -> Problem | None:
+        """Why a file may not be opened like this; None if it may."""
+        if isinstance(name, int):  # a descriptor: it was seen when it was opened
+            return None
+        path = os.fsdecode(name)
+        real = os.path.realpath(path)
+        if real.startswith(self.temporary) or real == os.devnull:
+            return None
+        if flags & _WRITING:
+            return Problem("would be written, and the tools of this server only read", path)
+        if _is_below(real, str(self.root)):
+            return _odd_file(path, real)
+        return None if self._is_code(real) else outside(path, self.root)
+
+    def list(self, name: Any, *_: Any) -> Problem | None:
+        """Why a folder may not be listed; None if it may. Python itself lists those of packages."""
+        if name is None or isinstance(name, int):
+            return None
+        real = os.path.realpath(os.fsdecode(name))
+        allowed = (str(self.root), *self.installed)
+        is_allowed = real.startswith(self.temporary) or any(_is_below(real, folder) for folder in allowed)
+        return None if is_allowed else outside(os.fsdecode(name), self.root)
+
+    def start(self, program: Any, words: Any = (), *_: Any) -> Problem | None:
+        """Why a program may not be started; None for git, which reads the policy of a ref."""
+        first = words[0] if isinstance(words, list | tuple) and words else program
+        if first == "git":
+            return None
+        message = "this needs code of the suite to be run, which the tools of this server do not do"
+        return Problem(message, hint="run the same check on the command line, or in CI: highbar check")
+
+    def connect(self, *_: Any) -> Problem:
+        """Why the network may not be used."""
+        return Problem("this needs the network, which the tools of this server do not use")
+
+    def _is_code(self, real: str) -> bool:
+        is_package = real.endswith(_CODE) or os.path.dirname(real).endswith(_ABOUT_PACKAGES)  # noqa: PTH120 - a text
+        return is_package and any(_is_below(real, folder) for folder in self.installed)
+
+
+_EVENTS: dict[str, Callable[..., Problem | None]] = {
+    "open": _Guard.open,
+    **dict.fromkeys(("os.listdir", "os.scandir"), _Guard.list),
+    **dict.fromkeys(("subprocess.Popen", "os.posix_spawn"), _Guard.start),
+    **dict.fromkeys(("os.exec", "os.fork", "os.forkpty", "os.spawn", "os.startfile", "os.system"), _Guard.start),
+    "socket.connect": _Guard.connect,
+}
+"""By the event of Python's auditing, what says why it is refused."""
+_active: list[_Guard] = []
+_one_at_a_time = threading.Lock()
+_installed: list[bool] = []
+
+
+@contextmanager
+def confined(workspace: Workspace) -> Iterator[None]:
+    """Keep this process to the folder, but for its main thread, in which the protocol runs. One call at a time.
+
+    Raises InputError if anything was refused, whether or not the code inside went on without it: an answer that lacks
+    a file, or a check, is not the answer that the command line gives.
+    """
+    with _one_at_a_time:
+        if not _installed:  # a hook can never be removed: one for the whole process
+            sys.addaudithook(_watch)
+            _installed.append(True)
+        guard = _guard(workspace.root)
+        writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        _active.append(guard)
+        try:
+            yield
+        finally:
+            _active.pop()
+            sys.dont_write_bytecode = writes_bytecode
+            if guard.refused:
+                raise InputError(*dict.fromkeys(guard.refused))
+
+
+def _guard(root: Path) -> _Guard:
+    places = {sys.prefix, sys.base_prefix, *sys.path} - {""}
+    temporary = f"{os.path.realpath(tempfile.gettempdir())}{os.sep}highbar-"
+    return _Guard(root, temporary, tuple(os.path.realpath(place) for place in places), [])
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    look = _EVENTS.get(event)
+    if look is not None and _active and threading.get_ident() != threading.main_thread().ident:
+        guard = _active[-1]
+        problem = look(guard, *arguments)
+        if problem is not None:
+            guard.refused.append(problem)
+            raise InputError(problem)
+
+
+def _is_below(real: str, folder: str) -> bool:
+    return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _odd_file(path: str, real: str) -> Problem | None:
+    """Why a file inside is not read: a device or a pipe may never end, and a large one takes too long for an answer."""
+    try:
+        found = Path(real).stat()
+    except OSError:  # to open it says what is wrong
+        return None
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        return Problem("not a regular file", path)
+    if found.st_size > MOST_BYTES:
+        hint = "check it on the command line: highbar check"
+        return Problem(f"larger than {MOST_BYTES // 2**20} MiB", path, hint=hint)
+    return None

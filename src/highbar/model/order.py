@@ -1,0 +1,31 @@
+"""The order in which the scenarios of a run are looked at, which was recorded before its first call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class RunOrder(Struct, frozen=True):
+    """A random permutation of all planned scenarios, and which of them have finished all their planned trials.
+
+    A trial has finished once it ended in any way: with an answer, an error, or without an answer after all retries.
+    """
+
+    ids: tuple[str, ...]
+    trials: Mapping[str, int]  # planned, by id
+    finished: frozenset[str]
+    ended: int  # how many trials have ended, those of unfinished scenarios included
+    seed: int
+
+    @property
+    def planned(self) -> int:
+        """How many trials are planned."""
+        return sum(self.trials.values())
+
+
+class NoOrder(Struct, frozen=True):
+    """Why rows have no order, so that they are judged only once all of them are there."""
+
+    reason: str = "the rows have no recorded order"

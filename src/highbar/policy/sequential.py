@@ -1,0 +1,179 @@
+"""How the evidence of a rule is weighed: `evidence`, and with `sequential` also `spending` and `horizon`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from msgspec import Struct
+
+from highbar import catalogue
+from highbar.language.exact import read_decimal
+from highbar.language.formula import leaves
+from highbar.language.phrases import count
+from highbar.model import (
+    BaselineRule,
+    Binary,
+    Call,
+    ConditionRule,
+    Constant,
+    DriftRule,
+    EvidenceKind,
+    JudgeRule,
+    Metric,
+    Name,
+    ProgressiveRule,
+    QuarantineRule,
+    Rule,
+    SpendingKind,
+    StepRule,
+    SuiteDemands,
+    SuiteRule,
+    ThresholdRule,
+    Where,
+)
+from highbar.model.rules import demands_of
+from highbar.policy.cursor import Cursor
+from highbar.policy.limits import MOST_HORIZON
+
+EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
+SPENDING: tuple[SpendingKind, ...] = get_args(SpendingKind)
+KEYS = ("spending", "horizon")
+"""What only a rule that is judged sequentially has."""
+SCHEMA: Mapping[str, Any] = {
+    "spending": {
+        "enum": list(SPENDING),
+        "description": "With sequential: whether a run can be decided early from its start, or mostly near its end.",
+    },
+    "horizon": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "With sequential: how many scenarios are planned in all; as many as there are unless given.",
+    },
+}
+"""The JSON Schema of these keys."""
+
+
+class Weighing(Struct, frozen=True):
+    """How the evidence of a rule, or of all of them, is weighed."""
+
+    evidence: EvidenceKind = "estimate"
+    spending: SpendingKind = "linear"
+    horizon: int | None = None
+
+
+def read_weighing(fields: Mapping[str, Cursor], outer: Weighing | None = None) -> Weighing:
+    """How the evidence is weighed by these keys; what they do not say is that of the whole policy, `outer`.
+
+    A key that has no effect on a rule is a problem. Those of the whole policy are checked once all rules are known.
+    """
+    base = outer or Weighing()
+    word = fields["evidence"].choice(*EVIDENCE) if "evidence" in fields else None
+    evidence = next((kind for kind in EVIDENCE if kind == word), base.evidence)
+    if outer is not None and evidence != "sequential":
+        for key in KEYS:
+            if key in fields:
+                _refuse_without_effect(fields[key], key)
+        return Weighing(evidence)
+    spread = fields["spending"].choice(*SPENDING) if "spending" in fields else None
+    spending = next((kind for kind in SPENDING if kind == spread), base.spending)
+    horizon = _read_horizon(fields["horizon"]) if "horizon" in fields else base.horizon
+    return Weighing(evidence, spending, horizon)
+
+
+def _read_horizon(cursor: Cursor) -> int | None:
+    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
+    if value is None or value.denominator != 1 or value < 1 or "." in cursor.node.text:
+        cursor.refuse_kind("a whole number, 1 or more")
+        return None
+    if value > MOST_HORIZON:
+        cursor.refuse(f"found {cursor.node.text[:40]}, wanted at most {MOST_HORIZON}")
+        return None
+    return int(value)
+
+
+def _refuse_without_effect(cursor: Cursor, key: str) -> None:
+    cursor.refuse(f"{key} has an effect only with sequential", f"add `evidence: sequential`, or remove {key}")
+
+
+def refuse_sequential(
+    cursor: Cursor,
+    top: Mapping[str, Cursor],
+    rules: Sequence[Rule],
+    suite: SuiteDemands | None,
+    metrics: Mapping[str, Metric],
+) -> None:
+    """Note what cannot be meant: keys that no rule uses, too small a horizon, and corrections for a judge's errors."""
+    sequential = [(rule, demand) for rule in rules for demand in demands_of(rule) if demand.is_sequential]
+    for key in KEYS:
+        if key in top and not sequential:
+            _refuse_without_effect(top[key], key)
+    if not sequential:
+        return
+    correct = top["judge"].child("correct") if "judge" in top else None
+    if correct is not None and correct.node.text.lower() == "true":
+        message = "shares that are corrected for the errors of a judge cannot be judged sequentially"
+        correct.refuse(message, "write `evidence: confident`, or remove correct")
+    for rule, demand in sequential:
+        planned = 0 if suite is None or demand.horizon is None else len(set_of(rule, suite, metrics))
+        if demand.horizon is not None and demand.horizon < planned:
+            cursor.refuse(*small_horizon(rule, demand.horizon, planned), at=rule.place)
+
+
+def small_horizon(rule: Rule, horizon: int, planned: int) -> tuple[str, str]:
+    """The message and the hint about a horizon that is smaller than what is planned."""
+    message = f"{rule.name}: a horizon of {horizon} is below the {count(planned, 'scenario')} that the rule is about"
+    return message, f"write horizon: {planned}, or more"
+
+
+def is_looked_at(rule: Rule, metrics: Mapping[str, Metric]) -> bool:
+    """Whether a sequential rule is judged by a few looks: no scenario by itself says how much it adds to its metric."""
+    if not isinstance(rule, ThresholdRule):
+        return isinstance(rule, ConditionRule)
+    metric = metrics[rule.metric]
+    match metric.expression:
+        case Call(function="percentile"):
+            return metric.better != "lower"
+        case Call(function="mean"):
+            return metric.unit != "ratio"
+        case Binary(operator="/", right=right):
+            return metric.unit != "ratio" or isinstance(right, Constant)
+    return True
+
+
+def needs_every_scenario(rule: Rule) -> bool:
+    """Whether a rule can pass only when all its scenarios were run."""
+    if isinstance(rule, JudgeRule | QuarantineRule | SuiteRule | DriftRule):
+        return False  # these are not about results of scenarios, or demand only that they were planned
+    return isinstance(rule, StepRule) or not any(demand.is_sequential for demand in demands_of(rule))
+
+
+def set_of(rule: Rule, suite: SuiteDemands, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+    """The scenarios of a suite that a rule is about, by what the suite says about them; some may lack its metric."""
+    wheres = tuple(dict.fromkeys(populations(rule, metrics)))
+    return tuple(id_ for id_, columns in suite.scenarios.items() if any(is_chosen(columns, where) for where in wheres))
+
+
+def is_chosen(columns: Mapping[str, str], where: Where) -> bool:
+    """Whether a scenario with these columns is among those that `where` selects."""
+    return all(columns.get(column) in values for column, values in where)
+
+
+def populations(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Where]:
+    """Which scenarios a rule about numbers looks at: one choice for each sum that it is made of."""
+    if isinstance(rule, ConditionRule):
+        for leaf in leaves(rule.condition):
+            yield from _populations(leaf, (), metrics)
+    elif isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
+        where = () if isinstance(rule, ProgressiveRule) else rule.where
+        yield from _populations(Name(rule.metric), where, metrics)
+
+
+def _populations(leaf: Name | Call, where: Where, metrics: Mapping[str, Metric]) -> Iterator[Where]:
+    if isinstance(leaf, Name) and leaf.name in metrics:
+        metric = metrics[leaf.name]
+        for inner in leaves(metric.expression):
+            yield from _populations(inner, catalogue.narrow(where, metric.where), metrics)
+    elif not isinstance(leaf, Name) or leaf.name not in catalogue.SETTINGS:
+        wanted = catalogue.terms(leaf, where)
+        yield wanted[0].where if isinstance(wanted, tuple) else wanted.where

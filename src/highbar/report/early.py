@@ -1,0 +1,68 @@
+"""Sentences about a run that may end early: what was run and saved, and where a rule was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from highbar.language import digits
+from highbar.language.phrases import count
+from highbar.model import RuleResult, Verdict
+from highbar.report.titles import bound_words, slice_words
+from highbar.report.visible import visible
+
+if TYPE_CHECKING:  # of a plan: every text report loads this module
+    from highbar.planning.plans import EarlyChance
+
+
+def saved_line(verdict: Verdict) -> str:
+    """`67 of 200 planned scenarios run, 133 saved`; nothing if no rule is sequential.
+
+    What was not run is saved only if there is a verdict without it.
+    """
+    run = verdict.sequential
+    if run is None:
+        return ""
+    if run.problem is not None:
+        return f"judged once, over all scenarios: {run.problem}"
+    repeated = run.planned_trials != run.planned
+    trials = f" ({run.ran_trials} of {count(run.planned_trials, 'trial')})" if repeated else ""
+    word = "not run" if verdict.verdict == "inconclusive" else "saved"
+    return f"{run.ran} of {count(run.planned, 'planned scenario')} run{trials}, {run.saved} {word}"
+
+
+def at_stopping(rule: RuleResult) -> str:
+    """`at stopping, after 38 of 200 scenarios`: where a value and its interval were taken; empty of any other rule."""
+    stopping = rule.stopping
+    if stopping is None or stopping.method == "at the end":
+        return ""
+    of = f"of {count(stopping.planned, 'scenario')}"
+    if stopping.decided_at is None:
+        return f"after {stopping.seen} {of}"
+    return f"at stopping, after {stopping.decided_at} {of}"
+
+
+def open_line(rule: RuleResult) -> str:
+    """A rule that is not decided yet, while a run goes on: its value, what would decide it, and how far that is."""
+    value, stopping = rule.value, rule.stopping
+    number = None if value is None else value.value
+    named = rule.rule
+    if rule.metric is not None and value is not None and rule.threshold is not None:
+        wanted = digits.wanted(rule.threshold, value.unit) or rule.threshold
+        named = f"{visible(rule.metric)}{slice_words(rule.slice)} {wanted}"
+    if value is None or number is None:
+        return f"{visible(named)}: {stopping.standing if stopping and stopping.standing else 'open'}"
+    if stopping is not None and stopping.standing is not None:
+        return f"{named}: {digits.amount(number, value.unit)}; {stopping.standing}"
+    if rule.best is None:
+        return f"{named}: {digits.amount(number, value.unit)}; open"
+    ends = [digits.amount(end, value.unit) for end in (number, rule.best)]
+    return f"{named}: {ends[0]} if all the rest fails, {ends[1]} if it passes"
+
+
+def expected_line(rows: Sequence[EarlyChance]) -> str:
+    """How many scenarios a rule needs on average until it is decided, at several true rates."""
+    first, *others = [f"{round(row.expected)} if the true rate is {bound_words(row.rate, 'ratio')}" for row in rows]
+    later = [text.replace("if the true rate is", "at") for text in others]
+    named = visible(rows[0].rule or "")
+    return f"{named}: of {count(rows[0].scenarios, 'scenario')} about {', '.join([first, *later])}"

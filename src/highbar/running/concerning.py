@@ -1,0 +1,43 @@
+"""Which scenarios of a suite a rule of the policy is about: those that a run begins first as long as it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from highbar.documents.scalars import as_written
+from highbar.model import NewFailuresRule, Policy, Rule, ScenarioRule, SuiteDemands
+from highbar.policy import matches
+from highbar.policy.sequential import populations, set_of
+from highbar.suite import Scenario, Suite
+
+
+def described(suite: Suite, ids: Iterable[str]) -> SuiteDemands:
+    """What a suite says about these scenarios, in the form in which a policy has its suite."""
+    return SuiteDemands(suite.file or "", {id_: _columns(suite.scenarios[id_]) for id_ in ids})
+
+
+def _columns(scenario: Scenario) -> Mapping[str, str]:
+    tags = scenario.columns.get("tags") or {}
+    values = {**scenario.columns, **{f"tags.{name}": value for name, value in tags.items()}}
+    return {name: text for name, value in values.items() if (text := as_written(value)) is not None}
+
+
+def required(policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+    """The scenarios that must pass, each by itself."""
+    rules = [rule for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "blocking"]
+    return concerned(rules, policy, suite)
+
+
+def concerned(rules: Iterable[Rule], policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+    """The scenarios that any of these rules is about."""
+    return frozenset(id_ for rule in rules for id_ in _about(rule, policy, suite))
+
+
+def _about(rule: Rule, policy: Policy, suite: SuiteDemands) -> Iterable[str]:
+    match rule:
+        case ScenarioRule(pattern=pattern):
+            return (id_ for id_ in suite.scenarios if matches(pattern, id_))
+        case NewFailuresRule(patterns=(_, *_) as patterns):
+            return (id_ for id_ in suite.scenarios if any(matches(pattern, id_) for pattern in patterns))
+    about_numbers = next(populations(rule, policy.metrics), None) is not None
+    return set_of(rule, suite, policy.metrics) if about_numbers else suite.scenarios

@@ -1,0 +1,72 @@
+"""The journal of a run in, its results and its document out: when it has ended, or as if it ended now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.checks import Functions
+from highbar.running import folder
+from highbar.running.describing import describe
+from highbar.running.grading import Grader
+from highbar.running.history import RunHistory
+from highbar.running.journal import JournalEnd
+from highbar.running.preparing import Prepared, functions_of
+from highbar.running.results import result_lines
+from highbar.store.run_document import RunDocument, StoredRows
+
+if TYPE_CHECKING:  # most suites need no judge
+    from highbar.running.judging.questions import Judgments
+    from highbar.store.run_judge import JudgeOfRun
+
+
+class Recorded(Struct, frozen=True, eq=False):
+    """The journal of a run: the folder that it is in, what it says, and how long it is."""
+
+    path: Path
+    history: RunHistory
+    end: JournalEnd
+
+
+def outcome(
+    prepared: Prepared,
+    run: Recorded,
+    write_results: Callable[[Iterator[bytes]], StoredRows],
+    functions: Functions | None = None,
+) -> RunDocument:
+    """Grade all planned trials of a run, write their rows, and describe the run. The caller writes the document.
+
+    `functions` are those of `python` checks; unless given they run in a process that ends with this call.
+    """
+    version = prepared.progress.agent_version
+    with ExitStack() as stack:
+        if functions is None and functions_of(prepared.suite, prepared.plan.order):
+            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
+
+            functions = stack.enter_context(CheckFunctions(Path(prepared.plan.suite_file).parent))
+        judgments, judge = _judgments(stack, prepared, run) if prepared.open_judge else (None, None)
+        grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments)
+        recorded = stack.enter_context(folder.recorded(run.path))
+        rows = write_results(result_lines(run.history, recorded, grader))
+    document = describe(run.history, run.end, rows, prepared.suite, version)
+    return document if judge is None else replace(document, judge=judge())
+
+
+def _judgments(stack: ExitStack, prepared: Prepared, run: Recorded) -> tuple[Judgments, Callable[[], JudgeOfRun]]:
+    """What the judge said, for those who grade; and after that, what it did in all."""
+    from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
+    from highbar.running.judging.identity import JudgeIdentity  # likewise
+    from highbar.running.judging.recorded import JudgeTally, judgments_of  # likewise
+    from highbar.suite.same_model import is_same_model  # likewise
+
+    history, suite, tally = run.history, prepared.suite, JudgeTally()
+    answers = {id_: record.answer for id_, record in history.canaries.items()}
+    canaries = canary_result(suite.canaries, answers, prepared.judge_rates)
+    prompt = JudgeIdentity(suite, Path(prepared.plan.suite_file).parent).prompt
+    judgments = stack.enter_context(judgments_of(run.path, history, distrust(canaries), tally))
+    return judgments, lambda: tally.document(prompt, canaries, same_model=is_same_model(suite))

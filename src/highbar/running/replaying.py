@@ -1,0 +1,69 @@
+"""The journals of run folders → the order in which their scenarios are looked at, if it is the one of their seed.
+
+The order is that of the plan, the first record of a journal. It must be the permutation that its seed gives of the
+scenarios of its suite: an order that somebody chose, or scenarios that somebody left out, would decide the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from highbar.errors import InputError, Problem
+from highbar.load.run_folders import OF_OTHER_FILES
+from highbar.model import ResultsFile
+from highbar.model.order import NoOrder, RunOrder
+from highbar.running.folder import read_run
+from highbar.running.history import RunHistory
+from highbar.running.order import choose, permutation
+from highbar.running.preparing import suite_of
+from highbar.store.run_document import read_document
+
+_HINT = "start a new run"
+
+
+def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | NoOrder:
+    """The order of the runs that these results are of. Raises InputError if it is not the one of its seed."""
+    if not files or any(file.recorded is None for file in files):
+        return NoOrder()
+    histories = [read_run(Path(file.original or file.path).parent) for file in files]
+    for history in histories:
+        _refuse_unplanned(history)
+    plans = [history.plan for history in histories]
+    if len(plans) > 1 and any(plan.chosen.shard is None for plan in plans):
+        return NoOrder("the rows are of several runs")
+    if len({plan.seed for plan in plans}) > 1:
+        return NoOrder("the shards were run with different seeds, so that there is no order of all scenarios")
+    again = {id_ for history in histories for id_ in history.again}
+    if again:
+        return NoOrder("scenarios were changed and run again since the run began")
+    return order_of(histories)
+
+
+def order_of(histories: Sequence[RunHistory]) -> RunOrder:
+    """The order of a run, or of all shards of one, and how far it has come."""
+    plans = [history.plan for history in histories]
+    trials = {id_: count for plan in plans for id_, count in plan.trials.items()}
+    return RunOrder(
+        permutation(tuple(trials), plans[0].seed),
+        trials,
+        frozenset(id_ for history in histories for id_ in history.plan.order if history.has_ended(id_)),
+        sum(history.ended for history in histories),
+        plans[0].seed,
+    )
+
+
+def _refuse_unplanned(history: RunHistory) -> None:
+    """Raise InputError if the plan is not that of its seed and of the suite that it holds."""
+    plan = history.plan
+    recorded = read_document(Path(history.name).parent).order
+    if plan.order != permutation(plan.order, plan.seed) or plan.seed != recorded.seed:
+        message = f"the order of the scenarios is not the one that the seed {plan.seed} gives"
+        raise InputError(Problem(message, history.name, hint=_HINT))
+    suite = suite_of(plan, plan.suite_text)
+    planned = {id_: suite.scenarios[id_].trials for id_ in choose(suite, plan.chosen)}
+    # The digest covers files that checks use, which may have changed since.
+    is_same = suite.digest == plan.suite_digest or any(word in plan.suite_text for word in OF_OTHER_FILES)
+    if planned != plan.trials or not is_same:
+        message = "the plan of the run is not that of its suite: other scenarios, other trials, or another text"
+        raise InputError(Problem(message, history.name, hint=_HINT))

@@ -1,0 +1,42 @@
+"""How likely each number of passes is, one unit after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+Step = Callable[[int, int, list[float]], list[float]]
+"""From the probabilities of the counts from the second argument on, before draw n, to those after it."""
+
+
+def independent(rate: Fraction) -> Step:
+    """Every unit passes with this probability."""
+    hit, miss = float(rate), float(1 - rate)
+
+    def step(_draw: int, _lowest: int, masses: list[float]) -> list[float]:
+        return _shifted([mass * miss for mass in masses], [mass * hit for mass in masses])
+
+    return step
+
+
+def drawn(passes: int, units: int) -> Step:
+    """So many of the units pass; they are drawn without replacement. No draw is possible if it cannot be so many."""
+    possible = 0 <= passes <= units
+
+    def step(draw: int, lowest: int, masses: list[float]) -> list[float]:
+        left = units - draw + 1
+        if not possible:
+            return _shifted([0.0] * len(masses), [0.0] * len(masses))
+        # Out of range only for counts that no draw can have: their probability is 0.
+        rising = [min(max(passes - count, 0), left) for count in range(lowest, lowest + len(masses))]
+        return _shifted(
+            [mass * ((left - rise) / left) for mass, rise in zip(masses, rising, strict=True)],
+            [mass * (rise / left) for mass, rise in zip(masses, rising, strict=True)],
+        )
+
+    return step
+
+
+def _shifted(stays: list[float], rises: list[float]) -> list[float]:
+    """The probabilities after a draw: of those that stay at their count, and of those that rise to the next one."""
+    return [stay + rise for stay, rise in zip([*stays, 0.0], [0.0, *rises], strict=True)] if stays else []

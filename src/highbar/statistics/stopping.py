@@ -1,0 +1,50 @@
+"""What a run that stops at its boundaries comes to: how likely it passes and fails, and how many units it takes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from msgspec import Struct
+
+from highbar.statistics.lattice import Step, drawn, independent
+from highbar.statistics.spending import Boundaries
+
+_NEGLIGIBLE = 1e-12
+"""Runs that are still open with less than this probability change no number that anybody reads."""
+
+
+class StoppingChances(Struct, frozen=True):
+    """How likely a run is decided either way, or not at all, and how many units it looks at on average."""
+
+    passes: float
+    fails: float
+    inconclusive: float
+    units: float
+
+
+def sample_ends(boundaries: Boundaries, rate: Fraction) -> StoppingChances:
+    """If every unit passes with this probability."""
+    return _ends(boundaries, independent(rate))
+
+
+def suite_ends(boundaries: Boundaries, passes: int) -> StoppingChances:
+    """If so many of all units pass, and they are drawn in a random order."""
+    return _ends(boundaries, drawn(passes, boundaries.units))
+
+
+def _ends(boundaries: Boundaries, step: Step) -> StoppingChances:
+    lowest, masses = 0, [1.0]
+    passes = fails = looks = 0.0
+    for looked in range(1, boundaries.units + 1):
+        masses = step(looked, lowest, masses)
+        to_pass, to_fail = boundaries.at(looked)
+        least = 0 if to_fail is None else max(0, to_fail + 1 - lowest)
+        most = len(masses) if to_pass is None else max(least, to_pass - lowest)
+        failed, passed = math.fsum(masses[:least]), math.fsum(masses[most:])
+        fails, passes, looks = fails + failed, passes + passed, looks + looked * (failed + passed)
+        lowest, masses = lowest + least, masses[least:most]
+        if math.fsum(masses) < _NEGLIGIBLE:
+            return StoppingChances(passes, fails, 0.0, looks)
+    left = math.fsum(masses)
+    return StoppingChances(passes, fails, left, looks + boundaries.units * left)

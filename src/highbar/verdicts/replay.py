@@ -1,0 +1,133 @@
+"""A run in its recorded order → what each sequential rule sees of it, and the evidence of any part of that."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from msgspec.structs import replace
+
+from highbar import gate
+from highbar.changes.record_sums import is_selected
+from highbar.changes.run import ScoredRun, measured
+from highbar.changes.since import Changes, since
+from highbar.errors import InputError, Problem
+from highbar.gate.rules import MOST_NAMED
+from highbar.gate.sequential import Course, SharesSeen, WeighedRule
+from highbar.language.phrases import count, some
+from highbar.measure.parts import of_metric, share_behind
+from highbar.model import BaselineRule, Policy, StepRule, ThresholdRule
+from highbar.model.order import RunOrder
+from highbar.model.records import ScenarioRecord
+from highbar.policy.sequential import populations, small_horizon
+from highbar.verdicts.shares import Seen, is_countable, pairs_seen, shares_seen
+
+_CLUSTERED = "scenarios of a cluster are not independent of each other"
+_STEP = "a step above the baseline is not decided early"
+_NO_BASELINE = "there is no baseline to compare with"
+_SUITE = "with population: suite, its interval is about the scenarios that were run, not about the others"
+_UNEVEN = "scenarios do not count alike, so that failures cannot be counted"
+
+
+class Replay:
+    """One run. `run` has the records of all planned scenarios; `changes` is None if no rule compares."""
+
+    def __init__(self, policy: Policy, run: ScoredRun, order: RunOrder, changes: Changes | None = None) -> None:
+        self.policy, self.run, self.order, self.changes = policy, run, order, changes
+        self._worst = {record.id: record for record in run.records}
+        self._best = {record.id: record for record in run.best or run.records}
+        self._base = {} if changes is None else {record.id: record for record in changes.base.records}
+
+    def course(self, rule: WeighedRule) -> Course:
+        """What a rule sees of the run. Raises InputError if its horizon is below what is planned."""
+        ids = self._set(rule)
+        planned = tuple(self._worst[id_] for id_ in ids)
+        if rule.demand.horizon is not None and rule.demand.horizon < len(ids):
+            message, hint = small_horizon(rule, rule.demand.horizon, len(ids))
+            raise InputError(Problem(message, rule.place.file, rule.place.line, rule.place.column, hint))
+        count_seen = next((place for place, id_ in enumerate(ids) if id_ not in self.order.finished), len(ids))
+        course = Course(len(ids), count_seen)
+        if isinstance(rule, StepRule):
+            return replace(course, alone=_STEP)
+        if isinstance(rule, BaselineRule) and (self.changes is None or self.changes.problem):
+            return replace(course, alone=_NO_BASELINE)
+        if any(record.cluster is not None for record in planned):
+            return replace(course, alone=_CLUSTERED)
+        seen = Seen(
+            planned[:count_seen], tuple(self._best[id_] for id_ in ids[:count_seen]), planned, self.order.trials
+        )
+        shares = self._shares(rule, seen) if ids else None
+        if shares is None and self.policy.population == "suite" and not isinstance(rule, BaselineRule):
+            return replace(course, alone=_SUITE)
+        if shares is not None and shares.perfect and not self._is_countable(rule, seen):
+            return replace(course, alone=_UNEVEN)
+        return replace(course, shares=shares, lacking=self._lacking(rule))
+
+    def _set(self, rule: WeighedRule) -> tuple[str, ...]:
+        """The planned scenarios that a rule is about, in their order; of a comparison, those of the baseline."""
+        wheres = tuple(dict.fromkeys(populations(rule, self.policy.metrics)))
+        paired = isinstance(rule, BaselineRule)
+        return tuple(
+            id_
+            for id_ in self.order.ids
+            if (not paired or id_ in self._base) and any(is_selected(self._worst[id_], where) for where in wheres)
+        )
+
+    def _shares(self, rule: WeighedRule, seen: Seen) -> SharesSeen | None:
+        if isinstance(rule, ThresholdRule):
+            return shares_seen(rule, self.policy, seen)
+        return pairs_seen(rule, self.policy, seen, self._base) if isinstance(rule, BaselineRule) else None
+
+    def _is_countable(self, rule: WeighedRule, seen: Seen) -> bool:
+        if not isinstance(rule, ThresholdRule):
+            return False
+        found = share_behind(of_metric(self.policy, self.policy.metrics[rule.metric], rule.where).root)
+        return found is not None and is_countable(found[0], self.policy, seen)
+
+    def _lacking(self, rule: WeighedRule) -> str | None:
+        if not isinstance(rule, BaselineRule) or self.changes is None or not self.changes.absent:
+            return None
+        absent = sorted(self.changes.absent)
+        return f"{count(len(absent), 'scenario')} of the baseline without a result: {some(absent)}"
+
+    def at(self, rule: WeighedRule, scenarios: int, alpha: float) -> gate.Evidence:
+        """The evidence of the first scenarios of a rule's set alone, with intervals at another error."""
+        planned = self._set(rule)
+        ids = planned[:scenarios]
+        worst, best = (tuple(side[id_] for id_ in ids) for side in (self._worst, self._best))
+        run = replace(self.run, records=worst, best=best if best != worst else ())
+        policy = self.policy
+        if alpha != float(1 - policy.confidence):
+            policy = replace(policy, confidence=1 - Fraction(alpha))
+        if len(ids) < len(planned):  # a part of the suite is a sample of it
+            policy = replace(policy, population="scenarios")
+        whole = measured(policy, run)
+        changes = self._changes(policy, run) if isinstance(rule, BaselineRule) else None
+        evidence = gate.Evidence(whole, policy.metrics, {}, None, alpha, changes)
+        at_best = whole.at_best()
+        if at_best is None:
+            return evidence
+        changes_at_best = changes.best or changes if changes else None
+        best_evidence = replace(evidence, measured=at_best, at_best=True, baseline=changes_at_best)
+        return replace(evidence, best=best_evidence, undecided={rule.name: run.undecided[:MOST_NAMED]})
+
+    def _changes(self, policy: Policy, run: ScoredRun) -> Changes | None:
+        """What changed since the baseline in these scenarios; those that were not reached are not missing in them."""
+        if self.changes is None:
+            return None
+        there = {record.id for record in run.records}
+        base = self.changes.base
+        left = tuple(record for record in base.records if record.id in there or record.id not in self._worst)
+        base = replace(base, records=left)
+        found = since(policy, base, run)
+        return replace(found, best=since(policy, base, run.at_best())) if run.best else found
+
+    def shown(self) -> ScoredRun:
+        """The longest prefix of all planned scenarios of which every one has finished."""
+        finished = self.order.finished
+        stop = next((place for place, id_ in enumerate(self.order.ids) if id_ not in finished), len(self.order.ids))
+        ids = frozenset(self.order.ids[:stop])
+
+        def reached(records: tuple[ScenarioRecord, ...]) -> tuple[ScenarioRecord, ...]:
+            return tuple(record for record in records if record.id in ids)
+
+        return replace(self.run, records=reached(self.run.records), best=reached(self.run.best))

@@ -1,0 +1,115 @@
+"""The order of a run → the evidence of its sequential rules, and what a verdict shows of a run that ended early."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from highbar import gate, measure
+from highbar.changes.record_sums import is_selected
+from highbar.changes.run import ScoredRun, measured
+from highbar.changes.since import Changes
+from highbar.load.results import Results
+from highbar.model import Counts, Policy, Verdict
+from highbar.model.order import NoOrder, RunOrder
+from highbar.model.reduction import Reduction
+from highbar.model.rules import demands_of
+from highbar.model.stopping import SequentialRun
+from highbar.verdicts.replay import Replay
+
+
+def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: Changes | None) -> Replay | NoOrder:
+    """The run in its recorded order; why there is none, if so."""
+    order = results.order
+    if not isinstance(order, RunOrder) or run is None:
+        return order if isinstance(order, NoOrder) else NoOrder()
+    if {record.id: record.trials for record in run.records} != order.trials:
+        return NoOrder("the rows are not those of the run's plan")
+    return Replay(policy, run, order, changes)
+
+
+def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrder) -> gate.Evidence:
+    """The evidence with the run in its order.
+
+    If a part of the suite may decide a blocking rule, the rest of it need not be run: the rule `suite` demands that all
+    of it was planned. Trials without a judgment count at their worst and best in every rule.
+    """
+    if isinstance(replay, NoOrder):
+        return replace(evidence, unordered=replay.reason)
+    blocking = (rule for rule in policy.rules if rule.level == "blocking")
+    excused = any(demand.is_sequential for rule in blocking for demand in demands_of(rule))
+    suite = evidence.suite
+    if suite is not None and excused:
+        unfinished = len(replay.order.ids) - len(replay.order.finished)
+        suite = replace(suite, unjudged_ids=(), not_run=unfinished)
+    best = evidence.best and replace(evidence.best, suite=suite)
+    return replace(evidence, replay=replay, suite=suite, best=best)
+
+
+def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Replay | NoOrder) -> Verdict:
+    """The verdict with what was planned, run and saved.
+
+    If scenarios were not run, metrics and slices are those of the prefix of the order that has finished: with the rest
+    at its worst they would say nothing about the agent.
+    """
+    if isinstance(replay, NoOrder):
+        ran = found.counts.scenarios, found.counts.scenarios, found.counts.trials, found.counts.trials
+        return replace(found, sequential=SequentialRun(*ran, problem=replay.reason))
+    order = replay.order
+    done = SequentialRun(len(order.ids), len(order.finished), order.planned, order.ended, order.seed)
+    if not done.saved:
+        return replace(found, sequential=done)
+    prefix = replay.shown()
+    whole = measured(policy, prefix)
+    groups = [group.by for group in sums.slices if group.by is not None]
+    slices = [_slice(policy, prefix, by) for by in groups]
+    standings = measure.standings(whole, [part for part, _ in slices])
+    return replace(
+        found,
+        sequential=done,
+        metrics=whole.values(),
+        slices=tuple(
+            replace(
+                one,
+                scenarios=size,
+                metrics=part.values(),
+                worse=standing.worse,
+                p_value=standing.p_value,
+                likely=standing.likely,
+            )
+            for one, (part, size), standing in zip(found.slices, slices, standings, strict=True)
+        ),
+        counts=_counts(found.counts, done),
+        scenarios_undecided=tuple(one for one in found.scenarios_undecided if one.id in order.finished),
+        scenarios=tuple(one for one in found.scenarios if one.id in order.finished),
+        repetition=None,  # trials that were not run would look like failures of whole scenarios
+    )
+
+
+def finished_metrics(policy: Policy, replay: Replay | NoOrder) -> measure.Measured | None:
+    """The metrics of the prefix that has finished; None if all scenarios have, or there is no order."""
+    if isinstance(replay, NoOrder) or len(replay.order.finished) == len(replay.order.ids):
+        return None
+    return measured(policy, replay.shown())
+
+
+def _slice(policy: Policy, run: ScoredRun, by: tuple[str, str]) -> tuple[measure.Measured, int]:
+    where = ((by[0], (by[1],)),)
+
+    def inside(run: ScoredRun) -> ScoredRun:
+        chosen = frozenset(record.id for record in run.records if is_selected(record, where))
+        sides = (tuple(one for one in side if one.id in chosen) for side in (run.records, run.best))
+        return replace(run, **dict(zip(("records", "best"), sides, strict=True)))
+
+    part = inside(run)
+    return measured(policy, part), len(part.records)
+
+
+def _counts(counts: Counts, done: SequentialRun) -> Counts:
+    """How much evidence there was, without the trials that were not run: their rows only say so."""
+    return replace(
+        counts,
+        scenarios=done.ran,
+        trials=done.ran_trials,
+        unjudged=max(0, counts.unjudged - done.saved_trials),
+        undecided=max(0, counts.undecided - done.saved_trials),
+    )

@@ -1,0 +1,177 @@
+"""A sequential rule and the records of scenarios → what each of them adds to the share that the rule is about.
+
+Only a share of scenarios, or of their trials, has such a form: a rate, a mean score, precision, an F-measure, or the
+share of trials below a latency limit. Everything else is judged by looks at its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from highbar.catalogue import YES_OR_NO
+from highbar.changes.run import sums_of
+from highbar.columns import BOUNDED
+from highbar.gate.sequential import SharesSeen, Unit
+from highbar.measure.parts import is_weighted, of_metric, share_behind
+from highbar.model import BaselineRule, Metric, Percentile, Policy, Ratio, Term, ThresholdRule
+from highbar.model.records import ScenarioRecord
+from highbar.statistics.betting import Share
+
+_EXCLUSIVE = frozenset({"tp", "fp", "fn"})
+"""At most one of these is 1 in a trial."""
+_NO_PART: Share = (Fraction(0), Fraction(0))
+_ALL: Share = (Fraction(1), Fraction(1))
+_NONE: Share = (Fraction(0), Fraction(1))
+
+Records = tuple[ScenarioRecord, ...]
+
+
+class Seen(Struct, frozen=True):
+    """The scenarios of a rule's set: those of the prefix, with undecided trials at their worst and best; and all.
+
+    `planned` has the records of all scenarios of the set, of which only what describes them may be used; `trials` is
+    how many are planned of each.
+    """
+
+    worst: Records
+    best: Records
+    planned: Records
+    trials: Mapping[str, int]
+
+    @property
+    def single(self) -> bool:
+        """Whether every scenario is run once."""
+        return all(self.trials[record.id] == 1 for record in self.planned)
+
+
+def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen | None:
+    """The share that the rule is about; None if it is about something else."""
+    metric = policy.metrics[rule.metric]
+    better = 1 if metric.better == "higher" else -1
+    bar = rule.threshold.value - better * rule.demand.margin
+    root = of_metric(policy, metric, rule.where).root
+    if isinstance(root, Percentile):
+        return _below(rule, metric, root, bar, seen)
+    found = share_behind(root)
+    perfect = metric.unit == "ratio" and bar == (1 if better > 0 else 0)
+    if found is None or (rule.threshold.operator in ("=", "!=") and not perfect):
+        return None
+    ratio, factor = found
+    largest = _largest(ratio, policy, seen)
+    if largest is None or (factor != 1 and better < 0):
+        return None
+    bar = bar / (factor - (factor - 1) * bar)
+    sides = [_parts(ratio, policy, records, largest, turned=better < 0) for records in (seen.worst, seen.best)]
+    return SharesSeen(
+        tuple(Unit(worst, best) for worst, best in zip(*sides, strict=True)),
+        threshold=bar if better > 0 else 1 - bar,
+        strict=rule.threshold.operator in (">", "<"),
+        binary=seen.single and _is_binary(ratio) and _is_even(ratio, policy, seen),
+        of_all=ratio.d[0][0].column == "scenario",
+        in_suite=policy.population == "suite",
+        perfect=perfect,
+    )
+
+
+def is_countable(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
+    """Whether every scenario that has a share counts as one, so that failures of scenarios can be counted."""
+    columns = {term.column for term, _ in ratio.d}
+    whole = _counts_scenarios(ratio) or (seen.single and columns <= _EXCLUSIVE)
+    return whole and _is_even(ratio, policy, seen)
+
+
+def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str, ScenarioRecord]) -> SharesSeen | None:
+    """Half of one more than the difference of each pair; None if looks at the difference's interval judge it."""
+    metric = policy.metrics[rule.metric]
+    root = of_metric(policy, metric, rule.where).root
+    if rule.relative or rule.margin >= 1 or not isinstance(root, Ratio) or share_behind(root) is None:
+        return None
+    before = tuple(base[record.id] for record in seen.planned)
+    single = seen.single and all(record.trials == 1 for record in before)
+    if not _counts_scenarios(root) or is_weighted(root) or (single and _is_binary(root)):
+        return None
+    earlier = tuple(base[record.id] for record in seen.worst)
+    turned = metric.better == "lower"
+    sides = [_parts(root, policy, records, Fraction(1), turned=turned) for records in (seen.worst, seen.best, earlier)]
+    units = tuple(_pair(*pair) for pair in zip(*sides, strict=True))
+    return SharesSeen(units, threshold=(1 - rule.margin) / 2)
+
+
+def _pair(worst: Share, best: Share, base: Share) -> Unit:
+    if not base[1]:
+        return Unit(_NO_PART, _NO_PART)
+    if not worst[1] or not best[1]:  # what the baseline had and the run lost may be anything
+        return Unit(_NONE, _ALL)
+    return Unit(*((Fraction(side[0] - base[0] + 1) / 2, Fraction(1)) for side in (worst, best)))
+
+
+def _parts(ratio: Ratio, policy: Policy, records: Records, largest: Fraction, *, turned: bool) -> list[Share]:
+    """What each scenario adds to the numerator and the denominator; `turned` if lower is better."""
+    sums = sums_of(policy, records)
+    above, below = sums.linear(ratio.z), sums.linear(ratio.d)
+    return [((d - z if turned else z) / largest, d / largest) for z, d in zip(above, below, strict=True)]
+
+
+def _largest(ratio: Ratio, policy: Policy, seen: Seen) -> Fraction | None:
+    """The most that a scenario of the plan can add to the denominator; None if nothing bounds it."""
+    bounds = [_most(term, seen.planned) for term, _ in ratio.d]
+    if any(bound is None for bound in bounds):
+        return None
+    parts = [factor * bound for (_, factor), bound in zip(ratio.d, bounds, strict=True) if bound is not None]
+    exclusive = {term.column for term, _ in ratio.d} <= _EXCLUSIVE
+    most = max(parts) if exclusive else sum(parts, Fraction(0))
+    return most * max(_weights(policy, seen), default=Fraction(1)) if is_weighted(ratio) else most
+
+
+def _most(term: Term, planned: Sequence[ScenarioRecord]) -> Fraction | None:
+    """The most that one scenario can have of a term, without its weight."""
+    if term.of == "count" or term.column == "scenario" or term.column in BOUNDED:
+        return Fraction(1)
+    if term.column != "expected":  # how many behaviors are expected is in the suite
+        return None
+    return max((record.values.get("expected", Fraction(0)) for record in planned), default=Fraction(0)) or Fraction(1)
+
+
+def _weights(policy: Policy, seen: Seen) -> list[Fraction]:
+    sums = sums_of(policy, seen.planned)
+    return [part for part in sums.parts(Term("scenario", weighted=True)) if part is not None]
+
+
+def _is_even(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
+    return not is_weighted(ratio) or len(set(_weights(policy, seen))) <= 1
+
+
+def _is_binary(ratio: Ratio) -> bool:
+    """Whether a scenario with one trial is either all or nothing of the share."""
+    return len(ratio.z) == 1 and ratio.z[0][0].column in YES_OR_NO and _counts_scenarios(ratio)
+
+
+def _counts_scenarios(ratio: Ratio) -> bool:
+    return len(ratio.d) == 1 and (ratio.d[0][0].of == "count" or ratio.d[0][0].column == "scenario")
+
+
+def _below(
+    rule: ThresholdRule, metric: Metric, percentile: Percentile, limit: Fraction, seen: Seen
+) -> SharesSeen | None:
+    """The share of trials below a limit: a percentile is below it exactly if enough of them are."""
+    if metric.better != "lower" or rule.threshold.operator not in ("<", "<="):
+        return None
+    most = max(seen.trials[record.id] for record in seen.planned)
+    sides = [
+        [_within(record, percentile.column, limit, rule.threshold.operator, most) for record in records]
+        for records in (seen.worst, seen.best)
+    ]
+    return SharesSeen(
+        tuple(Unit(worst, best) for worst, best in zip(*sides, strict=True)),
+        threshold=percentile.share,
+        binary=seen.single,
+    )
+
+
+def _within(record: ScenarioRecord, column: str, limit: Fraction, operator: str, most: int) -> Share:
+    ranked = record.ranked(column)
+    below = sum(value is not None and (value < limit or (operator == "<=" and value == limit)) for value in ranked)
+    return Fraction(below, most), Fraction(len(ranked), most)
