@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -112,16 +113,18 @@ def test_h122_a_metric_name_is_not_sql(tmp_path: Path) -> None:
         "SELECT * FROM trap",
     ],
 )
+@pytest.mark.parametrize("memory_limit", [None, "200MB"])
 def test_h123_the_engine_reads_the_named_files_and_does_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, memory_limit: str | None
 ) -> None:
     """The one test here that goes past the command line, which takes no SQL to try."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # what is spilled goes there, and opens it to no query
     for name in ("results.csv", "other.csv"):
         Path(name).write_text("id,passed\nA,true\n")
     trap = pa.table({"id": ["A"]})  # a variable of the caller's that a query must not see as a table
     results = str(tmp_path / "results.csv")
-    connection = connect([results])
+    connection = connect([results], memory_limit=memory_limit)
     try:
         assert connection.execute("SELECT count(*) FROM read_csv(?)", [results]).fetchone() == (1,)
         with pytest.raises(duckdb.Error):

@@ -220,7 +220,7 @@ def test_what_does_not_fit_into_memory_is_not_written_below_the_folder() -> None
     """DuckDB writes it without Python, so that no guard of ours would see it."""
     with closing(connect([])) as connection:
         (found,) = connection.execute("SELECT current_setting('temp_directory')").fetchall()
-    assert found == (tempfile.gettempdir(),)
+    assert Path(found[0]).parent == Path(tempfile.gettempdir())
 
 
 def test_what_the_guard_refuses_is_allowed_again_after_the_call(folder: Path) -> None:

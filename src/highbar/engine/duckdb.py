@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -67,11 +68,13 @@ def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: s
 
 
 def _within(memory_limit: str | None) -> tuple[str, ...]:
-    """Settings for a memory limit, DuckDB's own if None; what exceeds it goes to the system's temporary folder.
+    """Settings for a memory limit, DuckDB's own if None; what exceeds it goes to a temporary folder.
 
-    By default it would go to the working folder, in which a check must not write.
+    By default it would go to the working folder, in which a check must not write. DuckDB lets queries read and write
+    everything below this folder, so it is a new one, which DuckDB makes if it needs it and removes again.
     """
-    spilled = f"temp_directory = {literal(tempfile.gettempdir())}"
+    folder = Path(tempfile.gettempdir()) / f"highbar-{os.urandom(8).hex()}"
+    spilled = f"temp_directory = {literal(str(folder))}"
     if memory_limit is None:
         return (spilled,)
     wanted = "wanted a number with a unit, such as 600MB or 2GB"

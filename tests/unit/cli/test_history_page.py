@@ -11,7 +11,7 @@ from highbar.history.overview import overview
 from highbar.model.history import MetricInRun
 from highbar.report.html.history import render
 from tests.commandline import run
-from tests.history_runs import add, counts, new_run
+from tests.history_runs import add, add_unchecked, counts, new_run
 
 
 def page(folder, *arguments):
@@ -87,8 +87,8 @@ def test_nothing_to_show_is_refused(tmp_path):
 
 
 def test_damaged_records_are_named_on_the_page_and_on_standard_error(tmp_path):
-    wrong = new_run(3, counts({"B": 3}, trials=2))
-    file, other, _ = add(tmp_path / "history", new_run(1), wrong, new_run(2))
+    file, _ = add(tmp_path / "history", new_run(1), new_run(2))
+    other = add_unchecked(tmp_path / "history", new_run(3, counts({"B": 3}, trials=2)))
     file.write_bytes(b"damaged")
     done = run(tmp_path, "history", "page", "--output", "site")
     text = (tmp_path / "site" / "index.html").read_text("utf-8")
