@@ -8,6 +8,8 @@ import random
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highbar.engine.duckdb import connect
+from highbar.errors import InputError
 from highbar.mcp_server import confinement
 from highbar.mcp_server.arguments import path_arguments
+from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.runs import RunArguments
 from highbar.mcp_server.texts import safe_text
 from highbar.mcp_server.tools import TOOLS
-from tests.commandline import check
+from tests.commandline import check, run
 from tests.history_runs import add, counts, new_run
+from tests.importers.imported import FIXTURES
 from tests.laws.suite import settled
 from tests.mcp_calls import ask_directly, tree
 from tests.oracle.suites import rows_of
@@ -161,6 +166,48 @@ def test_a_file_that_is_too_large_for_an_answer_in_time_is_refused(tmp_path: Pat
     assert "larger than" in ask_directly(tmp_path, "list_failures", results=["r.jsonl"]).problems
 
 
+# --- what the command line reads is read here, too -------------------------------------------
+
+LOGS_OF_TOOLS = {
+    "every_eval_ever/00000008-0000-4000-8000-000000000000_samples.jsonl": "accuracy",
+    "inspect/cases.eval": "pass_rate",
+    "junit/pytest.xml": "pass_rate",
+    "lm_eval/samples_sums_2026-01-01T00-00-00.000000.jsonl": "accuracy",
+    "otel_events/run.jsonl": "pass_rate",
+    "promptfoo/results.json": "pass_rate",
+}
+
+
+@pytest.mark.parametrize("name", LOGS_OF_TOOLS)
+def test_logs_of_other_tools_are_answered_as_on_the_command_line(tmp_path: Path, name: str) -> None:
+    """Their readers write what they have read so far to temporary files."""
+    shutil.copytree((FIXTURES / name).parent, tmp_path / "logs")
+    put(tmp_path, {"highbar.json": {"thresholds": {"blocking": {LOGS_OF_TOOLS[name]: "1%"}}}})
+    path = f"logs/{Path(name).name}"
+    done = run(tmp_path, "check", path, "--format", "json")
+    found = ask_directly(tmp_path, "check", results=[path])
+    assert found.is_error is (done.exit == 2), found.document
+    if found.is_error:
+        assert found.document["problems"][0]["message"] == done.json["problems"][0]["message"]
+    else:
+        assert found.document["verdict"] == done.json["verdict"]
+
+
+def test_a_file_that_no_tool_is_known_for_is_said_to_be_one(tmp_path: Path) -> None:
+    """To look for importers of other packages reads all that Python is installed in."""
+    put(tmp_path, {"r.json": {"some": "thing"}})
+    assert "outside" not in ask_directly(tmp_path, "list_failures", results=["r.json"]).problems
+
+
+def test_temporary_files_of_others_are_not_read(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="highbar-") as others:
+        put(Path(others), {"ids.json": [CANARY], "r.jsonl": json.dumps({"id": CANARY, "passed": False})})
+        put(tmp_path, {"highbar.json": {**POLICY, "suite": f"{others}/ids.json"}, "r.jsonl": rows(True)})
+        (tmp_path / "linked.jsonl").symlink_to(f"{others}/r.jsonl")
+        assert "outside of the folder" in ask_directly(tmp_path, "check", results=["r.jsonl"]).problems
+        assert "outside of the folder" in ask_directly(tmp_path, "list_failures", results=["link*.jsonl"]).problems
+
+
 # --- no code is run, nothing is written ------------------------------------------------------
 
 TRACES = """\
@@ -196,8 +243,8 @@ def coded(tmp_path: Path) -> Path:
 def test_no_tool_runs_code_of_the_suite_or_writes_anything(coded: Path, tool: str) -> None:
     add(coded / "history", new_run(0, counts({"A": 1})))
     before = tree(coded)
-    run = {"results": ["runs/one"], "base": "runs/one", "head": "runs/one"}
-    given = {name: value for name, value in run.items() if name in arguments(tool)}
+    known = {"results": ["runs/one"], "base": "runs/one", "head": "runs/one"}
+    given = {name: value for name, value in known.items() if name in arguments(tool)}
     ask_directly(coded, tool, **arguments(tool, **given))
     if tool in ("check", "explain_rule"):
         found = ask_directly(coded, tool, **arguments(tool, **given, against_ref="main"))
@@ -221,6 +268,35 @@ def test_what_does_not_fit_into_memory_is_not_written_below_the_folder() -> None
     with closing(connect([])) as connection:
         (found,) = connection.execute("SELECT current_setting('temp_directory')").fetchall()
     assert Path(found[0]).parent == Path(tempfile.gettempdir())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file.write_text("changed"),
+        lambda file: file.unlink(),
+        lambda file: file.rename(file.with_name("moved")),
+        lambda file: file.with_name("new").mkdir(),
+        lambda file: file.with_name("link").symlink_to(file),
+        lambda file: file.with_name("link").hardlink_to(file),
+        lambda file: file.chmod(0o600),
+        lambda file: os.truncate(file, 0),
+        lambda file: os.utime(file, (0, 0)),
+        lambda file: file.parent.joinpath("empty").rmdir(),
+    ],
+)
+def test_the_guard_refuses_every_change_below_the_folder(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    put(tmp_path, {"r.jsonl": rows(True)})
+    (tmp_path / "empty").mkdir()
+    before = tree(tmp_path)
+
+    def guarded() -> None:
+        with confinement.confined(Workspace(tmp_path)):
+            change(tmp_path / "r.jsonl")
+
+    with ThreadPoolExecutor(1) as thread, pytest.raises(InputError, match="only read"):
+        thread.submit(guarded).result()
+    assert tree(tmp_path) == before
 
 
 def test_what_the_guard_refuses_is_allowed_again_after_the_call(folder: Path) -> None:

@@ -91,7 +91,7 @@ def outside(name: str, root: Path) -> Problem:
 
 
 class _Guard(Struct):
-    """What may be opened: files below `root`, own temporary folders, and the code of installed packages.
+    """What may be opened: files below `root`, `own` temporary files, and the code of installed packages.
 
     It collects what it `refused`.
     """
@@ -99,7 +99,12 @@ class _Guard(Struct):
     root: Path
     temporary: str
     installed: tuple[str, ...]
+    own: list[str]
     refused: list[Problem]
+
+    def make(self, name: str) -> None:
+        """Remember a temporary file or folder that this call is about to make: it may be used."""
+        self.own.append(os.path.realpath(name))
 
     def open(self, name: Any, _mode: Any, flags: int) -> Problem | None:
         """Why a file may not be opened like this; None if it may."""
@@ -107,10 +112,11 @@ class _Guard(Struct):
             return None
         path = os.fsdecode(name)
         real = os.path.realpath(path)
-        if real.startswith(self.temporary) or real == os.devnull:
+        # To open the folder of temporary files itself makes one without a name: Linux has no other use of it.
+        if self._is_own(real) or real in (os.devnull, self.temporary):
             return None
         if flags & _WRITING:
-            return Problem("would be written, and the tools of this server only read", path)
+            return _written(path)
         if _is_below(real, str(self.root)):
             return _odd_file(path, real)
         return None if self._is_code(real) else outside(path, self.root)
@@ -120,9 +126,18 @@ class _Guard(Struct):
         if name is None or isinstance(name, int):
             return None
         real = os.path.realpath(os.fsdecode(name))
-        allowed = (str(self.root), *self.installed)
-        is_allowed = real.startswith(self.temporary) or any(_is_below(real, folder) for folder in allowed)
+        allowed = (str(self.root), *self.own, *self.installed)
+        is_allowed = any(_is_below(real, folder) for folder in allowed)
         return None if is_allowed else outside(os.fsdecode(name), self.root)
+
+    def change(self, name: Any, *others: Any) -> Problem | None:
+        """Why a file or folder may not be made, moved or marked; None for own temporary ones."""
+        names = [os.fsdecode(one) for one in (name, *others) if isinstance(one, str | bytes)]
+        return None if all(self._is_own(os.path.realpath(one)) for one in names) else _written(names[0])
+
+    def remove(self, name: Any, folder: int) -> Problem | None:
+        """Why a file or folder may not be removed; None in a folder that is open, which was seen when it was opened."""
+        return None if folder >= 0 else self.change(name)
 
     def start(self, program: Any, words: Any = (), *_: Any) -> Problem | None:
         """Why a program may not be started; None for git, which reads the policy of a ref."""
@@ -136,7 +151,12 @@ class _Guard(Struct):
         """Why the network may not be used."""
         return Problem("this needs the network, which the tools of this server do not use")
 
+    def _is_own(self, real: str) -> bool:
+        return any(_is_below(real, made) for made in self.own)
+
     def _is_code(self, real: str) -> bool:
+        if real in self.installed:  # a packed library: most Pythons look for one that is not there
+            return True
         is_package = real.endswith(_CODE) or os.path.dirname(real).endswith(_ABOUT_PACKAGES)  # noqa: PTH120 - a text
         return is_package and any(_is_below(real, folder) for folder in self.installed)
 
@@ -144,6 +164,10 @@ class _Guard(Struct):
 _EVENTS: dict[str, Callable[..., Problem | None]] = {
     "open": _Guard.open,
     **dict.fromkeys(("os.listdir", "os.scandir"), _Guard.list),
+    **dict.fromkeys(("tempfile.mkdtemp", "tempfile.mkstemp"), _Guard.make),
+    **dict.fromkeys(("os.remove", "os.rmdir"), _Guard.remove),
+    **dict.fromkeys(("os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate"), _Guard.change),
+    **dict.fromkeys(("os.chmod", "os.chown", "os.utime", "os.setxattr", "os.removexattr"), _Guard.change),
     **dict.fromkeys(("subprocess.Popen", "os.posix_spawn"), _Guard.start),
     **dict.fromkeys(("os.exec", "os.fork", "os.forkpty", "os.spawn", "os.startfile", "os.system"), _Guard.start),
     "socket.connect": _Guard.connect,
@@ -179,8 +203,8 @@ def confined(workspace: Workspace) -> Iterator[None]:
 
 def _guard(root: Path) -> _Guard:
     places = {sys.prefix, sys.base_prefix, *sys.path} - {""}
-    temporary = f"{os.path.realpath(tempfile.gettempdir())}{os.sep}highbar-"
-    return _Guard(root, temporary, tuple(os.path.realpath(place) for place in places), [])
+    temporary = os.path.realpath(tempfile.gettempdir())
+    return _Guard(root, temporary, tuple(os.path.realpath(place) for place in places), [], [])
 
 
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
@@ -195,6 +219,10 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _is_below(real: str, folder: str) -> bool:
     return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _written(path: str) -> Problem:
+    return Problem("would be written, and the tools of this server only read", path)
 
 
 def _odd_file(path: str, real: str) -> Problem | None:
