@@ -1,7 +1,7 @@
 """Runs of ancestors → the scenarios that pass in one run and fail in another: those that `auto` may quarantine.
 
-Nothing is stored about a quarantine. It begins with the first run from which on each run, together with the ones before
-it, shows a pass and a failure; so it has an end even if the scenario stays flaky.
+Nothing is stored about a quarantine. It begins with the first run that, together with the ones before it, shows a pass
+and a failure, since the scenario was last known to be steady; so it has an end even if the scenario stays flaky.
 """
 
 from __future__ import annotations
@@ -109,7 +109,12 @@ def _unsteady(
                 alike.setdefault((runs[place].scoring, runs[place].judge), set()).add(by_place[place])
         return any(len(outcomes) > 1 for outcomes in alike.values())
 
-    start = _start(varies, len(runs))
+    def is_known(end: int) -> bool:
+        """Whether all the runs up to this one have the scenario, from the first one that does."""
+        return all(place in by_place for place in range(max(first, end - window + 1), end + 1))
+
+    first = min(by_place)
+    start = _start(varies, is_known, len(runs))
     if start is None:
         return None
     recent = [by_place[place] for place in range(max(0, len(runs) - window), len(runs)) if place in by_place]
@@ -120,13 +125,19 @@ def _unsteady(
     return UnsteadyScenario(*key, since, len(runs) - start, passed, failed, is_start_known=known)
 
 
-def _start(holds: Callable[[int], bool], length: int) -> int | None:
-    """The first place from which on it holds to the end; None if it does not hold at the end."""
-    start = None
-    for place in reversed(range(length)):
-        if not holds(place):
+def _start(varies: Callable[[int], bool], is_known: Callable[[int], bool], length: int) -> int | None:
+    """The first place at which it varies since it is known to have been steady; None if it does not vary at the end.
+
+    A run that stopped early lacks many scenarios: that one of them is not there does not show that it is steady.
+    """
+    if not varies(length - 1):
+        return None
+    start = length - 1
+    for place in reversed(range(length - 1)):
+        if varies(place):
+            start = place
+        elif is_known(place):
             break
-        start = place
     return start
 
 

@@ -65,6 +65,20 @@ def test_since_when_is_known_only_after_a_whole_window_of_steady_runs(outcomes, 
     assert found(outcomes).is_start_known == expected
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "day", "runs"),
+    [("PF----FP", 2, 7), ("PF-----FP", 2, 8), ("PPPPPF--P--F--P", 6, 10), ("PF?????PF", 2, 8)],
+)
+def test_runs_without_it_do_not_show_that_it_was_steady(outcomes, day, runs):
+    one = found(outcomes)
+    assert (one.since, one.runs) == (date(2026, 1, day), runs)
+
+
+def test_runs_that_stopped_early_do_not_prolong_a_quarantine():
+    """Such runs lack most scenarios: each time that it came back, its quarantine would begin anew."""
+    assert found("PPPPP" + "PF-----" * 10 + "PF").runs > MOST_RUNS
+
+
 def test_it_began_on_the_first_day_of_its_runs_whatever_their_order():
     times = {5: {"time": "2026-03-01T00:00:00Z"}, 6: {"time": "2026-02-01T00:00:00Z"}}
     assert found("PPPPPFP", by_run=times).since == date(2026, 2, 1)
