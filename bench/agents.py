@@ -24,7 +24,7 @@ from bench.run import Line, run
 from highbar import pipeline
 from highbar import policy as policies
 from highbar.model.job import Job
-from highbar.running.choices import RunOptions, read_settings
+from highbar.running.choices import RunOptions, read_run_choices
 from highbar.running.deciding import UntilDecided
 from highbar.running.execution import Done, carry_out
 from highbar.running.preparing import Prepared, prepare
@@ -183,7 +183,7 @@ def _prepared(folder: Path, agent: str, trials: int, at_once: int | str) -> Prep
     suite = folder / "suite.json"
     suite.write_text(json.dumps({"scenarios": scenarios}), "utf-8")
     output = folder / f"run-{time.monotonic_ns()}"
-    options = RunOptions(read_settings({"concurrency": at_once}), read_agent_text(agent), output=output)
+    options = RunOptions(read_run_choices({"concurrency": at_once}), read_agent_text(agent), output=output)
     return prepare(suite, options, {})
 
 

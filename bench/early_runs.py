@@ -25,7 +25,7 @@ from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.running.history import RunHistory
 from highbar.running.order import StartOrder, permutation
 from highbar.running.progress import ProgressState
-from highbar.running.records import Ended, RunPlan
+from highbar.running.records import RunPlan, TrialEnded
 from highbar.running.scheduling import Timing, run_trials
 from highbar.running.stopping import StopRequest
 from highbar.statistics.spending import Boundaries, binomial_boundaries
@@ -112,7 +112,7 @@ class _TwoRules:
         self._passed: dict[str, bool] = {}
         self._seen = self._good = 0
 
-    def note(self, ended: Ended) -> None:
+    def note(self, ended: TrialEnded) -> None:
         """A trial ended."""
         self._history.note(len(self._passed), ended)
         reply = ended.turns[0].reply

@@ -1,11 +1,12 @@
 """Gates beside each other, on the same simulated agents: `python -m bench.gates` measures, and prints the tables.
 
 Every agent's true pass rate is known, so every pass and fail is right or wrong. Each gate is asked through its own
-interface, with its own defaults and a threshold of 85 %. The other tools are installed by the command, each in an
-environment of its own below `--environments` (a cache folder unless given). `--keep` stores the figures in
-docs/concepts/gates.csv and writes the page beside it; `--quick` simulates a twentieth of the runs.
+interface, with its own defaults and a threshold of 85 %. Each agent runs twice: the first run counts for the errors,
+the second for contradictions. The other tools are installed by the command, each in an environment of its own below
+`--environments` (a cache folder unless given). `--keep` stores the figures in docs/concepts/gates.csv and writes the
+page beside it; `--quick` simulates a twentieth of the runs.
 
-The seed is fixed: the same command gives the same table. A full run takes about 20 minutes on two cores.
+The seed is fixed: the same command gives the same table. A full run takes about MINUTES minutes on two cores.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
 from bench.gates_judge import JUDGED, corrected, draw_run
-from bench.gates_page import COLUMNS, PAGE, TABLE, page, tables
-from bench.gates_runs import CHANGES, SETTINGS
-from bench.gates_tools import GATES, Gate, environment_of, version_of
+from bench.gates_page import COLUMNS, LABELED, PAGE, TABLE, page, tables
+from bench.gates_runs import CHANGES, SETTINGS, Run, alike, changed_twice, twice
+from bench.gates_tools import GATES, Asked, Gate, environment_of, version_of
 
 SEED = 20261117
 Row = dict[str, str]
-Case = TypeVar("Case", bound=Hashable)
+Case = TypeVar("Case")
 
 
 def main() -> None:
@@ -41,14 +44,16 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.keep and (asked.quick or asked.only):
         parser.error("--keep stores whole measurements only")
-    gates = [gate for gate in GATES if asked.only is None or gate.name in asked.only]
     share = 20 if asked.quick else 1
-    rows: list[Row] = []
-    for gate in gates:
-        print(gate.name, file=sys.stderr, flush=True)
-        rows += measure(gate, environment_of(gate, asked.environments.resolve()), share)
-    if asked.only is None:
-        rows += list(_corrected(share))
+    folder = asked.environments.resolve()
+    chosen = [gate for gate in GATES if asked.only is None or gate.name in asked.only]
+    for gate in chosen:
+        environment_of(gate, folder)  # installed one after the other
+    names = [gate.name for gate in chosen] + ([LABELED] if asked.only is None else [])
+    # Spawned, because a fork would take DuckDB's locks along.
+    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        found = {name: pool.submit(_measured, name, folder, share) for name in reversed(names)}  # the slowest are last
+        rows = [row for name in names for row in found[name].result()]
     print("\n".join(tables(rows)))
     if asked.keep:
         with TABLE.open("w", encoding="utf-8", newline="") as file:
@@ -58,55 +63,66 @@ def main() -> None:
         PAGE.write_text(page(rows), "utf-8")
 
 
+def _measured(name: str, folder: Path, share: int) -> list[Row]:
+    gate = next((gate for gate in GATES if gate.name == name), None)
+    rows = list(_with_labels(share) if gate is None else measure(gate, environment_of(gate, folder), share))
+    print(name, file=sys.stderr, flush=True)
+    return rows
+
+
 def measure(gate: Gate, program: Path, share: int = 1) -> Iterator[Row]:
     """Every row of one gate, over the n-th part of the runs. All gates see the same runs."""
     about = {"gate": gate.name, "version": version_of(gate.package)}
-    ask, compare = gate.ask, gate.compare
-    if ask is not None:
+    if gate.ask is not None:
         for setting in SETTINGS:
             draw = random.Random(f"{SEED} {setting.name}")
-            # No gate looks at which scenario is which, so equal runs are asked about once.
-            runs = [tuple(sorted(setting.make(draw))) for _ in range(max(20, setting.runs // share))]
-            outcomes = _asked_once(lambda some: ask(program, some), runs)
+            runs = [twice(setting, draw) for _ in range(max(10, setting.runs // share))]
+            outcomes = _asked_once(gate.ask, program, _flat(runs))
             yield _row(about, "threshold", setting.name, setting.wrong, outcomes)
         for judged in JUDGED:
             draw = random.Random(f"{SEED} {judged.name}")
-            seen = [draw_run(judged, draw) for _ in range(max(10, judged.runs // share))]
-            outcomes = _asked_once(lambda some: ask(program, some), [tuple(sorted(one.judged)) for one in seen])
-            yield _row(about, "judge", judged.name, judged.wrong, outcomes)
-    if compare is not None:
+            seen = [draw_run(judged, draw).judged for _ in range(2 * max(10, judged.runs // share))]
+            yield _row(about, "judge", judged.name, judged.wrong, _asked_once(gate.ask, program, seen))
+    if gate.compare is not None:
         for change in CHANGES:
             draw = random.Random(f"{SEED} {change.name}")
-            pairs = [change.make(draw) for _ in range(max(10, change.runs // share))]
-            yield _row(about, "change", change.name, change.wrong, compare(program, pairs))
+            pairs = [changed_twice(change, draw) for _ in range(max(10, change.runs // share))]
+            yield _row(about, "change", change.name, change.wrong, gate.compare(program, _flat(pairs)))
 
 
-def _corrected(share: int) -> Iterator[Row]:
-    about = {"gate": "Highbar, `confident`, with labels", "version": version_of("highbar")}
+def _with_labels(share: int) -> Iterator[Row]:
+    about = {"gate": LABELED, "version": version_of("highbar")}
     for judged in JUDGED:
         draw = random.Random(f"{SEED} {judged.name}")
-        seen = [draw_run(judged, draw) for _ in range(max(10, judged.runs // share))]
+        seen = [draw_run(judged, draw) for _ in range(2 * max(10, judged.runs // share))]
         yield _row(about, "judge", judged.name, judged.wrong, corrected(seen, SEED))
 
 
-def _asked_once(ask: Callable[[Sequence[Case]], list[str]], cases: Sequence[Case]) -> list[str]:
+def _flat(twos: Sequence[tuple[Case, Case]]) -> list[Case]:
+    return [one for two in twos for one in two]
+
+
+def _asked_once(ask: Asked, program: Path, runs: Sequence[Run]) -> list[str]:
+    """What a gate says of each run; it is asked only once about runs that are alike."""
+    cases = [alike(run) for run in runs]
     different = list(dict.fromkeys(cases))
-    known = dict(zip(different, ask(different), strict=True))
+    known = dict(zip(different, ask(program, different), strict=True))
     return [known[case] for case in cases]
 
 
 def _row(about: Row, question: str, setting: str, wrong: str | None, outcomes: Sequence[str]) -> Row:
-    counts = Counter(outcomes)
-    shares = {word: counts[word] / len(outcomes) for word in ("pass", "fail", "inconclusive")}
-    again = 2 * shares["pass"] * shares["fail"]  # two independent runs of the same agent
-    figures = {**shares, "contradiction": again}
+    """The shares of the first runs, and how often the second run of the same agent contradicts: a pass and a fail."""
+    first, second = outcomes[::2], outcomes[1::2]
+    counts = Counter(first)
+    against = sum({*two} == {"pass", "fail"} for two in zip(first, second, strict=True))
+    numbers = {**{word: counts[word] for word in ("pass", "fail", "inconclusive")}, "contradiction": against}
     return {
         **about,
         "question": question,
         "setting": setting,
         "wrong": wrong or "",
-        "runs": str(len(outcomes)),
-        **{name: f"{figure:.4f}" for name, figure in figures.items()},
+        "runs": str(len(first)),
+        **{name: f"{number / len(first):.5f}" for name, number in numbers.items()},
     }
 
 

@@ -36,8 +36,8 @@ class JudgedSetting:
 
 
 JUDGED = (
-    JudgedSetting("a judge that is wrong one time in ten, 10 points above", 0.95, "fail", 0.90, 0.90, 100),
-    JudgedSetting("a judge that misses half of the failures, 5 points below", 0.80, "pass", 1.00, 0.50, 100),
+    JudgedSetting("a judge that is wrong one time in ten, 10 points above", 0.95, "fail", 0.90, 0.90, 200),
+    JudgedSetting("a judge that misses half of the failures, 5 points below", 0.80, "pass", 1.00, 0.50, 200),
 )
 """Both judges are right about 90 % of the trials."""
 

@@ -58,14 +58,20 @@ json.dump(log.results.scores[0].metrics["accuracy"].value, sys.stdout)
 '''
 
 AGENTRIAL = '''
-"""agentrial: its engine runs the agent, and its suite passes or fails by its threshold."""
-import json, logging, sys
+"""agentrial: its engine runs the agent; its suite passes by its threshold, or is compared with an earlier one."""
+import functools, json, logging, sys, types
 
-from agentrial.runner.engine import MultiTrialEngine
 from agentrial.reporters.json_report import compare_reports, export_json
+from agentrial.runner import engine
+from agentrial.snapshots import compare_with_snapshot, create_snapshot
 from agentrial.types import AgentInput, AgentMetadata, AgentOutput, ExpectedOutput, Suite, TestCase
 
 logging.disable(logging.CRITICAL)
+# A snapshot compares latencies too. Nothing takes time here, so that they are equal and the outcome is always the same.
+engine.time = types.SimpleNamespace(time=lambda: 0.0)
+# So the intervals of costs and latencies, of which no outcome depends, are always the same too: one bootstrap for each.
+bootstrap = functools.cache(engine.bootstrap_confidence_interval)
+engine.bootstrap_confidence_interval = lambda values: bootstrap(tuple(values))
 asked = json.load(sys.stdin)
 
 
@@ -81,19 +87,28 @@ def result(run):
     cases = [TestCase(name=name, input=AgentInput(query=name), expected=ExpectedOutput(exact_match="p"))
              for name in letters]
     suite = Suite(name="suite", agent="agent", cases=cases, trials=len(run[0]), threshold=asked.get("threshold", 0.85))
-    return MultiTrialEngine(trials=len(run[0]), show_progress=False).run_suite(agent, suite)
+    return engine.MultiTrialEngine(trials=len(run[0]), show_progress=False).run_suite(agent, suite)
 
 
-def changed(before, after):
+def passes_threshold(run):
+    return result(run).passed
+
+
+def passes_compare(before, after):
     compared = compare_reports(export_json(result(after)), export_json(result(before)))
-    return "fail" if any(one["status"] == "regression" for one in compared["comparisons"]) else "pass"
+    return not any(one["status"] == "regression" for one in compared["comparisons"])
 
 
-if "pairs" in asked:
-    found = [changed(*pair) for pair in asked["pairs"]]
+def passes_snapshot(before, after):
+    return compare_with_snapshot(result(after), create_snapshot(result(before))).overall_passed
+
+
+if sys.argv[1] == "threshold":
+    found = [passes_threshold(run) for run in asked["runs"]]
 else:
-    found = ["pass" if result(run).passed else "fail" for run in asked["runs"]]
-json.dump(found, sys.stdout)
+    passes = {"compare": passes_compare, "snapshot": passes_snapshot}[sys.argv[1]]
+    found = [passes(*pair) for pair in asked["pairs"]]
+json.dump(["pass" if one else "fail" for one in found], sys.stdout)
 '''
 
 AGENTASSAY = '''
@@ -141,11 +156,10 @@ json.dump([words[gate.evaluate_scenario(verdict)[0].value] for verdict in verdic
 '''
 
 SIGNALTEST = '''
-"""signaltest: the first version records the baseline, the second is compared with it, case by case."""
+"""signaltest: the first version records the baseline, the second is compared with it: each case, or all together."""
 import json, os, sys, tempfile
 
-from signaltest import Case, ExactMatch, exit_code, run_suite
-from signaltest.stats.gate import INCONCLUSIVE
+from signaltest import FAIL, INCONCLUSIVE, PASS, Case, ExactMatch, compare_scores, exit_code, run_suite
 
 asked = json.load(sys.stdin)
 
@@ -164,19 +178,72 @@ def cases(run):
             for number, trials in enumerate(run)]
 
 
-def changed(before, after):
+def by_case(before, after):
     with tempfile.TemporaryDirectory() as folder:
         baseline = os.path.join(folder, "baseline.json")
         run_suite(cases(before), baseline, n=len(before[0]))
         results = run_suite(cases(after), baseline, n=len(after[0]))
     if exit_code(results):
-        return "fail"
-    verdicts = results.values() if isinstance(results, dict) else [getattr(one, "verdict", one) for one in results]
-    return "inconclusive" if any(one.status == INCONCLUSIVE for one in verdicts) else "pass"
+        return FAIL
+    return INCONCLUSIVE if any(one.status == INCONCLUSIVE for one in results.values()) else PASS
 
 
-json.dump([changed(*pair) for pair in asked["pairs"]], sys.stdout)
+def rates(run):
+    # As run_suite does, samples that crashed are left out.
+    return [trials.count("p") / (len(trials) - trials.count("c")) for trials in run]
+
+
+def paired(before, after):
+    return compare_scores(rates(before), rates(after), paired=True).status
+
+
+judge = {"run_suite": by_case, "paired": paired}[sys.argv[1]]
+json.dump([judge(*pair) for pair in asked["pairs"]], sys.stdout)
 '''
+
+MAIDA = '''
+"""maida: the check task_pass_rate of its policy alone, by the function that `maida run` calls for it."""
+import json, sys
+
+from maida.statistics import aggregate_outcomes
+
+asked = json.load(sys.stdin)
+
+
+def outcome(run):
+    outcomes = [letter == "p" for trials in run for letter in trials]  # a process that fails is a failed trial
+    return aggregate_outcomes("task_pass_rate", outcomes, pass_rate_threshold=asked["threshold"]).verdict.value
+
+
+json.dump([outcome(run) for run in asked["runs"]], sys.stdout)
+'''
+
+MAIDA_AGENT = '''
+"""An agent of which one trial does not call the tool that the policy requires, or crashes."""
+import os
+
+from maida import record_tool_call, trace
+
+
+@trace
+def agent():
+    if os.environ["MAIDA_TRIAL_INDEX"] != "1":
+        record_tool_call(name="answer", args={}, result={})
+    elif os.environ["BENCH_TRIAL"] == "c":
+        raise RuntimeError("crashed")
+
+
+agent()
+'''
+
+MAIDA_POLICY = """
+version: 2
+trials: 40
+fail_fast: false
+metrics:
+  required_tools: { kind: invariant, all_of: [answer] }
+  task_pass_rate: { kind: statistical, direction: lower, threshold: 0.85 }
+"""
 
 PROMPTFOO_AGENT = """
 module.exports = class {

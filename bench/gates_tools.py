@@ -9,18 +9,29 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-from bench.gates_programs import AGENTASSAY, AGENTRIAL, INSPECT, INSPECT_CRASHES, PROMPTFOO_AGENT, SIGNALTEST
+from bench import gates_page
+from bench.gates_programs import (
+    AGENTASSAY,
+    AGENTRIAL,
+    INSPECT,
+    INSPECT_CRASHES,
+    MAIDA,
+    MAIDA_AGENT,
+    MAIDA_POLICY,
+    PROMPTFOO_AGENT,
+    SIGNALTEST,
+)
 from bench.gates_runs import THRESHOLD, Pair, Run
 from bench.runners_tools import SILENT, VERSIONS, installed
 
 import highbar
 from highbar.cli import guard
 
-GATE_VERSIONS = {"agentassay": "0.2.3", "agentrial": "0.2.0", "signaltest": "0.7.0"}
-"""Of the gates in the package registry; promptfoo and Inspect as in bench.runners."""
+GATE_VERSIONS = {"agentassay": "0.2.3", "agentrial": "0.2.0", "maida-ai": "0.5.3.post1", "signaltest": "0.7.0"}
+"""Of the gates in the package registry; promptfoo and Inspect as in bench.runners. Maida is `maida-ai` there."""
 Asked = Callable[[Path, Sequence[Run]], list[str]]
 Compared = Callable[[Path, Sequence[Pair]], list[str]]
 
@@ -46,14 +57,17 @@ def rows(run: Run) -> list[dict[str, object]]:
 
 
 def _plain(_: Path, runs: Sequence[Run]) -> list[str]:
-    """A percentage of what answered, as a script over a file of results computes it."""
-    letters = ["".join(run).replace("c", "") for run in runs]
-    return ["pass" if text.count("p") / len(text) >= THRESHOLD else "fail" for text in letters]
+    return ["pass" if _rate(run) >= THRESHOLD else "fail" for run in runs]
 
 
 def _plain_change(_: Path, pairs: Sequence[Pair]) -> list[str]:
-    rates = [[text.count("p") / len(text) for text in map("".join, pair)] for pair in pairs]
-    return ["pass" if after >= before else "fail" for before, after in rates]
+    return ["pass" if _rate(after) >= _rate(before) else "fail" for before, after in pairs]
+
+
+def _rate(run: Run) -> float:
+    """The share of what answered, as a script over a file of results computes it: a crash left no answer."""
+    answered = "".join(run).replace("c", "")
+    return answered.count("p") / len(answered)
 
 
 def _highbar(evidence: str) -> Asked:
@@ -71,17 +85,28 @@ def _highbar_change(evidence: str) -> Compared:
 
 
 def _judged_change(evidence: str, before: Run, after: Run) -> str:
-    words = {0: "pass", 1: "fail", 3: "inconclusive"}
     with tempfile.TemporaryDirectory() as home:
-        folder = Path(home)
-        for name, run in (("before", before), ("after", after)):
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(run)), "utf-8")
-        rule = {"baseline": {"file": "baseline.json", "margin": {"pass_rate": "5%"}}, "evidence": evidence}
-        (folder / "highbar.json").write_text(json.dumps(rule), "utf-8")
-        given = ["--policy", str(folder / "highbar.json")]
-        record = ["baseline", "record", str(folder / "before.jsonl"), *given, "--force", "the first version"]
-        _command(*record, "--output", str(folder / "baseline.json"))
-        return words[_command("check", str(folder / "after.jsonl"), *given)]
+        policy = _change_policy(Path(home), evidence)
+        (Path(home) / "baseline.json").write_text(_baseline(evidence, before), "utf-8")
+        return str(highbar.check(rows(after), policy).verdict)
+
+
+def _change_policy(folder: Path, evidence: str) -> Path:
+    file = folder / "highbar.json"
+    rule = {"baseline": {"file": "baseline.json", "margin": {"pass_rate": "5%"}}, "evidence": evidence}
+    file.write_text(json.dumps(rule), "utf-8")
+    return file
+
+
+@lru_cache(maxsize=1)  # two runs of the later version are compared with one run of the earlier
+def _baseline(evidence: str, before: Run) -> str:
+    with tempfile.TemporaryDirectory() as home:
+        results, recorded = Path(home) / "before.jsonl", Path(home) / "baseline.json"
+        results.write_text("".join(json.dumps(row) + "\n" for row in rows(before)), "utf-8")
+        given = ["--policy", str(_change_policy(Path(home), evidence)), "--output", str(recorded)]
+        if _command("baseline", "record", str(results), *given, "--force", "the first version"):
+            raise RuntimeError("highbar baseline record failed")
+        return recorded.read_text("utf-8")
 
 
 def _command(*words: str) -> int:
@@ -121,8 +146,8 @@ def _asks(text: str, *words: str) -> Asked:
     )
 
 
-def _compares(text: str) -> Compared:
-    program = _program(text)
+def _compares(text: str, *words: str) -> Compared:
+    program = _program(text, *words)
     return lambda python, pairs: _outcomes(program(python, json.dumps({"pairs": pairs})), len(pairs))
 
 
@@ -143,6 +168,30 @@ def _inspect(interval: str) -> Asked:
         return asks(python, runs)
 
     return ask
+
+
+def _maida(python: Path, runs: Sequence[Run]) -> list[str]:
+    """One check of its policy. Two real runs show that it says pass while the whole verdict is fail."""
+    for trial in "fc":
+        if _maida_says(python, trial) != {"task_pass_rate": "pass", "verdict": "fail"}:
+            raise RuntimeError("maida: one failed trial of 40 no longer fails the whole verdict alone")
+    return _asks(MAIDA)(python, runs)
+
+
+@cache
+def _maida_says(python: Path, trial: str) -> dict[str, str]:
+    """What `maida run` says of an agent of which one trial of 40 fails or crashes."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        (folder / "agent.py").write_text(MAIDA_AGENT, "utf-8")
+        (folder / "policy.yaml").write_text(MAIDA_POLICY, "utf-8")
+        environment = {**os.environ, **SILENT, "HOME": home, "BENCH_TRIAL": trial}
+        command = ["run", "agent.py", "--policy", "policy.yaml", "--json-out", "report.json"]
+        for words in (["git", "init", "--quiet"], [str(python.with_name("maida")), *command]):
+            subprocess.run(words, check=False, cwd=folder, env=environment, capture_output=True)
+        report = json.loads((folder / "report.json").read_text("utf-8"))
+    checks = {one["check_name"]: one["verdict"] for one in report["aggregate_results"]}
+    return {"task_pass_rate": checks["task_pass_rate"], "verdict": report["verdict"]}
 
 
 BORDER = ((85, 15, 0), (84, 16, 0), (90, 10, 0), (85, 5, 10), (84, 6, 10), (80, 10, 10), (77, 13, 10))
@@ -187,15 +236,19 @@ def _promptfoo_passes(program: Path, letters: str) -> bool:
 
 
 GATES = (
-    Gate("Plain percentage", "highbar", _plain, _plain_change),
-    Gate("promptfoo, pass rate threshold", "promptfoo", _promptfoo),
-    Gate("Inspect, `ci()`", "inspect-ai", _inspect("ci")),
-    Gate("Inspect, `ci_wilson()`", "inspect-ai", _inspect("ci_wilson")),
-    Gate("agentrial", "agentrial", _asks(AGENTRIAL), _compares(AGENTRIAL)),
-    Gate("AgentAssay", "agentassay", _asks(AGENTASSAY), _compares(AGENTASSAY)),
-    Gate("signaltest", "signaltest", compare=_compares(SIGNALTEST)),
-    Gate("Highbar, `estimate`", "highbar", _highbar("estimate"), _highbar_change("estimate")),
-    Gate("Highbar, `confident`", "highbar", _highbar("confident"), _highbar_change("confident")),
+    Gate(gates_page.PLAIN, "highbar", _plain, _plain_change),
+    Gate(gates_page.PROMPTFOO, "promptfoo", _promptfoo),
+    Gate(gates_page.CI, "inspect-ai", _inspect("ci")),
+    Gate(gates_page.WILSON, "inspect-ai", _inspect("ci_wilson")),
+    Gate(gates_page.AGENTRIAL, "agentrial", _asks(AGENTRIAL, "threshold")),
+    Gate(gates_page.COMPARE, "agentrial", compare=_compares(AGENTRIAL, "compare")),
+    Gate(gates_page.SNAPSHOT, "agentrial", compare=_compares(AGENTRIAL, "snapshot")),
+    Gate(gates_page.AGENTASSAY, "agentassay", _asks(AGENTASSAY), _compares(AGENTASSAY)),
+    Gate(gates_page.MAIDA, "maida-ai", _maida),
+    Gate(gates_page.BY_CASE, "signaltest", compare=_compares(SIGNALTEST, "run_suite")),
+    Gate(gates_page.PAIRED, "signaltest", compare=_compares(SIGNALTEST, "paired")),
+    Gate(gates_page.ESTIMATE, "highbar", _highbar("estimate"), _highbar_change("estimate")),
+    Gate(gates_page.CONFIDENT, "highbar", _highbar("confident"), _highbar_change("confident")),
 )
 
 

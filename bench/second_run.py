@@ -33,7 +33,7 @@ from bench.second_run_kinds import (  # noqa: E402 - needs the line above
 )
 
 from highbar.gate.outlook import Rests, second_run  # noqa: E402 - likewise
-from highbar.gate.thresholds import Judged, judge_value  # noqa: E402 - likewise
+from highbar.gate.thresholds import ThresholdOutcome, judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, RuleResult, Threshold, Value  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds  # noqa: E402 - likewise
 from highbar.statistics.percentile import nearest_rank, percentile_ranks  # noqa: E402 - likewise
@@ -76,7 +76,7 @@ def demand_of(rule: str) -> tuple[Threshold, Demand]:
 
 
 @cache
-def judged(rule: str, scenarios: int, trials: int, total: int, squares: int, noise: Noise) -> Judged:
+def judged(rule: str, scenarios: int, trials: int, total: int, squares: int, noise: Noise) -> ThresholdOutcome:
     """What the gate makes of a run with so many passes, and so large a sum of squares of its scenarios' passes."""
     value = Fraction(total, scenarios * trials)
     sums = Sums(

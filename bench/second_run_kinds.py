@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from highbar.gate.baseline import Excess, weigh
 from highbar.gate.outlook import Outlooks, Rests, chance, of_difference, of_scenarios
-from highbar.gate.thresholds import Judged, judge_value
+from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.model import Demand, Outcome, Threshold, Value
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.paired import single_trial_bounds
@@ -113,7 +113,9 @@ def observed(passed: np.ndarray, trials: int, *, pooled: bool = False) -> Noise:
 # --- clusters, and the suite as a whole -------------------------------------------------------
 
 
-def judge(value: Fraction, count: int, ends: tuple[float, float], bar: int, kind: str, rests: Rests) -> Judged:
+def judge(
+    value: Fraction, count: int, ends: tuple[float, float], bar: int, kind: str, rests: Rests
+) -> ThresholdOutcome:
     """What the gate makes of a share."""
     threshold = Threshold(">=", Fraction(bar, 100), "ratio", f">= {bar / 100}")
     demand = Demand("confident" if kind == "confident" else "estimate")

@@ -15,14 +15,14 @@ from highbar.running.describing import describe
 from highbar.running.functions import CheckFunctions
 from highbar.running.grading import Grader
 from highbar.running.order import permutation
-from highbar.running.records import Chosen, Ended, RunPlan, TurnEnd
+from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
 from highbar.running.rows import line
 from highbar.store.run_document import RunEnd
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"
 NOWHERE = Checkout()
-Answers = Callable[[str, int], str | Reply | Ended | None]
+Answers = Callable[[str, int], str | Reply | TrialEnded | None]
 """By id and trial what came of it: a reply, the end of the trial, or None if it was never called."""
 
 
@@ -48,7 +48,7 @@ def record(
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
     plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout)
     with folder.create(path, replace(plan, order=tuple(order or plan.order))) as run, ExitStack() as stack:
-        ends: dict[tuple[str, int], Ended | None] = {}
+        ends: dict[tuple[str, int], TrialEnded | None] = {}
         for id_ in ids:
             for trial in range(1, suite.scenarios[id_].trials + 1):
                 ends[id_, trial] = ended = _ended(suite, id_, trial, answers(id_, trial))
@@ -63,14 +63,14 @@ def record(
     return path
 
 
-def _ended(suite: Suite, id_: str, trial: int, answer: str | Reply | Ended | None) -> Ended | None:
+def _ended(suite: Suite, id_: str, trial: int, answer: str | Reply | TrialEnded | None) -> TrialEnded | None:
     digest = suite.scenarios[id_].digest
     if answer is None:
         return None
-    if isinstance(answer, Ended):
+    if isinstance(answer, TrialEnded):
         return replace(answer, id=id_, trial=trial, digest=digest)
     reply = answer if isinstance(answer, Reply) else Reply(answer)
-    return Ended(id_, trial, digest, "answered", (TurnEnd(reply, 12.5),))
+    return TrialEnded(id_, trial, digest, "answered", (TurnEnd(reply, 12.5),))
 
 
 def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], chosen: Chosen, agent: str, seed: int) -> RunPlan:

@@ -8,7 +8,7 @@ from typing import Any
 
 from highbar.running.calls import Caller
 from highbar.running.progress import ProgressState
-from highbar.running.records import Began, Ended
+from highbar.running.records import Began, TrialEnded
 from highbar.running.retries import Backoff
 from highbar.running.scheduling import Timing, run_trials
 from highbar.running.stopping import StopRequest
@@ -40,11 +40,11 @@ class ScheduledRun:
         *,
         progress: ProgressState | None = None,
         timing: Timing = AT_ONCE,
-        on_end: Callable[[Ended], object] = lambda _: None,
+        on_end: Callable[[TrialEnded], object] = lambda _: None,
         **settings: Any,
     ) -> None:
         self.began: list[Began] = []
-        self.ended: list[Ended] = []
+        self.ended: list[TrialEnded] = []
         self.stop = StopRequest()
         self.progress = progress or ProgressState(planned)
         self.on_end = on_end
@@ -66,7 +66,7 @@ class ScheduledRun:
             timing=self._timing,
         )
 
-    def _note(self, ended: Ended) -> None:
+    def _note(self, ended: TrialEnded) -> None:
         self.ended.append(ended)
         self.on_end(ended)
 

@@ -201,7 +201,7 @@ def run(  # noqa: PLR0913 - what the command line can say
         until_decided: stop as soon as the verdict by the policy is certain.
     """
     from highbar.load.checkout import checkout  # only for a run
-    from highbar.running.choices import RunOptions, read_settings, read_shard  # likewise
+    from highbar.running.choices import RunOptions, read_run_choices, read_shard  # likewise
     from highbar.running.preparing import prepare  # likewise
     from highbar.running.records import Chosen  # likewise
     from highbar.store.run_document import DecidedBy  # likewise
@@ -209,7 +209,7 @@ def run(  # noqa: PLR0913 - what the command line can say
     given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
     given |= {"retries": retries, "budget": budget, "max_time": max_time}
     options = RunOptions(
-        read_settings(given),
+        read_run_choices(given),
         None if agent is None else _agent(agent),
         agent_version,
         None if output is None else Path(output),
@@ -263,9 +263,9 @@ def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
     """The file of a suite; if there is none, the text that it would have, in the working folder."""
     if isinstance(suite, str | PathLike):
         return Path(suite), None
-    from highbar.suite.plain import plain  # only for values of Python
+    from highbar.suite.plain import plain_suite  # only for values of Python
 
-    return Path("suite.json"), msgspec.json.Encoder(decimal_format="number").encode(plain(suite))
+    return Path("suite.json"), msgspec.json.Encoder(decimal_format="number").encode(plain_suite(suite))
 
 
 def _without_places(error: InputError, file: str) -> InputError:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from highbar.running import folder
 from highbar.running.order import permutation
-from highbar.running.records import Ended, Resumed
+from highbar.running.records import Resumed, TrialEnded
 from highbar.store import run_document
 from tests.commandline import judged, refused, run
 from tests.recorded_runs import record
@@ -23,7 +23,7 @@ IDS = tuple(f"S{place:02}" for place in range(60))
 ORDER = permutation(IDS, 1)
 ACCURACY = "thresholds.blocking.accuracy"
 POLICY: dict[str, Any] = {"evidence": "sequential", "suite": "suite.json", "thresholds": {"accuracy": "85%"}}
-UNANSWERED = Ended("", 1, "", "infrastructure", reason="HTTP 503", attempts=5)
+UNANSWERED = TrialEnded("", 1, "", "infrastructure", reason="HTTP 503", attempts=5)
 
 Says = Callable[[str, int], Any]
 
@@ -270,7 +270,7 @@ def test_scenarios_that_were_run_again_after_a_change_leave_no_order(tmp_path: P
     with opened:
         opened.append(Resumed("2026-11-17T14:25:30Z", (ORDER[0],)))
         digest = opened.history.digests[ORDER[0]]
-        opened.append(Ended(ORDER[0], 1, digest, "answered"))
+        opened.append(TrialEnded(ORDER[0], 1, digest, "answered"))
         opened.finish("complete", "2026-11-17T14:25:30Z")
         end = opened.journal.end
         document = run_document.read_document(path)

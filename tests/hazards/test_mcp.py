@@ -33,7 +33,7 @@ from tests.laws.suite import settled
 from tests.mcp_calls import ask_directly, tree
 from tests.oracle.suites import rows_of
 from tests.recorded_runs import record
-from tests.repository import commit, put, rows
+from tests.repository import commit, git, put, rows
 
 CANARY = "CANARY-7f3a"
 POLICY = {"thresholds": {"blocking": {"pass_rate": "1%"}}}
@@ -150,6 +150,57 @@ def test_a_policy_cannot_lead_out_of_the_folder(tmp_path: Path, key: str, block:
     assert "outside of the folder" in ask_directly(root, "check", **arguments("check")).problems
     for tool in ("explain_rule", "plan", "list_failures", "show_trial", "read_policy"):
         assert CANARY not in str(ask_directly(root, tool, **arguments(tool)).document)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("there", [{"suite": "../ids.json"}, {"judge": {"labels": "../labels.jsonl", "min_labels": 1}}])
+def test_a_ref_does_not_lead_out_of_the_folder_either(tmp_path: Path, there: dict[str, Any]) -> None:
+    """What git has of files beside the folder is not read, whatever the policy at the ref names."""
+    label = {"id": CANARY, "trial": 1, "behavior": "b", "observed": True, "by": CANARY}
+    outside = {"ids.json": [CANARY, "S0"], "labels.jsonl": json.dumps(label)}
+    inside = {"agent/highbar.json": {**POLICY, **there}, "agent/r.jsonl": rows(True)}
+    commit(tmp_path, {**outside, **inside})
+    put(tmp_path, {"agent/highbar.json": POLICY})
+    found = ask_directly(tmp_path / "agent", "check", results=["r.jsonl"], against_ref="main")
+    assert "outside of the folder" in found.problems
+    assert CANARY not in str(found.document)
+
+
+@pytest.mark.process
+def test_a_folder_below_the_root_of_its_repository_is_judged_against_a_ref(tmp_path: Path) -> None:
+    policy = {**POLICY, "suite": "more/suite.json", "history": {"folder": "history", "drift": "fail"}}
+    behaviors = {"greets": {"contains": "hello"}}
+    plain = {"scenarios": [{"id": "S0", "input": "Hello?", "expected_behaviors": behaviors}]}
+    add(tmp_path / "agent" / "history", new_run(0, counts({"S0": 1})))
+    commit(tmp_path, {"agent/highbar.json": policy, "agent/more/suite.json": plain, ".gitignore": "runs\n"})
+    root = tmp_path / "agent"
+    record(root / "runs" / "one", root / "more" / "suite.json", lambda _id, _trial: "hello")
+    found = ask_directly(root, "check", results=["runs/one"], against_ref="main")
+    assert found.document["verdict"] == "pass"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("by", ["core.fsmonitor", "filter.own.clean", "remote.own.uploadpack"])
+def test_git_starts_no_program_of_its_configuration(tmp_path: Path, by: str) -> None:
+    """A partial clone would fetch what it lacks with a program that its configuration names."""
+    root, traces = tmp_path / "root", tmp_path / "traces"
+    put(tmp_path, {"program": f"#!/bin/sh\ntouch {traces}\nexit 1\n"})
+    (tmp_path / "program").chmod(0o755)
+    policy = {**POLICY, "history": {"folder": "linked", "drift": "fail"}}
+    add(root / "history", new_run(0, counts({"S0": 1})))
+    (root / "linked").symlink_to("history")
+    commit(root, {"highbar.json": policy, "r.jsonl": rows(True), ".gitattributes": "* filter=own\n"})
+    git(root, "config", by, str(tmp_path / "program"))
+    if by.startswith("remote"):
+        git(root, "config", "core.repositoryFormatVersion", "1")
+        git(root, "config", "extensions.partialClone", "own")
+        git(root, "config", "remote.own.promisor", "true")
+        git(root, "config", "remote.own.url", str(root))
+        blob = git(root, "rev-parse", "main:highbar.json").strip()
+        (root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    put(root, {"r.jsonl": rows(True)})  # so that git would look at its content again
+    ask_directly(root, "check", results=["r.jsonl"], against_ref="main")
+    assert not traces.exists()
 
 
 def test_a_history_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:

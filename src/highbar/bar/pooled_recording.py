@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from highbar import gate
 from highbar import history as histories
 from highbar import policy as policies
-from highbar.bar.recording import Recorded, write_baseline
+from highbar.bar.recording import RecordedBaseline, write_baseline
 from highbar.bar.remembering import judge_digest, scoring_digest
 from highbar.changes.run import ScoredRun, measured, run_in, scoring_of
 from highbar.changes.since import excused, since
@@ -49,6 +49,7 @@ from highbar.store import history as store
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 _UNDECIDED = "with undecided trials"
+_STOPPED = "that stopped early, and so lacks scenarios (highbar run --resume DIR --run-all runs the rest)"
 _NO_VALUES = "that an earlier version recorded, without the values of measures"
 _COMPARED = "baseline."
 """How the names of rules begin that compare with the present baseline."""
@@ -67,7 +68,7 @@ class ReadRuns(Struct, frozen=True, eq=False):
 
 def record_pooled(
     job: Job, folder: str, most: int, *, file: str | None = None, date: str | None = None, force: str | None = None
-) -> Recorded:
+) -> RecordedBaseline:
     """Record the last runs of a history as the baseline. Raises InputError, and then nothing was written."""
     policy = policies.choose(job.policy)
     if policy.advisory:
@@ -92,7 +93,9 @@ def record_pooled(
     )
     write_baseline(baseline, target, seen, reasons, force)
     damaged = (*history.damaged, *found.damaged)
-    return Recorded(baseline, str(target), seen is not None, reasons, tuple(_left_out(found.chosen, most)), damaged)
+    return RecordedBaseline(
+        baseline, str(target), seen is not None, reasons, tuple(_left_out(found.chosen, most)), damaged
+    )
 
 
 # --- which runs -------------------------------------------------------------------------------
@@ -110,10 +113,10 @@ def _read_runs(history: History, most: int) -> ReadRuns:
             break
         try:
             scenarios, texts = _scenarios(run, path)
+            why = _unusable(run, path, last, scenarios)
         except DamagedRecordError as error:
             damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
             continue
-        why = _unusable(run, last, scenarios)
         if why is None and scenarios is not None:
             taken.append((run, scenarios, texts))
         elif why is not None:
@@ -133,11 +136,14 @@ def _scenarios(run: RunRecord, path: Path) -> tuple[Mapping[str, ScenarioRecord]
     return store.read_measures(path, run), texts
 
 
-def _unusable(run: RunRecord, last: RunRecord | None, scenarios: object) -> str | None:
+def _unusable(run: RunRecord, path: Path, last: RunRecord | None, scenarios: object) -> str | None:
     if last is not None and run.of_agent != last.of_agent:
         return OTHER_AGENT
     if run.counts.undecided:
         return _UNDECIDED
+    done = store.read(path).verdict.sequential
+    if done is not None and done.saved:
+        return _STOPPED
     return _NO_VALUES if scenarios is None else None
 
 

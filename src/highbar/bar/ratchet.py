@@ -36,11 +36,11 @@ from highbar.model.baseline import Baseline
 from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
 from highbar.policy.bounds import Bound
-from highbar.policy.editing import Written
+from highbar.policy.editing import WrittenNumber
 from highbar.policy.notes import is_looser
 from highbar.policy.versions import resolve_version, steps_from
 
-Look = Callable[[Place, Threshold], Written | None]
+Look = Callable[[Place, Threshold], WrittenNumber | None]
 """How a threshold is written in the policy's text."""
 
 _SIGNIFICANT = 3
@@ -206,7 +206,7 @@ class _Proposer(Struct, frozen=True):
         ), f"the pooled {what} the noise of one run, {digits.amount(Fraction(end), value.unit)}; {shown}"
 
 
-def _tidy(before: Threshold, written: Written, aim: Fraction, value: Value) -> Threshold:
+def _tidy(before: Threshold, written: WrittenNumber, aim: Fraction, value: Value) -> Threshold:
     """The threshold at `aim`, or a little before it: as many digits as its text has, or a few."""
     grain = _grain(written, aim, value.unit)
     places = math.floor(aim / grain) if value.better == "higher" else math.ceil(aim / grain)
@@ -216,7 +216,7 @@ def _tidy(before: Threshold, written: Written, aim: Fraction, value: Value) -> T
     return replace(before, value=found, text=canonical(before.operator, found, before.unit))
 
 
-def _grain(written: Written, aim: Fraction, unit: Unit) -> Fraction:
+def _grain(written: WrittenNumber, aim: Fraction, unit: Unit) -> Fraction:
     """The smallest difference that is written: the digits that the file has, or a few more if it has fewer."""
     own = written.scale * Fraction(1, 10**written.decimals)
     if unit in ("ratio", "ms"):

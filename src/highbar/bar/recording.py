@@ -24,7 +24,7 @@ from highbar.store import baseline_reading, replacing
 from highbar.store.baseline_text import render
 
 
-class Recorded(Struct, frozen=True):
+class RecordedBaseline(Struct, frozen=True):
     """A baseline that was written, where, and whether it replaced another.
 
     `notes` and `damaged` say which runs of a history were left out.
@@ -40,7 +40,7 @@ class Recorded(Struct, frozen=True):
 
 def record(
     job: Job, watch: JobWatch = SILENT, *, file: str | None = None, date: str | None = None, force: str | None = None
-) -> Recorded:
+) -> RecordedBaseline:
     """Record a run as the baseline: a complete one that passes, or any with `force`, the reason that is stored.
 
     Raises InputError, and then nothing was written.
@@ -62,7 +62,7 @@ def record(
     reasons = _reasons(verdict, _gone(policy, run, before))
     baseline = made(verdict, done.policy, run, date, force if reasons else None)
     write_baseline(baseline, target, seen, reasons, force)
-    return Recorded(baseline, str(target), seen is not None, reasons)
+    return RecordedBaseline(baseline, str(target), seen is not None, reasons)
 
 
 def write_baseline(

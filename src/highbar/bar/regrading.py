@@ -26,7 +26,7 @@ from highbar.model import Policy, Weakening
 if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
     from highbar.running.history import RunHistory
-    from highbar.running.records import Ended
+    from highbar.running.records import TrialEnded
     from highbar.suite import Judge, Suite
 
 _LARGEST_BESIDE = 2**20
@@ -274,7 +274,7 @@ def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[st
             yield line(_graded(row, None if offset is None else answer_at(offset), grader))
 
 
-def _graded(row: _RunRow, ended: Ended | None, grader: Grader) -> dict[str, Any]:
+def _graded(row: _RunRow, ended: TrialEnded | None, grader: Grader) -> dict[str, Any]:
     if ended is not None and ended.outcome != "error" and row.error:
         # One that never had an answer, or never a judgment, while others had.
         ended = replace(ended, outcome="error", reason=row.error)

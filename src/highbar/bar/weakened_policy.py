@@ -36,7 +36,7 @@ from highbar.policy.notes import is_looser
 from highbar.policy.selecting import say_select
 from highbar.policy.settings import LIMITS
 from highbar.policy.versions import order, steps_from
-from highbar.policy.words import say
+from highbar.policy.words import rule_in_words
 
 _WEIGHED = ThresholdRule | ConditionRule | BaselineRule | StepRule
 
@@ -196,7 +196,7 @@ def _short(rule: Rule, policy: Policy) -> str:
 
 
 def _in_words(rule: Rule, policy: Policy) -> str:
-    return _short(rule, policy) or say(rule, policy).removesuffix(".")
+    return _short(rule, policy) or rule_in_words(rule, policy).removesuffix(".")
 
 
 def _shown(threshold: Threshold) -> str:

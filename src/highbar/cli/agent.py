@@ -90,7 +90,7 @@ def try_(question: str | None, file: str | None, named: str | None, scenario: st
     call = _call(question, chosen, _seconds(timeout, suite, chosen))
     folder = Path(file or _SUITE).parent
     started_ms, attempt = run_in_loop(_asked(agent, folder, call))
-    streams.put("\n".join(_lines(attempt, started_ms, streams.display(sys.stdout))) + "\n")
+    streams.print_text("\n".join(_lines(attempt, started_ms, streams.display(sys.stdout))) + "\n")
     return 0 if attempt.outcome == "answered" else REFUSED
 
 

@@ -24,7 +24,7 @@ from highbar.model.job import Job, Wants
 from highbar.statistics.pooled import RUNS
 
 if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
-    from highbar.bar.recording import Recorded
+    from highbar.bar.recording import RecordedBaseline
 
 _EXAMPLES = """\b
 Examples:
@@ -156,13 +156,13 @@ def record_run(  # noqa: PLR0913 - each is an argument of the command line
     return _say(done, quiet=quiet)
 
 
-def _say(done: Recorded, history: str = "", *, quiet: bool) -> int:
+def _say(done: RecordedBaseline, history: str = "", *, quiet: bool) -> int:
     for one in done.damaged:
         streams.say(f"warning: {history.rstrip('/')}/{one.file} is left out: {one.reason}")
     if not quiet:
         from highbar.report.baseline_text import render_recorded  # only if there is something to print
 
-        streams.put(render_recorded(done.baseline, done.file, done.reasons, done.notes, replaced=done.replaced))
+        streams.print_text(render_recorded(done.baseline, done.file, done.reasons, done.notes, replaced=done.replaced))
     return 0
 
 
@@ -201,9 +201,9 @@ def show_baseline(*, file: str | None, policy: str | None, report_format: str) -
     if report_format == "json":
         from highbar.store.baseline_text import render  # only for JSON
 
-        streams.put(render(found))
+        streams.print_text(render(found))
     else:
         from highbar.report.baseline_text import render_baseline  # only for text
 
-        streams.put(render_baseline(found, streams.display(sys.stdout)))
+        streams.print_text(render_baseline(found, streams.display(sys.stdout)))
     return 0

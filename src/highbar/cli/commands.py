@@ -82,5 +82,5 @@ def print_described(files: Iterable[str], describe: Callable[[str, Display], str
             problems += error.problems
     if problems:
         raise InputError(*problems)
-    streams.put("\n".join(texts))
+    streams.print_text("\n".join(texts))
     return 0

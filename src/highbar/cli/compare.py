@@ -149,7 +149,7 @@ def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...])
         write_output(output.file, refusal(output.format, error.problems))
     if report_format != "json":
         raise error
-    streams.put(refusal("json", error.problems))
+    streams.print_text(refusal("json", error.problems))
     return REFUSED
 
 
@@ -166,9 +166,9 @@ def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, .
         if quiet and report_format == "text":
             from highbar.report.comparison_text import render_headline  # only for --quiet
 
-            streams.put(render_headline(comparison, replace(screen, width=_ONE_LINE)) + "\n")
+            streams.print_text(render_headline(comparison, replace(screen, width=_ONE_LINE)) + "\n")
         else:
-            streams.put(COMPARISONS[report_format](comparison, screen))
+            streams.print_text(COMPARISONS[report_format](comparison, screen))
     except ReportError as error:
         failures.append(error)
     for output in outputs:

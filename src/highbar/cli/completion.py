@@ -23,7 +23,7 @@ def command(context: click.Context, shell: str) -> int:
     """Print the completion script of a SHELL."""
     from highbar.cli import streams  # every start loads this module, and few print by it
 
-    streams.put(_script(context.find_root().command, shell))
+    streams.print_text(_script(context.find_root().command, shell))
     return 0
 
 
@@ -49,5 +49,5 @@ def answered_shell(root: click.Command) -> bool:
         return False
     from highbar.cli import streams  # likewise
 
-    streams.put(f"{known(root, {}, 'highbar', _VARIABLE).complete()}\n")
+    streams.print_text(f"{known(root, {}, 'highbar', _VARIABLE).complete()}\n")
     return True

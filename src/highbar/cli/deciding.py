@@ -19,7 +19,7 @@ from highbar.model.rules import demands_of
 from highbar.planning.plans import Assumptions
 from highbar.planning.sequential import plan_sequential
 from highbar.report.early import expected_line
-from highbar.running.concerning import described, required
+from highbar.running.concerning import describe_scenarios, required
 from highbar.running.deciding import UntilDecided, refuse_undecidable
 from highbar.running.preparing import Prepared
 from highbar.running.records import RunPlan
@@ -47,7 +47,7 @@ def until_decided(
 
 def expected(prepared: Prepared, policy: Policy) -> Iterator[str]:
     """What a run is expected to need until it is decided, and what cannot be decided early; before its first call."""
-    suite = described(prepared.suite, prepared.plan.order)
+    suite = describe_scenarios(prepared.suite, prepared.plan.order)
     blocking = [rule for rule in policy.rules if rule.level == "blocking"]
     sequential = [rule for rule in blocking if any(demand.is_sequential for demand in demands_of(rule))]
     planned = plan_sequential(replace(policy, suite=suite, rules=tuple(sequential)), Assumptions())

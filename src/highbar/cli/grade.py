@@ -74,8 +74,8 @@ def command(
         if runs:
             if len(runs) < len(named) or "-" in results:
                 raise InputError(Problem("run folders and other results cannot be graded together", hint="grade each"))
-            opened = [regrading.open_run(Path(path).parent) for path in runs]
-            suite = str(regrading.suite_of(opened)) if suite is None else suite
+            opened = [regrading.open_recorded_run(Path(path).parent) for path in runs]
+            suite = str(regrading.suite_file_of(opened)) if suite is None else suite
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
             made = regrading.regrade_runs(opened, by, stack)
         else:
@@ -85,7 +85,7 @@ def command(
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
             made = regrading.regrade_rows(found, by, stack)
         _refuse_overwriting(output, (*named, *run_folders.files_beside(runs), suite, *filter(None, [map_file])))
-        done = regrading.write_rows(made.rows, Path(os.path.realpath(output)))
+        done = regrading.write_graded_rows(made.rows, Path(os.path.realpath(output)))
     if not quiet:
         _say(made, done, suite, output)
     return 0

@@ -146,7 +146,7 @@ def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
     if wanted == "text" or (wanted not in REPORTERS and wanted not in report_formats()):
         return REFUSED
     try:
-        streams.put(reporter(wanted).refusal(problems))
+        streams.print_text(reporter(wanted).refusal(problems))
     except InputError:  # the format comes from a broken package; the problems are on stderr already
         return REFUSED
     except ReportError as error:

@@ -104,7 +104,7 @@ def list_runs(*, folder: str, branch: str | None, agent: str | None, last: int |
     else:
         from highbar.report.history_text import render_list  # only for text
 
-        streams.put(render_list(runs, streams.display(sys.stdout)))
+        streams.print_text(render_list(runs, streams.display(sys.stdout)))
     return 0
 
 
@@ -124,7 +124,7 @@ def show_run(*, record: str, folder: str, report_format: str, verbose: bool) -> 
     if record.endswith(".parquet") and os.path.dirname(record):  # noqa: PTH120 - "" if there is none
         folder = str(Path(record).parent)
     history = read_folder(folder)
-    found = store.read(store.paths(folder, [histories.find(history, record)])[0])
+    found = store.read(store.paths(folder, [histories.find_run(history, record)])[0])
     if report_format == "json":
         from highbar.store.history_documents import write_run  # only for JSON
 
@@ -134,7 +134,7 @@ def show_run(*, record: str, folder: str, report_format: str, verbose: bool) -> 
         from highbar.report.text import render  # likewise
 
         screen = streams.display(sys.stdout, verbose=verbose)
-        streams.put(f"{render_origin(found.run, screen)}\n{render(found.verdict, screen)}")
+        streams.print_text(f"{render_origin(found.run, screen)}\n{render(found.verdict, screen)}")
     return 0
 
 
@@ -169,11 +169,11 @@ def trend(
     twenty histories.
     """
     from highbar.history.drift import drift  # help and usage errors do without it
-    from highbar.history.series import metrics, series  # likewise
+    from highbar.history.series import metrics_of_runs, series  # likewise
 
     history = read_folder(folder)
     runs = last_of(history, branch, agent, last)
-    known = metrics(runs)
+    known = metrics_of_runs(runs)
     if metric is not None and metric not in known:
         raise InputError(_unknown(metric, known, folder))
     found = [series(runs, name) for name in (known if metric is None else (metric,))]
@@ -198,7 +198,7 @@ def trend(
 
     screen = streams.display(sys.stdout)
     shown = render_trends(found, runs, screen) if metric is None else render_chart(found[0], runs, screen)
-    streams.put(shown + render_drift(drifting, screen))
+    streams.print_text(shown + render_drift(drifting, screen))
     return code
 
 
@@ -268,4 +268,4 @@ def last_of(history: History, branch: str | None, agent: str | None, last: int |
 def _put_json(document: dict[str, Any]) -> None:
     from highbar.store.encoding import encode  # only for JSON
 
-    streams.put(encode(document))
+    streams.print_text(encode(document))

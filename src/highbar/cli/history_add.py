@@ -21,7 +21,7 @@ from highbar.report.visible import visible
 if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
     from highbar.bar.remembering import Origin
     from highbar.model.history import NewRun, RunRecord
-    from highbar.store.history import Written
+    from highbar.store.history import WrittenRecord
     from highbar.verdicts import CheckResult
 
 _HEAD = 512
@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         if done.run.listed is None:
             streams.say(f"note: {name}: only the verdict is stored; add the results to store counts per scenario")
         if not quiet:
-            streams.put(f"{_outcome_line(done, new.run)}\n")
+            streams.print_text(f"{_outcome_line(done, new.run)}\n")
     if problems:
         raise InputError(*problems)
     return 0
@@ -148,7 +148,7 @@ def _time(text: str) -> datetime:
         raise InputError(Problem(f"--time {text!r} is not a time", hint=hint)) from None
 
 
-def _write(folder: str, new: NewRun) -> Written:
+def _write(folder: str, new: NewRun) -> WrittenRecord:
     from highbar.store import history as store  # see above
 
     return store.write(Path(folder), new)
@@ -161,7 +161,7 @@ def _say_commit(name: str, new: NewRun) -> None:
         streams.say(f"warning: {name}: the commit of the run is not known: {new.no_commit}; {hint}")
 
 
-def _outcome_line(done: Written, run: RunRecord) -> str:
+def _outcome_line(done: WrittenRecord, run: RunRecord) -> str:
     """What became of a run, in one line; `run` is the one that was to be added."""
     if done.is_new:
         return f"added to the history: {done.file}"

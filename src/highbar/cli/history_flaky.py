@@ -34,7 +34,7 @@ def command(*, folder: str, branch: str | None, agent: str | None, runs: int, re
     if report_format == "json":
         from highbar.store.encoding import encode  # only for JSON
 
-        streams.put(encode(write_flaky(folder, found, history.damaged)))
+        streams.print_text(encode(write_flaky(folder, found, history.damaged)))
     else:
-        streams.put(render_flaky(found, streams.display(sys.stdout)))
+        streams.print_text(render_flaky(found, streams.display(sys.stdout)))
     return 0

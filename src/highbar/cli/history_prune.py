@@ -44,7 +44,7 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
         file = Path(folder) / f"{run.record}.parquet"
         if yes:
             _remove(file)
-        streams.put(f"{run.time[:16].replace('T', ' ')}  {run.verdict}  {file}\n")
+        streams.print_text(f"{run.time[:16].replace('T', ' ')}  {run.verdict}  {file}\n")
     streams.say(_summary(chosen, runs, verb) + ("" if yes or not chosen else "; --yes removes them"))
     return 0
 

@@ -93,7 +93,7 @@ def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:
 def _print(rows: Path) -> None:
     with rows.open(encoding="utf-8", newline="") as stream:
         while text := stream.read(_CHUNK):
-            streams.put(text)
+            streams.print_text(text)
 
 
 def _place(made: Path, output: str) -> None:

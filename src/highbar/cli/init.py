@@ -58,7 +58,7 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
         steps = _then(folder, f"highbar check {starter.FAILS}", f"highbar check {starter.PASSES}")
     _refuse_overwriting(list(files))
     _write(files)
-    streams.put("".join(f"{path}\n" for path in files))
+    streams.print_text("".join(f"{path}\n" for path in files))
     for step in steps:
         streams.say(step)
     return 0

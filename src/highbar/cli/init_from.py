@@ -14,7 +14,7 @@ from highbar import catalogue
 from highbar.errors import InputError, Problem
 from highbar.load import files, foreign, unnamed
 from highbar.load.candidates import Guess
-from highbar.load.explain import explain
+from highbar.load.explain import first_problems
 from highbar.load.map_text import mapping_lines, yaml_scalar
 from highbar.load.sample import LARGEST, Sample, read_sample
 from highbar.model import ResultsFile
@@ -46,7 +46,7 @@ def start_from(own: str, folder: Path) -> Start:
                 raise InputError(
                     Problem(f"is larger than {LARGEST >> 20} MiB, too large to guess from", own, hint=hint)
                 )
-            problems = explain([file])
+            problems = first_problems([file])
             hint = "wanted rows: objects, one for each run of a scenario"
             raise InputError(*(problems or [Problem("no row can be read", file=own, hint=hint)]))
     guess = unnamed.guess_of(sample)

@@ -130,7 +130,7 @@ def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...])
         write_output(output.file, _refusal(output.format, error.problems))
     if report_format != "json":
         raise error
-    streams.put(_refusal("json", error.problems))
+    streams.print_text(_refusal("json", error.problems))
     return REFUSED
 
 
@@ -139,7 +139,7 @@ def _report(
 ) -> int:
     """Print, then write the files; a report that fails does not keep the others from being made."""
     calibration, failures = found.calibration, []
-    streams.put(_printed(calibration, report_format, quiet=quiet))
+    streams.print_text(_printed(calibration, report_format, quiet=quiet))
     for output in outputs:
         try:
             write_output(output.file, CALIBRATIONS[output.format](calibration))

@@ -160,7 +160,7 @@ def _ask(book: LabelBook, by: str | None, target: Path, *, quiet: bool) -> int:
     _refuse_name(who)
     with _keys() as ask:
         left = terminal.ask_for_labels(
-            book, who, terminal.Console(lambda text: streams.put(f"{text}\n"), ask, file.write)
+            book, who, terminal.Console(lambda text: streams.print_text(f"{text}\n"), ask, file.write)
         )
     if not quiet:
         answered = book.drawing.statements - left
@@ -169,7 +169,7 @@ def _ask(book: LabelBook, by: str | None, target: Path, *, quiet: bool) -> int:
 
 
 def _line(question: str) -> str:
-    streams.put(question)
+    streams.print_text(question)
     return sys.stdin.readline() if sys.stdin else ""
 
 
@@ -195,7 +195,7 @@ def _keys() -> Iterator[Callable[[str], str]]:
 
 
 def _pressed(descriptor: int, question: str) -> str:
-    streams.put(question)
+    streams.print_text(question)
     key = os.read(descriptor, 1)
-    streams.put("\n")
+    streams.print_text("\n")
     return "" if key == _END_OF_INPUT else key.decode("ascii", "replace")

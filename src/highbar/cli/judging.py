@@ -257,7 +257,7 @@ def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...
     # A pipe that is closed must not cost the files, nor a full disk the printed report: all are tried, then one code.
     failures: list[ReportError] = []
     try:
-        streams.put(_printed(verdict, reports, screen))
+        streams.print_text(_printed(verdict, reports, screen))
     except ReportError as error:
         failures.append(error)
     page = replace(PAGE, verbose=screen.verbose, meta=screen.meta)

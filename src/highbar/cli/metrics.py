@@ -27,9 +27,9 @@ def command(report_format: str) -> int:
     if report_format == "json":
         from highbar.store.encoding import encode  # the text does without it
 
-        streams.put(encode(_document()))
+        streams.print_text(encode(_document()))
     else:
-        streams.put(_listed(streams.display(sys.stdout)))
+        streams.print_text(_listed(streams.display(sys.stdout)))
     return 0
 
 

@@ -61,7 +61,7 @@ def command(*, report_format: str, **options: Any) -> int:
     would settle each rule.
     """
     question = read_question(PlanOptions(**options))
-    streams.put(PLANS[report_format](_answer(question), streams.display(sys.stdout)))
+    streams.print_text(PLANS[report_format](_answer(question), streams.display(sys.stdout)))
     return 0
 
 

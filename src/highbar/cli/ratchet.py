@@ -72,7 +72,7 @@ def command(
     named = Path(baseline) if baseline else None
     found = ratchet(_policy(policy), named, climb, agent_version, write=write, history=history)
     screen = streams.display(sys.stdout)
-    streams.put(render_json(found) if report_format == "json" else render(found, screen))
+    streams.print_text(render_json(found) if report_format == "json" else render(found, screen))
     return 0
 
 

@@ -80,9 +80,9 @@ class RunChoices(Struct, frozen=True, eq=False):
 
     def settings(self) -> dict[str, Any]:
         """The settings of the suite's `run` block that options replace, read. Raises InputError."""
-        from highbar.running.choices import read_settings  # see command
+        from highbar.running.choices import read_run_choices  # see command
 
-        return read_settings({key: getattr(self, key) for key in ("trials", "timeout", *_PACE)})
+        return read_run_choices({key: getattr(self, key) for key in ("trials", "timeout", *_PACE)})
 
     def options(self, agent_version: str | None, policy: Policy | None) -> RunOptions:
         """The same, read; with the policy that the run is to be decided by. Raises InputError with every problem."""

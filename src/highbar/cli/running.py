@@ -22,8 +22,8 @@ from highbar.cli import streams
 from highbar.language.phrases import count
 from highbar.report.visible import visible
 from highbar.running.execution import carry_out
-from highbar.running.grading import failed
-from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, line
+from highbar.running.grading import says_failed
+from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
 from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.store.run_document import RESULTS, is_run_folder
 
@@ -153,7 +153,7 @@ def _draw(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
     erase = _ERASE
     while not done.wait(_EVERY):
         width = streams.display(stream).width - 1
-        lines = [line(state, time.monotonic(), width)]
+        lines = [progress_line(state, time.monotonic(), width)]
         lines += [part for text in _open_rules(state) for part in wrap(text, width, subsequent_indent="    ")]
         stream.write(erase + "\n".join(map(visible, lines)))
         stream.flush()
@@ -164,7 +164,9 @@ def _draw(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
 
 def _print(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
     while not done.wait(PLAIN_EVERY):
-        stream.writelines(visible(text) + "\n" for text in (line(state, time.monotonic()), *_open_rules(state)))
+        stream.writelines(
+            visible(text) + "\n" for text in (progress_line(state, time.monotonic()), *_open_rules(state))
+        )
         stream.flush()
 
 
@@ -239,7 +241,7 @@ def outcomes(folder: Path) -> Iterator[str]:
 def _outcome(row: Mapping[str, Any]) -> str:
     if row.get("unjudged") and not row.get("error"):
         return f"undecided: {row['unjudged']}"
-    if not failed(row):
+    if not says_failed(row):
         return "passed"
     missed = row["missed"].items() if isinstance(row.get("missed"), dict) else ()
     reasons = [f"error: {row['error']}"] if row.get("error") else []

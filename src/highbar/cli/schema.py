@@ -27,7 +27,7 @@ def command(what: str) -> int:
     """Print the JSON Schema of a policy, a suite, results, a verdict, a comparison, a calibration or a run.json."""
     from highbar.store.encoding import encode  # help does without it
 
-    streams.put(encode(_schema(what)))
+    streams.print_text(encode(_schema(what)))
     return 0
 
 

@@ -27,7 +27,7 @@ def standard_input() -> BinaryIO | None:
     return sys.stdin.buffer if sys.stdin else None
 
 
-def put(text: str) -> None:
+def print_text(text: str) -> None:
     """Write to standard output, all of it and now. Raises ReportError if that fails: no report is silently lost."""
     stream = sys.stdout
     if stream is None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.new_failures import judge_new_failures
 from highbar.gate.outlook import certain, of_difference, without_passes
-from highbar.gate.thresholds import Judged, doubted, judge_value
+from highbar.gate.thresholds import ThresholdOutcome, doubted, judge_value
 from highbar.language import digits
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import count, some
@@ -68,8 +68,8 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     return _result(rule, rule.level, judge_new_failures(rule, compared, evidence))
 
 
-def _undefined(reason: str) -> Judged:
-    return Judged("undefined", reason, outlooks=certain("undefined"))
+def _undefined(reason: str) -> ThresholdOutcome:
+    return ThresholdOutcome("undefined", reason, outlooks=certain("undefined"))
 
 
 def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
@@ -81,7 +81,7 @@ def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
     return _text(metric.better, metric.unit, step, relative=rule.relative)
 
 
-def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
+def _result(rule: ComparingRule, level: Level, judged: ThresholdOutcome) -> RuleResult:
     metric, where = (None, ()) if isinstance(rule, NewFailuresRule) else (rule.metric, rule.where)
     return RuleResult(
         rule=rule.name,
@@ -114,7 +114,9 @@ def _margin(rule: BaselineRule, compared: Compared, evidence: Evidence) -> RuleR
     return replace(_result(rule, rule.level, judged), value=head, threshold=threshold)
 
 
-def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared, evidence: Evidence) -> Judged:
+def _judge_margin(
+    rule: BaselineRule, difference: Difference, compared: Compared, evidence: Evidence
+) -> ThresholdOutcome:
     base = difference.base.value
     if difference.value is None or base is None:
         return _undefined(f"{rule.metric} cannot be compared: {difference.reason}")
@@ -163,13 +165,13 @@ def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, st
 
 def _settled(
     rule: BaselineRule, outcome: Outcome, reason: str, excess: Excess, pairs: int, evidence: Evidence
-) -> Judged:
+) -> ThresholdOutcome:
     outlooks = of_difference(excess.value, excess.low, excess.high, rule.demand, evidence.alpha, evidence.noise)
     if excess.low >= 0 or excess.high < 0:
-        return Judged(outcome, reason, outlooks=outlooks)
+        return ThresholdOutcome(outcome, reason, outlooks=outlooks)
     low, high = float(excess.low), float(excess.high)
     more = more_by_width(0, excess.value, low, high, pairs, evidence.alpha)
-    return Judged(outcome, reason, fragile=True, more_scenarios=more, outlooks=outlooks)
+    return ThresholdOutcome(outcome, reason, fragile=True, more_scenarios=more, outlooks=outlooks)
 
 
 def _compared(difference: Difference, runs: int) -> str:

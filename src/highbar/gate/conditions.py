@@ -13,8 +13,8 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
-from highbar.gate.outlook import Rests, combined
-from highbar.gate.thresholds import Judged, judge_value
+from highbar.gate.outlook import Rests, combine_outlooks
+from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.language import digits, exact, formula
 from highbar.model import (
     COMPARE,
@@ -39,7 +39,7 @@ ORDER: dict[str, tuple[Outcome, ...]] = {
 }
 
 
-def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
+def judge_condition(rule: ConditionRule, evidence: Evidence) -> ThresholdOutcome:
     """Whether the condition holds, and why."""
     judged = _judge(rule.condition, rule.demand, evidence)
     if rule.demand.is_confident or judged.outcome == "inconclusive":
@@ -94,7 +94,7 @@ def _possible_sign(operator: Operator, low: Fraction | None, high: Fraction | No
     return {COMPARE[operator](Fraction(sign), Fraction(0)) for sign in signs}
 
 
-def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
+def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> ThresholdOutcome:
     match condition:
         case Relation():
             return _compare(condition, demand, evidence)
@@ -104,12 +104,12 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
             needed = [part.more_scenarios for part in parts if part.more_scenarios is not None]
-            return Judged(
+            return ThresholdOutcome(
                 outcome=outcome,
                 reason="; ".join(part.reason for part in parts if part.outcome == outcome),
                 fragile=any(part.fragile for part in parts),
                 more_scenarios=max(needed, default=None),
-                outlooks=combined([part.outlooks for part in parts], all_of if joined_by == "and" else any_of),
+                outlooks=combine_outlooks([part.outlooks for part in parts], all_of if joined_by == "and" else any_of),
             )
     assert_never(condition)
 
@@ -126,7 +126,7 @@ def _negated(condition: Condition) -> Condition:
     assert_never(condition)
 
 
-def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged:
+def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> ThresholdOutcome:
     left, right = comparison.left, comparison.right
     if isinstance(left, Name) and isinstance(right, Constant) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]

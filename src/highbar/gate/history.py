@@ -32,7 +32,7 @@ class Explained(Struct, frozen=True):
     unsure: bool = False
 
 
-def explain(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -> Explained:
+def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -> Explained:
     """Test each broken scenario against its history; one with too little of it newly fails, as without a history.
 
     `matched` are all scenarios that could have been found: the more there are, the surer each must be.

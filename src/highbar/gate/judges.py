@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence, JudgeKnown
 from highbar.gate.outlook import certain
-from highbar.gate.thresholds import Judged, at_the_end, interval_ends, judge_value, with_margin
+from highbar.gate.thresholds import ThresholdOutcome, at_the_end, interval_ends, judge_value, with_margin
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import JudgeRule, Outcome, RuleResult, ThresholdRule, Value
@@ -107,14 +107,14 @@ def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Valu
     return replace(plain, value=Number(share.value), low=share.low, high=share.high, best=at_best)
 
 
-def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float) -> Judged:
+def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float) -> ThresholdOutcome:
     """What becomes of a rule about a share as people would have it. If the labels do not tell, it stays open."""
     if value.value is None:
-        return Judged("inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain("inconclusive"))
+        return ThresholdOutcome("inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain("inconclusive"))
     judged = judge_value(rule.metric, value, rule.threshold, rule.demand, alpha)
     if judged.outcome == "pass" and not _is_certain(rule, raw, value):
         why = ", but only by the correction, and the labels leave open whether it is right"
-        judged = Judged("inconclusive", judged.reason + why, fragile=True)
+        judged = ThresholdOutcome("inconclusive", judged.reason + why, fragile=True)
     beside = f"; corrected for the errors of the judge, {digits.show(raw)} as it judged"
     # More scenarios would not settle what labels leave open, and nobody knows which labels a second run would get.
     return replace(judged, reason=judged.reason + beside, more_scenarios=None, outlooks=())

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.outlook import Outlooks, certain, of_scenarios
-from highbar.gate.thresholds import Judged
+from highbar.gate.thresholds import ThresholdOutcome
 from highbar.language.phrases import count, some
 from highbar.model import NewFailuresRule, Outcome
 from highbar.model.recall import Recalled, Trials
@@ -36,14 +36,14 @@ class NamedScenarios(Struct, frozen=True):
     failing: tuple[str, ...] = ()
 
 
-def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
+def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> ThresholdOutcome:
     """Whether a scenario newly fails, or has no result any more."""
     # The history is the longer memory; without one, a baseline of several runs is its own.
     own = compared.pooled if rule.history is None and compared.runs_in_base > 1 else None
     named = _named(rule, compared, evidence, own)
     if not named.matched and not named.flaky:
         reason = "no scenario that it is about passed all its trials in the baseline"
-        return Judged("undefined", reason, outlooks=certain("undefined"))
+        return ThresholdOutcome("undefined", reason, outlooks=certain("undefined"))
     spared = f"; {count(len(named.spared), 'scenario')} failed in quarantine: {some(named.spared)}"
     beside = spared if named.spared else ""
     suspects = (*named.broken, *named.failing)
@@ -53,7 +53,9 @@ def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evid
         return _failed(named, named.broken, evidence, beside)
     others = "other scenario" if named.spared else "scenario"
     each = f"each of the {count(len(named.matched) - len(named.spared), others)}"
-    return Judged("pass", f"{each} that passed in the baseline passes{beside}", outlooks=_outlooks(named, evidence))
+    return ThresholdOutcome(
+        "pass", f"{each} that passed in the baseline passes{beside}", outlooks=_outlooks(named, evidence)
+    )
 
 
 def _named(rule: NewFailuresRule, compared: Compared, evidence: Evidence, own: Recalled | None) -> NamedScenarios:
@@ -84,26 +86,26 @@ def _is_about(rule: NewFailuresRule, id_: str) -> bool:
 
 def _tested(
     named: NamedScenarios, suspects: tuple[str, ...], own: Recalled | None, evidence: Evidence, beside: str
-) -> Judged:
-    from highbar.gate.history import NOT_READ, explain  # few policies have one
+) -> ThresholdOutcome:
+    from highbar.gate.history import NOT_READ, explain_failures  # few policies have one
 
-    found = explain((*named.steady, *named.flaky), suspects, own or evidence.recalled or NOT_READ)
+    found = explain_failures((*named.steady, *named.flaky), suspects, own or evidence.recalled or NOT_READ)
     if not found.failing and not named.absent:
         outcome: Outcome = "inconclusive" if found.unsure else "pass"
-        return Judged(outcome, f"{found.said}{beside}", outlooks=certain(outcome))
+        return ThresholdOutcome(outcome, f"{found.said}{beside}", outlooks=certain(outcome))
     beside += f"; {found.no_excuse}" if found.no_excuse else ""
     beside += f"; {found.said}" if found.chance else ""
     return _failed(named, found.failing, None, beside)
 
 
-def _failed(named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str) -> Judged:
+def _failed(named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str) -> ThresholdOutcome:
     """What failed; without `evidence`, a second run is taken to fail, too."""
     reasons = [f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}"] if broken else []
     if named.absent:
         absent = f"{count(len(named.absent), 'scenario')} passed in the baseline, with no result now"
         reasons.append(f"{absent}: {some(named.absent)}")
     outlooks = certain("fail") if named.absent or evidence is None else _outlooks(named, evidence)
-    return Judged("fail", "; ".join(reasons) + beside, outlooks=outlooks)
+    return ThresholdOutcome("fail", "; ".join(reasons) + beside, outlooks=outlooks)
 
 
 def _outlooks(named: NamedScenarios, evidence: Evidence) -> Outlooks:

@@ -77,7 +77,7 @@ def cases(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
     return () if least is None or most is None else (least, least, most, most)
 
 
-def combined(parts: Sequence[Outlooks], combine: Callable[..., Outlook]) -> Outlooks:
+def combine_outlooks(parts: Sequence[Outlooks], combine: Callable[..., Outlook]) -> Outlooks:
     """The four cases of several parts, put together case by case; none if those of a part are not known."""
     if not all(parts):
         return ()
@@ -95,7 +95,7 @@ def chance(outlooks: Outlooks, outcome: Outcome) -> Range | None:
 def second_run(results: Iterable[RuleResult]) -> Range | None:
     """The chance that a second run has another verdict; None if it is not known of a blocking rule."""
     blocking = [result for result in results if result.level == "blocking"]
-    whole = combined([result.outlooks for result in blocking], all_of) if blocking else ()
+    whole = combine_outlooks([result.outlooks for result in blocking], all_of) if blocking else ()
     outcomes = {result.outcome for result in blocking}
     failed = outcomes & {"fail", "undefined"}
     return chance(whole, "fail" if failed else "inconclusive" if "inconclusive" in outcomes else "pass")

@@ -13,7 +13,7 @@ from highbar.gate.conditions import could_fail, could_hold, judge_condition
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain, of_scenarios
 from highbar.gate.slack import slack
-from highbar.gate.thresholds import Judged, judge_value
+from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.language import formula
 from highbar.language.phrases import count, some
 from highbar.model import (
@@ -178,7 +178,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
 
 
 def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
-    judged: Judged = judge_condition(rule, evidence)
+    judged: ThresholdOutcome = judge_condition(rule, evidence)
     metric = "final_score" if "final_score" in formula.names(rule.condition) else None
     return RuleResult(
         rule=rule.name,
@@ -205,7 +205,9 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
     # A missing or undecided scenario stays so: a second run says nothing about it.
-    judged = Judged(outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome))
+    judged = ThresholdOutcome(
+        outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome)
+    )
     return RuleResult(
         rule.name,
         rule.level,

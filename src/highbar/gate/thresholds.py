@@ -20,7 +20,7 @@ from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.planning import clusters_to_exclude, more_by_width, more_scenarios, observed_design
 
 
-class Judged(Struct, frozen=True):
+class ThresholdOutcome(Struct, frozen=True):
     """The outcome, why, how far it can be trusted, and what a second run would make of it."""
 
     outcome: Outcome
@@ -45,11 +45,11 @@ class Judged(Struct, frozen=True):
 
 def judge_value(
     metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, rests: Rests = NOTHING
-) -> Judged:
+) -> ThresholdOutcome:
     """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
     number = value.value
     if number is None:
-        return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
+        return ThresholdOutcome("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
     bar = with_margin(threshold, value, demand.margin)
     outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
     # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
@@ -62,7 +62,7 @@ def judge_value(
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
     outlooks = outlooks_of_value(value, bar, demand, alpha, rests, at_end=at_the_end(bar, value))
-    judged = Judged(
+    judged = ThresholdOutcome(
         outcome=outcome,
         reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
         fragile=fragile,
@@ -80,12 +80,12 @@ def _of_undefined(value: Value) -> Outlooks:
     return () if value.scenarios else certain("undefined")
 
 
-def doubted(judged: Judged, doubt: Doubt | None, demand: Demand) -> Judged:
+def doubted(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> ThresholdOutcome:
     """The same, or inconclusive if confidence is demanded and no interval is known to hold."""
     if doubt is None or not demand.is_confident:
         return judged
     reason = f"{judged.reason}; with confidence this stays open: {doubt.reason}"
-    return Judged("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
+    return ThresholdOutcome("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
 
 
 def with_margin(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:

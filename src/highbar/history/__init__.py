@@ -16,7 +16,7 @@ from highbar.errors import InputError, Problem
 from highbar.history import pooling
 from highbar.language.spelling import did_you_mean
 from highbar.model.history import DamagedRecord, PooledScenarios, RunRecord, ScenarioCounts
-from highbar.store.history_footer import SUFFIX, listed
+from highbar.store.history_footer import SUFFIX, list_records
 
 FOLDER = "history"
 """Where the history is unless a command says so."""
@@ -49,7 +49,7 @@ def read(folder: str | os.PathLike[str]) -> History:
     """
     name = os.fspath(folder)
     try:
-        runs, damaged = listed(name)
+        runs, damaged = list_records(name)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"no history to read: {reason}", name, hint=FIRST)) from None
@@ -82,7 +82,7 @@ def runs_of(history: History, branch: str | None = None, agent: str | None = Non
     return found
 
 
-def find(history: History, name: str) -> RunRecord:
+def find_run(history: History, name: str) -> RunRecord:
     """The run whose record begins with these digits, or whose commit does. Raises InputError unless it is one run.
 
     The file of the record, with or without its folder, is a name too.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from highbar.history import History
 from highbar.history.change_points import ChangePoints, change_points
-from highbar.history.series import metrics
+from highbar.history.series import metrics_of_runs
 from highbar.history.stability import StabilityMap, stability
 from highbar.history.tracks import MetricTracks, gated, spending, tracks
 from highbar.model.history import DamagedRecord, RunRecord
@@ -39,7 +39,7 @@ def overview(history: History, runs: Sequence[RunRecord]) -> Overview:
     """What the page shows of these runs of the history."""
     shown = tuple(runs[-MOST_RUNS:])
     ruled = gated(shown)
-    names = ruled or metrics(shown)
+    names = ruled or metrics_of_runs(shown)
     rest = [name for name in spending(shown) if name not in names[:MOST_METRICS]]
     lines = tuple(tracks(shown, name) for name in names[:MOST_METRICS])
     spent = tuple(tracks(shown, name) for name in rest[:MOST_METRICS])

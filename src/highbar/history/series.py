@@ -9,7 +9,7 @@ from highbar.model.history import Break, MetricInRun, RunRecord, Segment, Series
 _PARTS: tuple[Break, ...] = ("suite", "scoring", "judge")
 
 
-def metrics(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+def metrics_of_runs(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """The metrics of the runs: those that the last run has a rule about first, in the order of its rules."""
     gated = [rule.metric for rule in runs[-1].rules if not rule.slice] if runs else []
     return tuple(dict.fromkeys((*gated, *sorted({name for run in runs for name in run.metrics}))))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from highbar.history.series import metrics, series
+from highbar.history.series import metrics_of_runs, series
 from highbar.model import Better, Unit
 from highbar.model.history import RunRecord, Series
 
@@ -48,10 +48,10 @@ def tracks(runs: Sequence[RunRecord], metric: str) -> MetricTracks:
 def gated(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """The metrics that a rule of any of the runs is about, those of the last run first."""
     ruled = {rule.metric for run in runs for rule in run.rules if not rule.slice}
-    return tuple(name for name in metrics(runs) if name in ruled)
+    return tuple(name for name in metrics_of_runs(runs) if name in ruled)
 
 
 def spending(runs: Sequence[RunRecord]) -> tuple[str, ...]:
     """The metrics in milliseconds or dollars that any of the runs has."""
     units = {name: value.unit for run in runs for name, value in run.metrics.items()}
-    return tuple(name for name in metrics(runs) if units.get(name) in ("ms", "USD"))
+    return tuple(name for name in metrics_of_runs(runs) if units.get(name) in ("ms", "USD"))

@@ -36,7 +36,7 @@ class _Refused(ValueError):
         self.hint = hint
 
 
-def explain(
+def first_problems(
     files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
     """The first problems of the files, in order. Empty if this reader finds no problem."""

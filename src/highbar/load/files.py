@@ -96,7 +96,7 @@ def find_files(
 
 
 def paths_named(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name. `find` refuses an argument that names no file, not this."""
+    """The paths of the files that the arguments name. `find_files` refuses an argument that names no file, not this."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):

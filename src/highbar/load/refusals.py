@@ -91,7 +91,7 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
         return tables.explain_table(results.table, scalars, numbers)
     from highbar.load import explain  # likewise
 
-    return explain.explain(results.files, scalars, numbers)
+    return explain.first_problems(results.files, scalars, numbers)
 
 
 def refuse_columns(results: Results, columns: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ def read_rows(file: ResultsFile) -> Iterator[Row]:
 def _refusal(file: ResultsFile) -> InputError:
     """What is wrong with a file that cannot be read, with the lines."""
     unknown = Problem("this file cannot be read as results", file=file.name)
-    return InputError(*(explain.explain((file,)) or (unknown,)))
+    return InputError(*(explain.first_problems((file,)) or (unknown,)))
 
 
 def _lines(file: ResultsFile) -> Iterator[Row]:

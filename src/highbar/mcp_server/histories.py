@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from highbar import history as histories
 from highbar.errors import InputError, Problem
 from highbar.history.drift import drift
-from highbar.history.series import metrics, series
+from highbar.history.series import metrics_of_runs, series
 from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import IS_PATH, RecordedAnswer, ToolArguments, Word
 from highbar.mcp_server.confinement import Workspace
@@ -101,7 +101,7 @@ def _run(run: RunRecord) -> RunBrief:
 
 
 def _points(runs: Sequence[RunRecord], metric: str, folder: str) -> tuple[PointBrief, ...]:
-    known = metrics(runs)
+    known = metrics_of_runs(runs)
     if metric not in known:
         hint = did_you_mean(metric, known) or f"there is {', '.join(known[:10])}"
         raise InputError(Problem(f"no run has the metric {metric!r}", folder, hint=hint))

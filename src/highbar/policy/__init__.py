@@ -11,7 +11,7 @@
 `policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
 """
 
-from highbar.policy.files import NAMES, files_named_in, find, find_here, folders, missing, names_in
+from highbar.policy.files import NAMES, files_named_in, find_here, find_policy, folders, missing, names_in
 from highbar.policy.patterns import matches
 from highbar.policy.reading import (
     TYPICAL,
@@ -37,8 +37,8 @@ __all__ = [
     "chosen_by",
     "default",
     "files_named_in",
-    "find",
     "find_here",
+    "find_policy",
     "folders",
     "is_typical",
     "matches",

@@ -100,7 +100,7 @@ def _final_score(formula: str, expression: Expression) -> Metric:
 def check_condition(cursor: Cursor, condition: Condition, table: MetricTable) -> None:
     """Refuse a condition that names what is not there, is decided already, or would accept worse values."""
     check_names(cursor, condition, table)
-    for demand in demands(condition):
+    for demand in comparisons_in(condition):
         _check_demand(cursor, demand, table)
 
 
@@ -110,10 +110,10 @@ def check_formula(definition: Definition, table: MetricTable) -> None:
     found = rewards(expression, ">=", table.metrics)
     if found.only_worse and FINAL_SCORE not in table.broken:
         turned = f"1 - ({definition.metric.formula.strip()})"
-        definition.formula.refuse(f"{FINAL_SCORE} rises if {listed(found.worse)} worse", f"write {turned}")
+        definition.formula.refuse(f"{FINAL_SCORE} rises if {names_with_verb(found.worse)} worse", f"write {turned}")
 
 
-def listed(names: tuple[str, ...]) -> str:
+def names_with_verb(names: tuple[str, ...]) -> str:
     """`accuracy is`, `accuracy and error_rate are`."""
     return f"{names[0]} is" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} are"
 
@@ -131,7 +131,7 @@ class Demanded(Struct, frozen=True):
         return Binary("-", self.comparison.left, self.comparison.right)
 
 
-def demands(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
+def comparisons_in(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
     """The comparisons in a condition."""
     if isinstance(condition, Relation):
         operator = NEGATED[condition.operator] if negated else condition.operator
@@ -140,7 +140,7 @@ def demands(condition: Condition, *, negated: bool = False, alternative: bool = 
     turned = negated != (condition.operator == "not")
     either = condition.operator == ("and" if negated else "or")  # NOT (a AND b) is an OR
     for operand in condition.operands:
-        yield from demands(operand, negated=turned, alternative=alternative or either)
+        yield from comparisons_in(operand, negated=turned, alternative=alternative or either)
 
 
 def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
@@ -162,7 +162,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
         cursor.refuse(decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
-        message = f"'{to_words(comparison)}' is met more easily if {listed(found.worse)} worse"
+        message = f"'{to_words(comparison)}' is met more easily if {names_with_verb(found.worse)} worse"
         cursor.refuse(
             message, f"turn it around: {to_words(replace(comparison, operator=MIRRORED[comparison.operator]))}"
         )

@@ -24,7 +24,7 @@ from highbar.model import (
     StepRule,
     ThresholdRule,
 )
-from highbar.policy.composite import CompositePart, demands
+from highbar.policy.composite import CompositePart, comparisons_in
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
 from highbar.policy.metrics import Definition
@@ -58,13 +58,13 @@ def _judged(rule: Rule, policy: Policy) -> Iterator[str]:
     if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
         yield rule.metric
     elif isinstance(rule, ConditionRule):
-        for demand in demands(rule.condition):
+        for demand in comparisons_in(rule.condition):
             sides = demand.comparison.left, demand.comparison.right
             yield from (side.name for side in sides if isinstance(side, Name) and side.name in policy.metrics)
 
 
 def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) -> None:
-    for demand in demands(rule.condition):
+    for demand in comparisons_in(rule.condition):
         ends = column_ends(policy.metrics, policy.limits)
         helped = helped_by_crashes(demand.difference, demand.operator, policy.metrics, ends)
         found = [part for part in helped.surely if _is_own(part)]

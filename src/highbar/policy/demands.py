@@ -12,7 +12,7 @@ from highbar.policy.cursor import Cursor
 from highbar.policy.limits import MOST_FAILURES
 
 
-def read_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
+def read_threshold_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
     """How much worse than its threshold a metric may be, in its unit."""
     text = cursor.scalar("a margin")
     margin = None if text is None else cursor.attempt(lambda: read_amount(text, metric))

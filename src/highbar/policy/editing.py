@@ -28,7 +28,7 @@ _SCALES = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
 _MARK = "\ufeff"
 
 
-class Written(Struct, frozen=True):
+class WrittenNumber(Struct, frozen=True):
     """The number of a threshold in a policy's text: where its digits are, and what one of it is worth."""
 
     start: int
@@ -67,7 +67,7 @@ class PolicyText:
         self.text = text
         self._lines = [self._offset, *(found.end() for found in re.finditer("\n", text))]
 
-    def written(self, place: Place, threshold: Threshold) -> Written | None:
+    def written(self, place: Place, threshold: Threshold) -> WrittenNumber | None:
         """The number of the threshold at `place`; None if the text there does not plainly say that threshold."""
         if place.line is None or place.column is None or place.line > len(self._lines):
             return None
@@ -77,7 +77,7 @@ class PolicyText:
         number = Fraction(found[1])
         scale = threshold.value / number if number else _SCALES.get(found[2] or "", Fraction(1))
         known = scale in _SCALES.values() and number * scale == threshold.value
-        return Written(found.start(1), found.end(1), found[1], scale) if known else None
+        return WrittenNumber(found.start(1), found.end(1), found[1], scale) if known else None
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The bytes with the edits made. Raises InputError unless these, and nothing else, are what changed."""
@@ -89,7 +89,7 @@ class PolicyText:
         self._prove(data, [edit.text_place or edit.place for edit in edits])
         return data
 
-    def _must(self, edit: Edit) -> Written:
+    def _must(self, edit: Edit) -> WrittenNumber:
         written = self.written(edit.place, edit.before)
         if written is None:
             raise self._cannot(edit.place)

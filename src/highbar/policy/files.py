@@ -16,7 +16,7 @@ _ALIKE = re.compile(r"\.?((high[-_ .]?bar|policy)([-_ .]?policy)?)\.(ya?ml|json|
 """Names that may be meant as a policy: `Highbar.yaml`, `.highbar.yml`, `policy.yaml`, `highbar.yaml.txt`."""
 
 
-def find(start: Path | None = None) -> Path | None:
+def find_policy(start: Path | None = None) -> Path | None:
     """The policy that holds in `start`, by default the working folder: in it, or above it up to the repository's root.
 
     Outside a repository only the folder itself is looked at. Raises InputError if a folder has two, or if something
@@ -37,7 +37,7 @@ def find(start: Path | None = None) -> Path | None:
 
 def find_here() -> Path | None:
     """The policy that holds in the working folder, as seen from there: reports are compared on other machines."""
-    found = find()
+    found = find_policy()
     return None if found is None else Path(os.path.relpath(found))
 
 
@@ -51,7 +51,7 @@ def _no_file(path: Path) -> Problem:
 
 
 def missing(start: Path | None = None) -> Problem:
-    """What to say if `find` finds nothing: where it looked, and which files there could have been meant."""
+    """What to say if `find_policy` finds nothing: where it looked, and which files there could have been meant."""
     looked = folders(start)
     shown = [os.path.relpath(folder) for folder in looked]
     where = "the working folder" if start is None else shown[0]

@@ -11,7 +11,7 @@ KEYS = ("drift", "folder", "description")
 FOLDER = "history"
 
 
-def read_history(cursor: Cursor, folder: Path) -> tuple[DriftRule, ...]:
+def read_drift_rule(cursor: Cursor, folder: Path) -> tuple[DriftRule, ...]:
     """The rule `history.drift`; the folder of the runs is relative to `folder`. Every problem is noted."""
     fields = cursor.fields(KEYS)
     description = fields["description"].text() if "description" in fields else None

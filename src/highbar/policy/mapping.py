@@ -16,7 +16,7 @@ from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_positive
 from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 from highbar.policy.cursor import Cursor
-from highbar.policy.paths import PathError, read_path, read_rows
+from highbar.policy.paths import PathError, read_path, read_records_path
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | Non
     fields = cursor.fields(MAP_KEYS)
     if "description" in fields:
         fields["description"].text()
-    rows = _parsed(fields["rows"], read_rows) if "rows" in fields else ()
+    rows = _parsed(fields["rows"], read_records_path) if "rows" in fields else ()
     where = _when(fields["where"]) if "where" in fields else None
     columns = _columns(fields["columns"], allow_columns, judges=bool(rows or where)) if "columns" in fields else ()
     if "columns" not in fields and cursor.is_kind("mapping"):

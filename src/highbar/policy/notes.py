@@ -24,7 +24,7 @@ from highbar.model import (
     Threshold,
     ThresholdRule,
 )
-from highbar.policy.composite import demands, listed
+from highbar.policy.composite import comparisons_in, names_with_verb
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import rewards
 from highbar.policy.patterns import is_pattern
@@ -69,7 +69,7 @@ def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
 def _short_times(policy: Policy) -> Iterable[str]:
     """Times of a condition that have no unit and are so short that seconds are probably meant."""
     for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
-        for demand in demands(rule.condition):
+        for demand in comparisons_in(rule.condition):
             left, right = demand.comparison.left, demand.comparison.right
             metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
             if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
@@ -183,7 +183,7 @@ def _empty_demands(policy: Policy) -> Iterable[str]:
                 if _met_by_all(rule.metric, step.threshold, policy):
                     yield _met(f"{rule.name}.{step.version} ({step.threshold.text})", rule.metric)
         elif isinstance(rule, ConditionRule):
-            for demand in demands(rule.condition):
+            for demand in comparisons_in(rule.condition):
                 sides = demand.comparison.left, demand.operator, demand.comparison.right
                 if always_holds(*sides, policy.metrics):
                     yield _met(f"{rule.name}: '{to_words(demand.comparison)}'", "something in it")
@@ -210,17 +210,17 @@ def _rewarded_faults(policy: Policy) -> Iterable[str]:
     """What gets easier to meet, or a score that rises, if some metric is worse."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
-            for demand in demands(rule.condition):
+            for demand in comparisons_in(rule.condition):
                 found = rewards(demand.difference, demand.operator, policy.metrics)
                 if found.worse:
                     words = to_words(demand.comparison)
-                    yield f"{rule.name}: '{words}' is met more easily if {listed(found.worse)} worse"
+                    yield f"{rule.name}: '{words}' is met more easily if {names_with_verb(found.worse)} worse"
     used, built_in = _used_names(policy), metrics()
     for metric in policy.metrics.values():
         if metric.name in used and built_in.get(metric.name) != metric:
             rising = rewards(metric.expression, ">=" if metric.better == "higher" else "<=", policy.metrics)
             if rising.worse and (metric.name == FINAL_SCORE or rising.only_worse):
-                yield f"{metric.name} gets better if {listed(rising.worse)} worse: is that meant?"
+                yield f"{metric.name} gets better if {names_with_verb(rising.worse)} worse: is that meant?"
 
 
 def _required_outside_the_suite(policy: Policy) -> Iterable[str]:

@@ -42,7 +42,7 @@ def read_path(text: str) -> Path:
     return Path(bare, _steps(bare, bare))
 
 
-def read_rows(text: str) -> tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]:
+def read_records_path(text: str) -> tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]:
     """The way to the records, such as `results[]`, `cases[].runs[]` or `by_id{}`. Raises PathError."""
     bare = text.strip()
     found: list[tuple[tuple[str, ...], Literal["[]", "{}"]]] = []

@@ -319,9 +319,9 @@ def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) ->
     """The block `history`, which must be about the same runs as the baseline block."""
     if cursor is None:
         return ()
-    from highbar.policy.history import read_history  # few policies have one
+    from highbar.policy.history import read_drift_rule  # few policies have one
 
-    found = read_history(cursor, folder)
+    found = read_drift_rule(cursor, folder)
     named = {rule.history for rule in rules if isinstance(rule, NewFailuresRule) and rule.history is not None}
     if found and named - {found[0].history}:
         cursor.refuse("the baseline block names another history", "name one folder in both")

@@ -29,7 +29,7 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import Cursor
-from highbar.policy.demands import only_perfection, read_count, read_failures, read_margin, read_tolerate
+from highbar.policy.demands import only_perfection, read_count, read_failures, read_threshold_margin, read_tolerate
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.notes import time_notes
 from highbar.policy.patterns import matches
@@ -38,11 +38,11 @@ from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.shapes import (
     category_hints,
     entry_hint,
+    entry_text,
     is_flat,
     is_misspelled_level,
     read_rule,
     refuse_between_levels,
-    shown,
 )
 from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
@@ -128,7 +128,7 @@ class RuleReader(Struct):
     def _progressive_rule(self, cursor: Cursor, name: str) -> Rule | None:
         metric = self.table.look_up(cursor, name)
         if cursor.is_kind("text", "number"):
-            value = shown(cursor)
+            value = entry_text(cursor)
             hint = f"write {{ v1.0: {value} }}, or put it under thresholds if it is the same for every version"
             cursor.refuse_kind("thresholds by version", hint)
             return None
@@ -306,7 +306,7 @@ class RuleReader(Struct):
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
         weighing = read_weighing(fields, self.settings.weighing)
-        margin = read_margin(fields["margin"], metric) if metric and "margin" in fields else None
+        margin = read_threshold_margin(fields["margin"], metric) if metric and "margin" in fields else None
         tolerate = read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
         least = read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
         failures = read_failures(fields["failures"], weighing.evidence) if "failures" in fields else None

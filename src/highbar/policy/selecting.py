@@ -38,7 +38,7 @@ def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
     return tuple(sorted(found))
 
 
-def read_where(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
+def read_where_options(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
     """What `--where COLUMN=VALUE` says, once or several times: all columns must fit, of one column any value.
 
     >>> read_where(["tags.model=a", "tags.model=b"])
@@ -67,7 +67,7 @@ def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
     if policy.select:
         message = f"--where: the policy already selects the rows to judge: {say_select(policy.select)}"
         raise InputError(Problem(message, policy.file, hint="remove --where, or select from the policy"))
-    return replace(policy, select=read_where(where, policy.allow_columns))
+    return replace(policy, select=read_where_options(where, policy.allow_columns))
 
 
 def _unselectable(column: str, allowed: Collection[str]) -> Problem | None:

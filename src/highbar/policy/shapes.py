@@ -98,7 +98,7 @@ def is_misspelled_level(entry: Cursor, name: str, levels: Collection[str]) -> bo
 def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> None:
     """Note a metric beside `blocking` or `warning`: it blocks, or it was meant to be indented below one of them."""
     first, second = levels
-    value = shown(entry)
+    value = entry_text(entry)
     message = f"'{name}' is below neither '{first}' nor '{second}', so it could be meant as either"
     options = " or ".join(f"{level}: {{ {name}: {value} }}" for level in levels)
     entry.refuse(message, f"indent it below one of them: {options}", at=entry.key_at)
@@ -118,7 +118,9 @@ def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
                 metric = MEANT.get(name, name)
                 # A bare number of a latency would be milliseconds, which nobody means by 5.
                 unit = "s" if metric.startswith("latency_") and value.kind == "number" and len(value.text) <= 2 else ""
-                hints[key.text] = f"put it under thresholds, as in thresholds: {{ {metric}: {shown(entry)}{unit} }}"
+                hints[key.text] = (
+                    f"put it under thresholds, as in thresholds: {{ {metric}: {entry_text(entry)}{unit} }}"
+                )
         above = key.text if value.kind == "null" else "" if name in known else above
     return hints
 
@@ -135,9 +137,9 @@ def category_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
 def entry_hint(entry: Cursor, name: str, metric: Metric) -> str:
     """How a rule is written that was written as `- accuracy: 90%`."""
     operator = "" if re.match(r"\s*[<>=≤≥]", entry.node.text) else ">= " if metric.better == "higher" else "<= "
-    return f"write {name} {operator}{shown(entry)}"
+    return f"write {name} {operator}{entry_text(entry)}"
 
 
-def shown(entry: Cursor) -> str:
+def entry_text(entry: Cursor) -> str:
     """A value as it was written, for a hint; `…` for what is no single value."""
     return entry.node.text[:40].strip() if entry.is_kind("text", "number") else "…"

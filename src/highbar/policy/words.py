@@ -38,7 +38,7 @@ _OPERATORS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "="
 _UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": "", "per token": " per token", "number": ""}
 
 
-def say(rule: Rule, policy: Policy) -> str:
+def rule_in_words(rule: Rule, policy: Policy) -> str:
     """What `rule` demands, as one sentence without its level."""
     match rule:
         case ThresholdRule():
@@ -76,7 +76,7 @@ def _say_by_history(rule: NewFailuresRule | DriftRule) -> str:
 
 def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
     """Every rule with its sentence, in the policy's order."""
-    return tuple((rule, say(rule, policy)) for rule in policy.rules)
+    return tuple((rule, rule_in_words(rule, policy)) for rule in policy.rules)
 
 
 def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:

@@ -55,7 +55,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     if display.verbose:
         from highbar.report import text_whole  # few runs show everything
 
-        body = text_whole.lines(verdict, display)
+        body = text_whole.report_lines(verdict, display)
     else:
         body = _lines(verdict, display)
     lines = [*head, *body]

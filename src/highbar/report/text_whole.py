@@ -61,7 +61,7 @@ _CLEAR = "settled"
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-def lines(verdict: Verdict, display: Display) -> list[str]:
+def report_lines(verdict: Verdict, display: Display) -> list[str]:
     """All that comes after the headline."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     found = demands(verdict)

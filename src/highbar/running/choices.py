@@ -47,7 +47,7 @@ class RunOptions(Struct, frozen=True):
         return replace(suite, run=run, scenarios=scenarios, agent=agent, judges=self.judges or suite.judges)
 
 
-def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def read_run_choices(given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run by their keys in a suite; None is absent. Raises InputError with every problem."""
     fields = {key: _plain(key, value) for key, value in given.items() if value is not None}
     place = ValueCursor(problems=[])

@@ -11,7 +11,7 @@ from highbar.policy.sequential import populations, set_of
 from highbar.suite import Scenario, Suite
 
 
-def described(suite: Suite, ids: Iterable[str]) -> SuiteDemands:
+def describe_scenarios(suite: Suite, ids: Iterable[str]) -> SuiteDemands:
     """What a suite says about these scenarios, in the form in which a policy has its suite."""
     return SuiteDemands(suite.file or "", {id_: _columns(suite.scenarios[id_]) for id_ in ids})
 

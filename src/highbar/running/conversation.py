@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from highbar.running.calls import AgentCall, Attempt, Reply, TrialOutcome
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.records import TrialEnded, TurnEnd
 from highbar.suite import Scenario
 
 
@@ -46,7 +46,7 @@ class Conversation:
             turn=len(self._turns) + 1,
         )
 
-    def take(self, attempt: Attempt) -> Ended | None:
+    def take(self, attempt: Attempt) -> TrialEnded | None:
         """What the trial came to by this attempt; None if the next turn has to be asked."""
         self._most_attempts = max(self._most_attempts, self.attempts)
         self.attempts = 0
@@ -66,9 +66,9 @@ class Conversation:
         self._messages = (*self._messages, *_said(reply), says)
         return None
 
-    def _ended(self, outcome: TrialOutcome, reason: str | None) -> Ended:
+    def _ended(self, outcome: TrialOutcome, reason: str | None) -> TrialEnded:
         scenario = self.scenario
-        return Ended(scenario.id, self.trial, scenario.digest, outcome, self._turns, reason, self._most_attempts)
+        return TrialEnded(scenario.id, self.trial, scenario.digest, outcome, self._turns, reason, self._most_attempts)
 
 
 def _opening(scenario: Scenario) -> tuple[Mapping[str, Any], ...]:

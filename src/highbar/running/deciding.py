@@ -29,7 +29,7 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.gate import still_open
 from highbar.model import Policy, Verdict
 from highbar.running import finishing, folder
-from highbar.running.concerning import concerned, described, required
+from highbar.running.concerning import concerned, describe_scenarios, required
 from highbar.running.folder import RunFolder
 from highbar.running.functions import CheckFunctions
 from highbar.running.journal import JournalEnd
@@ -91,7 +91,7 @@ class LiveCheck:
         self._cost = 0.0  # of the last look: the next one takes about as long
         self._prepared, self._until, self._stop = prepared, until, stop
         self._rules = {rule.name: rule for rule in until.policy.rules}
-        self._scenarios = described(prepared.suite, prepared.plan.order)
+        self._scenarios = describe_scenarios(prepared.suite, prepared.plan.order)
         self._is_over = False
         # One thread for all: the process of a check's functions ends with the thread that began it.
         self._thread = ThreadPoolExecutor(1, "highbar-decide")
@@ -200,8 +200,8 @@ class LiveCheck:
         with (copy / RESULTS).open("xb", buffering=_BLOCK) as stream:
             document = finishing.outcome(
                 self._prepared,
-                finishing.Recorded(copy, history, end),
-                lambda lines: folder.write_rows(self._as_long_as_wanted(lines), stream),
+                finishing.RunJournal(copy, history, end),
+                lambda lines: folder.write_lines(self._as_long_as_wanted(lines), stream),
                 self._remembered(),
             )
         run_document.save(document, copy)

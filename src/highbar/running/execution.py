@@ -16,14 +16,14 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem
 from highbar.running import folder
 from highbar.running.calls import Caller
-from highbar.running.finishing import Recorded, outcome
+from highbar.running.finishing import RunJournal, outcome
 from highbar.running.folder import RunFolder
-from highbar.running.grading import Grader, failed
+from highbar.running.grading import Grader, says_failed
 from highbar.running.loops import run_in_loop
 from highbar.running.order import StartOrder
 from highbar.running.preparing import Prepared, utc
 from highbar.running.progress import ProgressState
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.running.scheduling import Timing, run_trials
 from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.running.summary import Summary, Tally
@@ -66,7 +66,7 @@ def carry_out(
     opened, summary = run_in_loop(called)
     with opened:
         opened.finish(_end_of(summary), utc(datetime.now(UTC)))
-        recorded = Recorded(opened.path, opened.history, opened.journal.end)
+        recorded = RunJournal(opened.path, opened.history, opened.journal.end)
         document = outcome(prepared, recorded, opened.write_results)
         opened.write_document(document)
     _refuse_failed(summary, opened.path)
@@ -128,7 +128,7 @@ async def _trials(
     caller: Caller,
     stop: StopRequest,
     looks: LiveCheck | None,
-    record: Callable[[Ended], object],
+    record: Callable[[TrialEnded], object],
 ) -> Summary:
     # A list: the history changes while trials end.
     order = iter([*opened.history.left()]) if looks is None else looks.order(opened)
@@ -187,19 +187,19 @@ async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -
 
 def _recording(
     prepared: Prepared, opened: RunFolder, judge: RunJudge | None, *, count_failures: bool
-) -> Callable[[Ended], object]:
+) -> Callable[[TrialEnded], object]:
     """Record the end of a trial, have it judged, and count it if it failed by checks that need no other process."""
     if judge is None and not count_failures:
         return opened.append
     grader, progress, scenarios = Grader(prepared.suite), prepared.progress, prepared.suite.scenarios
 
-    def record(ended: Ended) -> None:
+    def record(ended: TrialEnded) -> None:
         offset = opened.append(ended)
         if judge is not None:
             judge.add(ended, offset)
         if not count_failures or ended.outcome != "answered":
             return
-        if failed(grader.row(ended, scenarios[ended.id], ended.trial)):
+        if says_failed(grader.row(ended, scenarios[ended.id], ended.trial)):
             progress.failed += 1
 
     return record

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # most suites need no judge
     from highbar.store.run_judge import JudgeOfRun
 
 
-class Recorded(Struct, frozen=True, eq=False):
+class RunJournal(Struct, frozen=True, eq=False):
     """The journal of a run: the folder that it is in, what it says, and how long it is."""
 
     path: Path
@@ -35,7 +35,7 @@ class Recorded(Struct, frozen=True, eq=False):
 
 def outcome(
     prepared: Prepared,
-    run: Recorded,
+    run: RunJournal,
     write_results: Callable[[Iterator[bytes]], StoredRows],
     functions: Functions | None = None,
 ) -> RunDocument:
@@ -57,7 +57,7 @@ def outcome(
     return document if judge is None else replace(document, judge=judge())
 
 
-def _judgments(stack: ExitStack, prepared: Prepared, run: Recorded) -> tuple[Judgments, Callable[[], JudgeOfRun]]:
+def _judgments(stack: ExitStack, prepared: Prepared, run: RunJournal) -> tuple[Judgments, Callable[[], JudgeOfRun]]:
     """What the judge said, for those who grade; and after that, what it did in all."""
     from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
     from highbar.running.judging.identity import JudgeIdentity  # likewise

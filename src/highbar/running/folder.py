@@ -22,8 +22,8 @@ import msgspec
 
 from highbar.errors import HighbarError, InputError, Problem, ReportError
 from highbar.running.history import RunHistory
-from highbar.running.journal import Journal, JournalEnd, JournalReader, opened, payload_at
-from highbar.running.records import Began, CanaryJudged, Ended, Finished, Judged, Resumed, RunPlan, encode
+from highbar.running.journal import Journal, JournalEnd, JournalReader, open_journal, payload_at
+from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged, encode
 from highbar.store import run_document
 from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, RunEnd, StoredRows, is_run_folder
 
@@ -31,8 +31,8 @@ _LONGEST_NAME = 60
 """Characters of a suite's name in the name of a folder."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _EXISTS = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}
-_decode_ended = msgspec.json.Decoder(Ended).decode
-_decode_judged = msgspec.json.Decoder(Judged).decode
+_decode_ended = msgspec.json.Decoder(TrialEnded).decode
+_decode_judged = msgspec.json.Decoder(TrialJudged).decode
 
 
 class RunFolder:
@@ -43,7 +43,7 @@ class RunFolder:
         self.journal = journal
         self.history = history
 
-    def append(self, record: Began | Ended | Judged | CanaryJudged | Resumed) -> int:
+    def append(self, record: Began | TrialEnded | TrialJudged | CanaryJudged | Resumed) -> int:
         """Record what happened, and return the offset of its line. Raises ReportError if it cannot be written."""
         payload = encode(record)
         self.history.note(self.journal.size, record)
@@ -63,8 +63,8 @@ class RunFolder:
 
     def write_results(self, lines: Iterable[bytes]) -> StoredRows:
         """Replace results.jsonl as a whole by these lines, each with its end. Raises ReportError if that fails."""
-        with replaced(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
-            stored = write_rows(lines, stream)
+        with replacement_for(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
+            stored = write_lines(lines, stream)
             stream.flush()
             os.fsync(stream.fileno())
         return stored
@@ -86,7 +86,7 @@ class RunFolder:
         self.close()
 
 
-def write_rows(lines: Iterable[bytes], stream: IO[bytes]) -> StoredRows:
+def write_lines(lines: Iterable[bytes], stream: IO[bytes]) -> StoredRows:
     """Write rows, each with its end, and say what was written."""
     digest = hashlib.sha256()
     rows = 0
@@ -178,7 +178,7 @@ def read_run(path: Path) -> RunHistory:
     """
     known = _known_end(path)
     history = RunHistory(str(path / JOURNAL))
-    with opened(path / JOURNAL) as descriptor:
+    with open_journal(path / JOURNAL) as descriptor:
         reader = JournalReader(descriptor, history.name)
         for offset, payload in reader:
             history.read(offset, payload)
@@ -188,18 +188,18 @@ def read_run(path: Path) -> RunHistory:
 
 
 @contextmanager
-def recorded(path: Path) -> Iterator[Callable[[int], Ended]]:
+def recorded(path: Path) -> Iterator[Callable[[int], TrialEnded]]:
     """Reads the record of the end of a trial at an offset that a history gave, from the journal of a folder."""
     name = str(path / JOURNAL)
-    with opened(path / JOURNAL) as descriptor:
+    with open_journal(path / JOURNAL) as descriptor:
         yield lambda offset: _decode_ended(payload_at(descriptor, offset, name))
 
 
 @contextmanager
-def judged(path: Path) -> Iterator[Callable[[int], Judged]]:
+def judged(path: Path) -> Iterator[Callable[[int], TrialJudged]]:
     """Reads the record of what a judge said at an offset that a history gave, from the journal of a folder."""
     name = str(path / JOURNAL)
-    with opened(path / JOURNAL) as descriptor:
+    with open_journal(path / JOURNAL) as descriptor:
         yield lambda offset: _decode_judged(payload_at(descriptor, offset, name))
 
 
@@ -228,7 +228,7 @@ def _exists(path: Path) -> InputError:
 
 
 @contextmanager
-def replaced(target: Path) -> Iterator[Path]:
+def replacement_for(target: Path) -> Iterator[Path]:
     """A path to write beside the target, which then takes its place. Raises ReportError if something fails."""
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:

@@ -23,7 +23,7 @@ from highbar.model.answer import Answer
 from highbar.running.agents.replies import EMPTY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, JudgeFindings, Judgments, tables
 from highbar.running.received import Received, receive, tag_fault, version_of
-from highbar.running.records import Ended, answer_of
+from highbar.running.records import TrialEnded, answer_of
 from highbar.running.rows import are_distinct, sound
 from highbar.running.transcript import transcript
 from highbar.suite import Behavior, Scenario, Suite
@@ -83,7 +83,7 @@ class Grader:
 
     def row(
         self,
-        ended: Ended | None,
+        ended: TrialEnded | None,
         scenario: Scenario,
         trial: int,
         *,
@@ -103,7 +103,7 @@ class Grader:
             self._error(row, received, scenario, fault, judged)
         return row
 
-    def _start(self, ended: Ended | None, scenario: Scenario, trial: int) -> dict[str, Any]:
+    def _start(self, ended: TrialEnded | None, scenario: Scenario, trial: int) -> dict[str, Any]:
         """What the row of a trial has, whatever came of it."""
         row: dict[str, Any] = {"id": scenario.id, "trial": trial}
         if self.suite.name is not None:
@@ -156,7 +156,7 @@ class Grader:
         _show(row, received, scenario)
         _show_judge(row, judged)
 
-    def _not_run(self, row: dict[str, Any], ended: Ended | None, scenario: Scenario, reason: str) -> None:
+    def _not_run(self, row: dict[str, Any], ended: TrialEnded | None, scenario: Scenario, reason: str) -> None:
         row["unjudged"] = f"not run: {reason}"[:LONGEST_REASON]
         if ended is None or not scenario.must_not:
             return
@@ -200,7 +200,7 @@ class Grader:
         return graded
 
 
-def failed(row: Mapping[str, Any]) -> bool:
+def says_failed(row: Mapping[str, Any]) -> bool:
     """Whether a row says that its trial failed, for a look at a run that goes on. The engine decides it for good."""
     if row.get("error") or row.get("violations") or row.get("correct") is False:
         return True

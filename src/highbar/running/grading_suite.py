@@ -15,7 +15,7 @@ from highbar.errors import InputError, Problem
 from highbar.running.grading import Grader
 from highbar.running.judging.questions import Judgments, statements_of
 from highbar.running.preparing import functions_of, refuse_missing_functions
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.suite import Judge, Scenario, Suite, read
 
 if TYPE_CHECKING:  # most suites need no judge
@@ -44,7 +44,7 @@ class GradingSuite(Struct, frozen=True, eq=False):
         return bool(self.suite.judges) and any(map(statements_of, self.suite.scenarios.values()))
 
     def judged(
-        self, trials: Iterable[tuple[Scenario, Ended]], earlier: Callable[[EarlierJudgments], object]
+        self, trials: Iterable[tuple[Scenario, TrialEnded]], earlier: Callable[[EarlierJudgments], object]
     ) -> JudgedAgain:
         """What the judge finds in answers. `earlier` adds the judgments that there are."""
         from highbar.running.judging.again import EarlierJudgments, judge_again  # most suites need no judge

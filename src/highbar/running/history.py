@@ -17,7 +17,7 @@ from highbar.errors import InputError, Problem
 from highbar.load.checkout import Checkout
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import TrialOutcome
-from highbar.running.records import Began, CanaryJudged, Ended, Finished, Judged, Resumed, RunPlan
+from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged
 from highbar.store.run_document import TrialCounts
 
 FRUITLESS = 2
@@ -56,8 +56,8 @@ class JudgedHead(Struct, frozen=True, tag="judged", gc=False):
     answer: AnswerHead
 
 
-Noted = RunPlan | Began | EndedHead | Ended | JudgedHead | Judged | CanaryJudged | Resumed | Finished
-_OF_TRIALS = (EndedHead, Ended, Began, JudgedHead, Judged)
+Noted = RunPlan | Began | EndedHead | TrialEnded | JudgedHead | TrialJudged | CanaryJudged | Resumed | Finished
+_OF_TRIALS = (EndedHead, TrialEnded, Began, JudgedHead, TrialJudged)
 _decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | JudgedHead | CanaryJudged | Resumed | Finished).decode
 
 
@@ -161,14 +161,14 @@ class RunHistory:
             self._end_session()
             self.finished = record
 
-    def _note_trial(self, offset: int, record: Began | EndedHead | Ended | JudgedHead | Judged) -> None:
+    def _note_trial(self, offset: int, record: Began | EndedHead | TrialEnded | JudgedHead | TrialJudged) -> None:
         places = self._places.get(record.id)
         if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
             raise self._misplaced(offset, record)
         place = places[record.trial - 1]
         if isinstance(record, Began):
             self._open[place] = True
-        elif isinstance(record, EndedHead | Ended):
+        elif isinstance(record, EndedHead | TrialEnded):
             self._end(offset, record, place)
         elif self._states[place] < _ANSWERED:
             raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} was judged without an answer")
@@ -229,7 +229,7 @@ class RunHistory:
         """How many trials have a record of their end."""
         return len(self._states) - self._states.count(_UNDONE)
 
-    def _misplaced(self, offset: int, record: Began | EndedHead | Ended | JudgedHead | Judged) -> InputError:
+    def _misplaced(self, offset: int, record: Began | EndedHead | TrialEnded | JudgedHead | TrialJudged) -> InputError:
         """Why a record of a trial cannot be there."""
         if self._plan is None:
             return self._refusal(offset, _NO_PLAN)
@@ -271,7 +271,7 @@ class RunHistory:
         self.again.update(record.again)
         self._forget(place for id_ in record.again for place in self._places[id_])
 
-    def _end(self, offset: int, record: EndedHead | Ended, place: int) -> None:
+    def _end(self, offset: int, record: EndedHead | TrialEnded, place: int) -> None:
         if self._states[place] > _INFRASTRUCTURE:
             raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} ended before, and ends again")
         if record.digest != self.digests[record.id]:

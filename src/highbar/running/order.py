@@ -90,7 +90,7 @@ def shard_of(id_: str, shards: int) -> int:
     return int.from_bytes(digest, "big") % shards + 1
 
 
-def choose(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
+def choose_scenarios(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
     """The ids of the chosen scenarios, in the order of the suite. Raises InputError with all problems of the choice.
 
     `only` and `category` both have to match. `limit` takes the first ones in the order of the suite, not of the

@@ -79,7 +79,7 @@ def prepare(
     suite = options.on(read(file, data=data))
     _refuse_unmet(suite, environment, options, data)
     seed = secrets.randbits(32) if options.seed is None else options.seed
-    ids = order.permutation(order.choose(suite, options.chosen), seed)
+    ids = order.permutation(order.choose_scenarios(suite, options.chosen), seed)
     refuse_missing_functions(suite, ids, file.parent)
     agent = _agent(suite)
     now = datetime.now(UTC)
@@ -268,7 +268,7 @@ def _with_changes(
     return there, Resumed(now, tuple(changed), text, digests)
 
 
-def suite_of(plan: RunPlan, text: bytes) -> Suite:
+def planned_suite(plan: RunPlan, text: bytes) -> Suite:
     """The suite with this text as it is run by a plan. Raises InputError if it cannot be read."""
     return _stored_options(plan, {}).on(read(Path(plan.suite_file), data=text))
 

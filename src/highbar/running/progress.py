@@ -54,7 +54,7 @@ class ProgressState(Struct):
         return (self.done - self.recent[0][1]) / (now - self.recent[0][0])
 
 
-def line(state: ProgressState, now: float, width: int | None = None) -> str:
+def progress_line(state: ProgressState, now: float, width: int | None = None) -> str:
     """The line for a terminal of this width: parts that do not fit are left out, the least important first.
 
     >>> line(ProgressState(planned=500, done=120, failed=3, errors=1, in_flight=8), now=0.0)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from highbar.columns import MEASURED
 from highbar.load.rows import CHECKS
 from highbar.running.calls import Reply
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.records import TrialEnded, TurnEnd
 from highbar.running.rows import are_distinct, sound
 from highbar.suite import Scenario
 
@@ -32,7 +32,7 @@ class Received(Struct, frozen=True):
     the trial. `wrong` says which number of them no row can have; that one is left out.
     """
 
-    ended: Ended
+    ended: TrialEnded
     replies: tuple[Reply, ...]
     measured: Mapping[str, Any]
     tags: Mapping[str, str]
@@ -53,7 +53,7 @@ class Received(Struct, frozen=True):
         ]
 
 
-def receive(ended: Ended) -> Received:
+def receive(ended: TrialEnded) -> Received:
     """What was received in a trial."""
     replies = tuple([turn.reply for turn in ended.turns if turn.reply is not None])
     measured: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def _together(values: list[Any], *, is_score: bool) -> Any:
     return None if None in values else sum(values)
 
 
-def version_of(ended: Ended) -> str | None:
+def version_of(ended: TrialEnded) -> str | None:
     """The version that the agent says it is; None if it says none."""
     versions = (turn.reply.agent_version for turn in reversed(ended.turns) if turn.reply is not None)
     return next((version for version in versions if version), None)

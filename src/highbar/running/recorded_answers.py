@@ -15,7 +15,7 @@ from highbar.checks.added_messages import OF_OTHERS, message_calls, message_text
 from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.records import TrialEnded, TurnEnd
 from highbar.suite import Scenario
 
 NOT_RUN = "not run"
@@ -32,7 +32,7 @@ class RowFault(Exception):
 class RowAnswer(Struct, frozen=True):
     """What a row says. `unjudged` is why its answer cannot be graded at all; then `ended` is None."""
 
-    ended: Ended | None
+    ended: TrialEnded | None
     unjudged: str | None = None
 
 
@@ -70,7 +70,7 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
     elif turns and turns[-1].reply is not None and turns[-1].reply.is_empty:
         turns = ()  # nothing was received
     reason = row.get("error") or _reason(row)
-    return RowAnswer(Ended(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks))
+    return RowAnswer(TrialEnded(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks))
 
 
 def _ungradable(

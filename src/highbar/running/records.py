@@ -67,7 +67,7 @@ class TurnEnd(Struct, frozen=True, omit_defaults=True):
     latency_ms: float | None = None
 
 
-class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
+class TrialEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
     """A trial ended. Its `turns` are all that was received, of an error too.
 
     `attempts` counts the calls of the turn that needed most. `digest` is the scenario's, as it was asked. `unrecorded`
@@ -84,7 +84,7 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     unrecorded: tuple[str, ...] = ()
 
 
-class Judged(Struct, frozen=True, tag="judged", omit_defaults=True):
+class TrialJudged(Struct, frozen=True, tag="judged", omit_defaults=True):
     """A judge was asked about the answer of a trial. A judgment that failed is recorded, too.
 
     `digest` is of judge, prompt, statements and conversation; `conversation` of the last two alone. `judge` is what the
@@ -125,12 +125,12 @@ class Finished(Struct, frozen=True, tag="finished"):
     trials: int
 
 
-Record = RunPlan | Began | Ended | Judged | CanaryJudged | Resumed | Finished
+Record = RunPlan | Began | TrialEnded | TrialJudged | CanaryJudged | Resumed | Finished
 encode = msgspec.json.Encoder(decimal_format="number").encode
 decode = msgspec.json.Decoder(Record).decode
 
 
-def answer_of(ended: Ended) -> Answer:
+def answer_of(ended: TrialEnded) -> Answer:
     """What the agent said and did in a trial, as checks read it."""
     replies = [turn.reply for turn in ended.turns if turn.reply is not None]
     measured: dict[str, Any] = {}

@@ -38,7 +38,7 @@ from highbar.running.recorded_answers import (
     names_calls,
     needs_answer,
 )
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.running.results import result_row
 from highbar.running.rows import line
 from highbar.store.run_document import DOCUMENT, read_document
@@ -70,10 +70,10 @@ class GradedRows(Struct, frozen=True):
     undecided: int
 
 
-def write_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> GradedRows:
+def write_graded_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> GradedRows:
     """Write rows as JSONL, whole or not at all. Raises ReportError if that fails."""
     found = Counter[str]()
-    with folder.replaced(target) as beside, beside.open("xb", buffering=1 << 20) as stream:
+    with folder.replacement_for(target) as beside, beside.open("xb", buffering=1 << 20) as stream:
         for row in rows:
             stream.write(line(row))
             found["rows"] += 1
@@ -93,7 +93,7 @@ class RecordedRun(Struct, frozen=True, eq=False):
     is_believed: bool = True  # its judge did not fail its canaries
 
 
-def open_run(path: Path) -> RecordedRun:
+def open_recorded_run(path: Path) -> RecordedRun:
     """The run in a folder, whether or not it is finished. Raises InputError."""
     history = folder.read_run(path)
     version = history.plan.agent_version
@@ -105,7 +105,7 @@ def open_run(path: Path) -> RecordedRun:
     return RecordedRun(path, history, version, is_believed=canaries is None or not canaries.failed)
 
 
-def suite_of(runs: Sequence[RecordedRun]) -> Path:
+def suite_file_of(runs: Sequence[RecordedRun]) -> Path:
     """The suite that the runs name. Raises InputError if they name several."""
     files = list(dict.fromkeys(run.history.plan.suite_file for run in runs))
     if len(files) > 1:
@@ -141,11 +141,11 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
 
 
 def _judge_runs(
-    runs: Sequence[RecordedRun], recorded: Sequence[Callable[[int], Ended]], by: GradingSuite, changed: set[str]
+    runs: Sequence[RecordedRun], recorded: Sequence[Callable[[int], TrialEnded]], by: GradingSuite, changed: set[str]
 ) -> JudgedAgain:
     """What the judge finds in the answers of runs."""
 
-    def trials() -> Iterator[tuple[Scenario, Ended]]:
+    def trials() -> Iterator[tuple[Scenario, TrialEnded]]:
         for run, read_at in zip(runs, recorded, strict=True):
             for id_, number in run.history.plan.trials.items():
                 for trial in range(1, number + 1) if id_ not in changed else ():
@@ -161,7 +161,7 @@ def _judge_runs(
 
 
 def _of_runs(
-    runs: Sequence[tuple[RecordedRun, Callable[[int], Ended], Grader]], place: Mapping[str, int], changed: set[str]
+    runs: Sequence[tuple[RecordedRun, Callable[[int], TrialEnded], Grader]], place: Mapping[str, int], changed: set[str]
 ) -> Iterator[dict[str, Any]]:
     for id_, scenario in runs[0][2].suite.scenarios.items():
         if id_ not in place:
@@ -258,7 +258,7 @@ def _judge_rows(
                 copy.seek(place.offset)
                 yield by.suite.scenarios[id_], trial, place, json.loads(copy.readline())
 
-    def trials() -> Iterator[tuple[Scenario, Ended]]:
+    def trials() -> Iterator[tuple[Scenario, TrialEnded]]:
         for scenario, trial, place, row in rows():
             with _named(scenario.id, trial, files[place.file].name):
                 found = answer_in(row, scenario, trial, calls_recorded=calls[place.file])

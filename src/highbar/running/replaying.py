@@ -15,8 +15,8 @@ from highbar.model import ResultsFile
 from highbar.model.order import NoOrder, RunOrder
 from highbar.running.folder import read_run
 from highbar.running.history import RunHistory
-from highbar.running.order import choose, permutation
-from highbar.running.preparing import suite_of
+from highbar.running.order import choose_scenarios, permutation
+from highbar.running.preparing import planned_suite
 from highbar.store.run_document import read_document
 
 _HINT = "start a new run"
@@ -60,8 +60,8 @@ def _refuse_unplanned(history: RunHistory) -> None:
     if plan.order != permutation(plan.order, plan.seed) or plan.seed != recorded.seed:
         message = f"the order of the scenarios is not the one that the seed {plan.seed} gives"
         raise InputError(Problem(message, history.name, hint=_HINT))
-    suite = suite_of(plan, plan.suite_text)
-    planned = {id_: suite.scenarios[id_].trials for id_ in choose(suite, plan.chosen)}
+    suite = planned_suite(plan, plan.suite_text)
+    planned = {id_: suite.scenarios[id_].trials for id_ in choose_scenarios(suite, plan.chosen)}
     # The digest covers files that checks use, which may have changed since.
     is_same = suite.digest == plan.suite_digest or any(word in plan.suite_text for word in OF_OTHER_FILES)
     if planned != plan.trials or not is_same:

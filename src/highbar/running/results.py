@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar.running.grading import Grader
 from highbar.running.history import RunHistory
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.running.rows import line
 from highbar.suite import Scenario
 
@@ -22,7 +22,7 @@ NOT_RUN = {
 """Why a trial was not run, by how the run ended."""
 
 
-def result_lines(history: RunHistory, recorded: Callable[[int], Ended], grader: Grader) -> Iterator[bytes]:
+def result_lines(history: RunHistory, recorded: Callable[[int], TrialEnded], grader: Grader) -> Iterator[bytes]:
     """The rows in the order of the grader's suite, then of the trials. `recorded` reads the record at an offset.
 
     One answer is in memory at a time. Planned scenarios that the suite does not have get no row.
@@ -34,7 +34,7 @@ def result_lines(history: RunHistory, recorded: Callable[[int], Ended], grader: 
 
 
 def result_row(
-    history: RunHistory, recorded: Callable[[int], Ended], grader: Grader, scenario: Scenario, trial: int
+    history: RunHistory, recorded: Callable[[int], TrialEnded], grader: Grader, scenario: Scenario, trial: int
 ) -> dict[str, Any]:
     """The row of one planned trial."""
     offset = history.offset(scenario.id, trial)
@@ -43,7 +43,7 @@ def result_row(
     return grader.row(ended, scenario, trial, reason=reason)
 
 
-def _final(ended: Ended, history: RunHistory) -> Ended:
+def _final(ended: TrialEnded, history: RunHistory) -> TrialEnded:
     """The record as it counts: what got no answer again and again, while others did, is an error of the agent.
 
     So is an answer about which a judge never gives a usable judgment, while it judges others.

@@ -17,7 +17,7 @@ from highbar.running.calls import Attempt, Caller
 from highbar.running.concurrency import Concurrency
 from highbar.running.conversation import Conversation
 from highbar.running.progress import ProgressState
-from highbar.running.records import Began, Ended
+from highbar.running.records import Began, TrialEnded
 from highbar.running.retries import Backoff, WaitingTrials
 from highbar.running.stopping import FirstRefusals, StopRequest
 from highbar.running.summary import HowEnded, Summary, Tally
@@ -48,7 +48,7 @@ async def run_trials(
     settings: RunSettings,
     *,
     on_begin: Callable[[Began], object],
-    on_end: Callable[[Ended], object],
+    on_end: Callable[[TrialEnded], object],
     progress: ProgressState,
     stop: StopRequest | None = None,
     timing: Timing | None = None,
@@ -67,7 +67,7 @@ class _Scheduler:
     """The state of `run_trials`."""
 
     on_begin: Callable[[Began], object]
-    on_end: Callable[[Ended], object]
+    on_end: Callable[[TrialEnded], object]
 
     def __init__(
         self,
@@ -178,13 +178,13 @@ class _Scheduler:
         self._end(ended)
         return None
 
-    def _end(self, ended: Ended) -> None:
+    def _end(self, ended: TrialEnded) -> None:
         if self._refusals is None:
             self._report(ended)
         else:
             self._refusals.held.append(ended)
 
-    def _report(self, ended: Ended) -> None:
+    def _report(self, ended: TrialEnded) -> None:
         self._tally.ended(ended)
         self.on_end(ended)
         if len(self._tally.versions) > 1:

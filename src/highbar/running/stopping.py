@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal
 
 from highbar.running.calls import Attempt
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 
 _ENOUGH = 5
 """Refusals that make a wrong key or address certain."""
@@ -72,7 +72,7 @@ class FirstRefusals:
     """
 
     def __init__(self, planned: int) -> None:
-        self.held: list[Ended] = []
+        self.held: list[TrialEnded] = []
         self.refusal: str | None = None  # in words, with what the server said
         self._kind: str | None = None
         self._wanted = min(_ENOUGH, planned)
@@ -100,7 +100,7 @@ class Spending:
         self.unknown = unknown
         self._budget = None if budget is None else Decimal(budget.numerator) / Decimal(budget.denominator)
 
-    def note(self, ended: Ended) -> None:
+    def note(self, ended: TrialEnded) -> None:
         """Add what a trial cost. The cost of a turn that failed counts if it is known."""
         failed = len(ended.turns) if ended.outcome == "error" else None
         for number, turn in enumerate(ended.turns, 1):

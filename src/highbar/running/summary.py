@@ -10,7 +10,7 @@ from msgspec import Struct
 from highbar.running.calls import Attempt
 from highbar.running.histogram import Histogram
 from highbar.running.progress import ProgressState
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.running.stopping import Spending
 from highbar.store.run_document import RunEnd
 from highbar.suite import RunSettings
@@ -69,7 +69,7 @@ class Tally:
         if attempt.outcome == "answered" and attempt.latency_ms is not None:
             self.latencies.add(attempt.latency_ms)
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: TrialEnded) -> None:
         """A trial came to this."""
         progress = self.progress
         progress.done += 1

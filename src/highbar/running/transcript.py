@@ -6,11 +6,11 @@ from typing import Any
 
 from highbar.checks.added_messages import OF_OTHERS, message_calls, role_of
 from highbar.running.calls import Reply
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.suite import Scenario
 
 
-def transcript(scenario: Scenario, ended: Ended) -> list[dict[str, Any]]:
+def transcript(scenario: Scenario, ended: TrialEnded) -> list[dict[str, Any]]:
     """All that was said, in order: what the agent was asked, the messages that it added, and its replies."""
     asked = scenario.turns or (() if scenario.messages else (scenario.input or "",))
     said = [dict(message) for message in scenario.messages]

@@ -23,35 +23,39 @@ from highbar.store.forms import (
     constant,
     field,
     list_of,
-    named,
+    object_of,
     one_of,
     optional,
-    record,
+    shared_form,
 )
-from highbar.store.pieces import SOURCE, refusal, schema_of
+from highbar.store.pieces import SOURCE, refusal_form, schema_of
 
 SCHEMA = "highbar/calibration/1"
 
-_RATE = record(JudgeRate, field("value", EXACT), field("low", SHARE), field("high", SHARE))
-_AGREEMENT = record(
+_RATE = object_of(JudgeRate, field("value", EXACT), field("low", SHARE), field("high", SHARE))
+_AGREEMENT = object_of(
     Agreement,
     field("share", SHARE, "Of statements, or trials, of which the judge and people say the same."),
     field("base_rate", SHARE, "Of those that people say yes to."),
     field("constant", SHARE, "The agreement of a judge that always says what people say more often."),
     field("kappa", optional(NUMBER), "Cohen's; null if both only ever said one word."),
 )
-_WORD = record(
+_WORD = object_of(
     dict,
     field("name", TEXT),
     field("statement", optional(TEXT)),
     field("labels", COUNT),
     field("agreement", optional(_AGREEMENT)),
-    field("sensitivity", optional(named("rate", _RATE)), "Of what people say yes to, the share that the judge does."),
-    field("specificity", optional(named("rate", _RATE)), "Of what people say no to, the share that the judge does."),
+    field(
+        "sensitivity", optional(shared_form("rate", _RATE)), "Of what people say yes to, the share that the judge does."
+    ),
+    field(
+        "specificity", optional(shared_form("rate", _RATE)), "Of what people say no to, the share that the judge does."
+    ),
     field("judge_cannot_tell", COUNT),
     field("people_cannot_tell", COUNT),
 )
-_SHARE_AS_JUDGED = record(
+_SHARE_AS_JUDGED = object_of(
     dict,
     field("metric", TEXT, of="name"),
     field("raw", optional(EXACT), "As the judge has it.", of="raw.value"),
@@ -63,12 +67,12 @@ _SHARE_AS_JUDGED = record(
     field("method", optional(one_of(CorrectionMethod)), of="corrected.method"),
     field("reason", optional(TEXT), "Why it is not corrected.", of="corrected.reason"),
 )
-_PERSON = record(
+_PERSON = object_of(
     dict,
     field("by", TEXT, of=lambda pair: pair[0]),
     field("observed", optional(FLAG), "null: cannot tell", of=lambda pair: pair[1]),
 )
-_DISAGREEMENT = record(
+_DISAGREEMENT = object_of(
     dict,
     field("id", TEXT),
     field("trial", COUNT),
@@ -79,35 +83,35 @@ _DISAGREEMENT = record(
     field("observed", FLAG, "What most people say."),
     field("people", list_of(_PERSON)),
 )
-_PAIR = record(dict, field("first", TEXT), field("second", TEXT), field("statements", COUNT), field("share", SHARE))
-_PEOPLE = record(
+_PAIR = object_of(dict, field("first", TEXT), field("second", TEXT), field("statements", COUNT), field("share", SHARE))
+_PEOPLE = object_of(
     dict,
     field("statements", COUNT, "Labeled by at least two."),
     field("alpha", optional(NUMBER), "Krippendorff's; null if it is not defined."),
     field("pairs", list_of(_PAIR)),
 )
 _OF = Literal["same run", "another run", "mixed", "these results, as you say"]
-_CALIBRATION = record(
+_CALIBRATION = object_of(
     dict,
     constant("schema", SCHEMA),
     field("judge", TEXT),
-    field("results", list_of(named("source", SOURCE))),
-    field("labels", named("source", SOURCE)),
+    field("results", list_of(shared_form("source", SOURCE))),
+    field("labels", shared_form("source", SOURCE)),
     field("labels_of", one_of(_OF), "Which run labels are of: by digests, or as the caller says."),
     field("confidence", SHARE, "Of each bound, one-sided."),
     field("trials", COUNT, "Labeled trials with an answer to every statement."),
     field("incomplete", COUNT, "Labeled trials that lack one."),
     field("people", TEXTS),
-    field("passes", named("word", _WORD), "Whole trials: yes is a pass."),
-    field("statements", named("word", _WORD), "All statements: yes is observed."),
-    field("behaviors", list_of(named("word", _WORD))),
+    field("passes", shared_form("word", _WORD), "Whole trials: yes is a pass."),
+    field("statements", shared_form("word", _WORD), "All statements: yes is observed."),
+    field("behaviors", list_of(shared_form("word", _WORD))),
     field("between_people", optional(_PEOPLE)),
     field("metrics", list_of(_SHARE_AS_JUDGED)),
     field("disagreements", list_of(_DISAGREEMENT)),
     field("unused", TEXTS, "Labels that do not count, and why."),
     field("warnings", TEXTS),
 )
-_REFUSAL = refusal(SCHEMA)
+_REFUSAL = refusal_form(SCHEMA)
 
 
 def schema() -> dict[str, Any]:

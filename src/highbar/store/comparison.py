@@ -21,22 +21,22 @@ from highbar.store.forms import (
     constant,
     field,
     list_of,
-    named,
+    object_of,
     one_of,
     optional,
-    record,
+    shared_form,
 )
-from highbar.store.pieces import BY, JUDGED_BY, SELECTION, SLICE, SOURCE, of_value, refusal, schema_of
+from highbar.store.pieces import BY, JUDGED_BY, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
 
 SCHEMA = "highbar/comparison/1"
 
 _FACTOR = optional(
-    record(dict, field("value", NUMBER), field("low", optional(NUMBER)), field("high", optional(NUMBER)))
+    object_of(dict, field("value", NUMBER), field("low", optional(NUMBER)), field("high", optional(NUMBER)))
 )
 _FACTOR = _FACTOR._replace(schema={"description": "Head over base, with its bounds: 1 is no change.", **_FACTOR.schema})
-_PASSES = record(dict, field("broken", COUNT), field("fixed", COUNT), field("p_value", SHARE))
+_PASSES = object_of(dict, field("broken", COUNT), field("fixed", COUNT), field("p_value", SHARE))
 
-_METRIC = record(
+_METRIC = object_of(
     dict,
     field("base", optional(EXACT), of="difference.base.value"),
     field("head", optional(EXACT), of="difference.head.value"),
@@ -45,26 +45,26 @@ _METRIC = record(
     field("high", optional(NUMBER), of="difference.high"),
     field("outcome", one_of(Change)),
     field("margin", optional(TEXT)),
-    field("factor", named("factor", _FACTOR), of="difference.factor"),
+    field("factor", shared_form("factor", _FACTOR), of="difference.factor"),
     field("pairs", COUNT, of="difference.pairs"),
     field("missing", COUNT, of="difference.missing"),
     field("unit", one_of(Unit), of="difference.head.unit"),
     field("better", one_of(Better), of="difference.head.better"),
     field("reason", optional(TEXT), of="difference.reason"),
 )
-_METRICS = by_metric(named("metric", _METRIC))
+_METRICS = by_metric(shared_form("metric", _METRIC))
 
-_SLICE = record(
+_SLICE = object_of(
     dict,
     field("by", BY),
     field("pairs", COUNT),
     field("stands_out", FLAG),
-    field("passes", named("passes", _PASSES)),
+    field("passes", shared_form("passes", _PASSES)),
     field("adjusted_p_value", SHARE, of="adjusted"),
     field("metrics", _METRICS),
 )
 
-_RULE = record(
+_RULE = object_of(
     dict,
     field("rule", TEXT),
     field("level", one_of(Level)),
@@ -81,9 +81,9 @@ _RULE = record(
     field("line", optional(COUNT), of="place.line"),
 )
 
-_SIDE = record(
+_SIDE = object_of(
     dict,
-    field("files", list_of(named("source", SOURCE)), of="sources"),
+    field("files", list_of(shared_form("source", SOURCE)), of="sources"),
     field("baseline", FLAG, of="is_baseline"),
     field("agent_version", optional(TEXT)),
     field("scenarios", COUNT),
@@ -95,7 +95,7 @@ _SIDE = record(
     field("select", SELECTION, of="selection"),
 )
 
-_COMPARISON = record(
+_COMPARISON = object_of(
     dict,
     constant("schema", SCHEMA),
     field("verdict", optional(one_of(Decision)), "null where no rule compares the two"),
@@ -103,17 +103,17 @@ _COMPARISON = record(
     field("pairs", COUNT),
     field("metrics", _METRICS),
     field("slices", list_of(_SLICE)),
-    field("passes", named("passes", _PASSES)),
-    field("latency", named("factor", _FACTOR)),
+    field("passes", shared_form("passes", _PASSES)),
+    field("latency", shared_form("factor", _FACTOR)),
     *(field(name, TEXTS) for name in ("broken", "fixed", "flaky", "only_in_base", "only_in_head")),
-    field("rules", list_of(named("rule", _RULE))),
+    field("rules", list_of(shared_form("rule", _RULE))),
     field("judged_by", JUDGED_BY, of=lambda found: dict.fromkeys((*found.base.judged_by, *found.head.judged_by))),
     field("warnings", TEXTS),
-    field("policy", optional(named("source", SOURCE))),
-    field("base", named("side", _SIDE)),
-    field("head", named("side", _SIDE)),
+    field("policy", optional(shared_form("source", SOURCE))),
+    field("base", shared_form("side", _SIDE)),
+    field("head", shared_form("side", _SIDE)),
 )
-_REFUSAL = refusal(SCHEMA)
+_REFUSAL = refusal_form(SCHEMA)
 
 
 def schema() -> dict[str, Any]:

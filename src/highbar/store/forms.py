@@ -88,7 +88,7 @@ def constant(name: str, value: str) -> Field:
     return Field(name, form, lambda _: value, None)
 
 
-def record(build: Callable[..., Any], *fields: Field, description: str | None = None) -> Form:
+def object_of(build: Callable[..., Any], *fields: Field, description: str | None = None) -> Form:
     """An object with these members; `build` is called with their arguments. Other members are allowed, and ignored."""
     schema: dict[str, Any] = {"type": "object"}
     if description is not None:
@@ -180,7 +180,7 @@ def one_of(words: Any) -> Form:
     )
 
 
-def named(name: str, form: Form) -> Form:
+def shared_form(name: str, form: Form) -> Form:
     """A form whose schema is among the `$defs` of the document, under this name."""
     return form._replace(schema={"$ref": f"#/$defs/{name}"})
 

@@ -65,7 +65,7 @@ _NOT_IDENTITY = frozenset({"file", "line", "reason", "warnings", "description", 
 _SAYS_NOTHING: tuple[Any, ...] = (None, [], {})
 
 
-class Written(Struct, frozen=True):
+class WrittenRecord(Struct, frozen=True):
     """What became of a run: the path of its record, and whether it was there before.
 
     `is_completed`: only its verdict was there, and now its scenarios are.
@@ -123,7 +123,7 @@ def _identifying(value: Any) -> Any:
 # --- writing ---------------------------------------------------------------------------------
 
 
-def write(folder: Path, new: NewRun) -> Written:
+def write(folder: Path, new: NewRun) -> WrittenRecord:
     """Add a run. If it is there already, the record stays; but one without scenarios, or a damaged one, is replaced.
 
     Raises ReportError if it cannot be written.
@@ -131,7 +131,7 @@ def write(folder: Path, new: NewRun) -> Written:
     target = folder / f"{new.run.record}{SUFFIX}"
     before = _known(target)
     if before is not None and (before.listed is not None or new.scenarios is None):
-        return Written(str(target), before, is_new=False)
+        return WrittenRecord(str(target), before, is_new=False)
     beside = folder / f".{new.run.record}.{os.urandom(6).hex()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def write(folder: Path, new: NewRun) -> Written:
     except (OSError, ValueError, duckdb.Error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReportError(f"the record of the run could not be written to {folder}: {reason}") from error
-    return Written(str(target), written, is_new=before is None, is_completed=before is not None)
+    return WrittenRecord(str(target), written, is_new=before is None, is_completed=before is not None)
 
 
 def _known(target: Path) -> RunRecord | None:

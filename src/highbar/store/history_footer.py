@@ -39,7 +39,7 @@ class DamagedRecordError(ValueError):
     """A file that is not a record of the history, or not any more. The message says why."""
 
 
-def listed(folder: str) -> tuple[list[RunRecord], list[DamagedRecord]]:
+def list_records(folder: str) -> tuple[list[RunRecord], list[DamagedRecord]]:
     """Every record of a folder, in any order, and the files that are left out. Raises OSError if there is no folder.
 
     A file with another ending, and a hidden one, is not a record. It may be a README, or be written just now.
@@ -79,7 +79,7 @@ def read_footer_of(path: str, name: str) -> RunRecord:
         raise DamagedRecordError("the name is not that of a record: 32 hexadecimal digits")
     descriptor = os.open(path, _OPEN)
     try:
-        run = decoded(_text(descriptor))
+        run = decode_record(_text(descriptor))
     finally:
         os.close(descriptor)
     if run.record != name:
@@ -137,7 +137,7 @@ def _value(footer: bytes) -> bytes | None:
     return whole if length <= _LARGEST_TEXT and footer[place + length : place + length + 1] == b"\0" else None
 
 
-def decoded(text: bytes) -> RunRecord:
+def decode_record(text: bytes) -> RunRecord:
     """The run in a JSON text. Raises DamagedRecordError if it is none, or of a newer version."""
     try:
         run = _decoded(text)

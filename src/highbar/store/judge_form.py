@@ -22,26 +22,26 @@ from highbar.store.forms import (
     TEXTS,
     Form,
     field,
+    object_of,
     one_of,
     optional,
-    record,
 )
 
 
 def _rate(description: str) -> Form:
     return optional(
-        record(JudgeRate, field("value", EXACT), field("low", SHARE), field("high", SHARE), description=description)
+        object_of(JudgeRate, field("value", EXACT), field("low", SHARE), field("high", SHARE), description=description)
     )
 
 
-_LABELS = record(
+_LABELS = object_of(
     LabelsUsed,
     field("file", TEXT),
     field("trials", COUNT, "Labeled trials of this judge."),
     field("people", COUNT, "How many people labeled them."),
     field("source", optional(one_of(LabelSource)), "Of which run they are, by digests; null if there is none."),
 )
-_CANARIES = record(
+_CANARIES = object_of(
     CanaryReport,
     field("statements", COUNT),
     field("wrong", COUNT),
@@ -49,7 +49,7 @@ _CANARIES = record(
     field("failed", FLAG, "Whether the judge is not believed."),
 )
 JUDGE = optional(
-    record(
+    object_of(
         JudgeReport,
         field("by", TEXTS, "The texts of the rows' column `judge`."),
         field("trials", COUNT, "Trials that rest on it."),
@@ -64,7 +64,7 @@ JUDGE = optional(
         field("specificity", _rate("Of trials that people fail, the share that the judge fails.")),
         field(
             "self_consistency",
-            optional(record(SelfConsistency, field("same", COUNT), field("of", COUNT))),
+            optional(object_of(SelfConsistency, field("same", COUNT), field("of", COUNT))),
             "Pairs of judgments of the same question, and how many are the same.",
         ),
         field("same_model", optional(FLAG), "Whether it is the model under test; null if that is not known."),
@@ -72,7 +72,7 @@ JUDGE = optional(
     )
 )
 CORRECTED = optional(
-    record(
+    object_of(
         CorrectedShare,
         field("value", optional(EXACT), "null where the labels do not tell; then `reason` says why."),
         field("low", END),
@@ -81,5 +81,5 @@ CORRECTED = optional(
         field("reason", optional(TEXT)),
     )
 )
-RAW = optional(record(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))
+RAW = optional(object_of(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))
 """A value as the judge has it, beside one that is corrected."""

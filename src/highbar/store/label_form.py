@@ -22,9 +22,9 @@ from highbar.store.forms import (
     document_value,
     field,
     list_of,
+    object_of,
     one_of,
     optional,
-    record,
 )
 
 GIVEN = "given"
@@ -60,7 +60,7 @@ def _checked(form: Form, wanted: str, fits: Callable[[Any], bool]) -> Form:
 
 def _strict(build: Callable[..., Any], *fields: Field, defaults: Mapping[str, Any] | None = None) -> Form:
     """A record in which a key that is almost a known one is refused; `defaults` are for keys that may be left out."""
-    form = record(build, *fields)
+    form = object_of(build, *fields)
     known = [each.name for each in fields]
 
     def read(found: Any, context: Context) -> Any:

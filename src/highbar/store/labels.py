@@ -25,7 +25,7 @@ from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
 from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, path_text, refuse_constant, unique
-from highbar.store.replacing import alone, digest, put
+from highbar.store.replacing import alone, digest, replace_file
 
 UNDECIDED = "labels: "
 """How `unjudged` begins in the row of a trial that labels leave undecided."""
@@ -124,7 +124,7 @@ class LabelsFile:
                 if digest(self.target) != self.seen:
                     hint = "run it again: it goes on with what is in the file"
                     raise InputError(Problem("changed by somebody else in the meantime", str(self.path), hint=hint))
-                put(self.target, data)
+                replace_file(self.target, data)
         except OSError as error:
             raise ReportError(f"{self.path} could not be written: {error.strerror or error}") from error
         self.seen = hashlib.sha256(data).hexdigest()

@@ -22,20 +22,20 @@ from highbar.store.forms import (
     document_value,
     field,
     list_of,
+    object_of,
     one_of,
     optional,
-    record,
 )
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-SOURCE = record(
+SOURCE = object_of(
     Source,
     field("file", TEXT),
     field("sha256", optional(DIGEST)),
 )
 
-PROBLEM = record(
+PROBLEM = object_of(
     Problem,
     field("file", optional(TEXT)),
     field("line", optional(COUNT)),
@@ -46,9 +46,9 @@ PROBLEM = record(
 PROBLEMS = list_of(PROBLEM, minItems=1)
 
 
-def refusal(schema: str) -> Form:
+def refusal_form(schema: str) -> Form:
     """What is written in place of a document if nothing could be judged; `schema` is the name of the document."""
-    return record(
+    return object_of(
         lambda verdict, problems: (verdict, problems),
         constant("schema", schema),
         field("verdict", NULL, of=lambda _: None),
@@ -58,7 +58,7 @@ def refusal(schema: str) -> Form:
 
 
 JUDGED_BY = list_of(
-    record(
+    object_of(
         lambda tool, judges, declared_by: Judging(tool, judges, by_policy=declared_by == "policy"),
         field("tool", TEXT),
         field("judges", TEXTS, "The scorers that judged, in words."),
@@ -74,7 +74,7 @@ JUDGED_BY = list_of(
 
 
 QUARANTINED = list_of(
-    record(
+    object_of(
         QuarantinedScenario,
         field("id", TEXT),
         field("why", TEXT),
@@ -104,7 +104,7 @@ def _chosen(found: Any, context: Context) -> Where:
 
 
 SELECTION = optional(
-    record(
+    object_of(
         Selection,
         field("where", Form({"type": "object", "additionalProperties": TEXTS.schema}, _lists, _chosen)),
         field("rows_left_out", COUNT, of="rows"),

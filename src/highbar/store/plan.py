@@ -18,9 +18,9 @@ from highbar.store.forms import (
     constant,
     field,
     list_of,
+    object_of,
     one_of,
     optional,
-    record,
 )
 from highbar.store.pieces import SLICE, of_value, schema_of
 
@@ -34,20 +34,20 @@ def _fields(form: Form, *names: str) -> tuple[Field, ...]:
     return tuple(field(name, form) for name in names)
 
 
-_ASSUMPTIONS = record(
+_ASSUMPTIONS = object_of(
     dict,
     *_fields(_FLOAT, "confidence", "power", "tolerate"),
     field("trials", COUNT),
     field("correlation", optional(_FLOAT), of=lambda assumed: assumed.correlation if assumed.trials > 1 else None),
 )
-_COUNTS = record(dict, field("scenarios", optional(COUNT)), field("trials", COUNT))
-_SUPPOSITION = record(
+_COUNTS = object_of(dict, field("scenarios", optional(COUNT)), field("trials", COUNT))
+_SUPPOSITION = object_of(
     dict,
     *_fields(_FLOAT, "threshold", "rate"),
     field("outcome", one_of(Outcome)),
     *_fields(optional(COUNT), "scenarios", "runs", "fewest"),
 )
-_SUITE = record(
+_SUITE = object_of(
     dict,
     field("threshold", _FLOAT),
     field("scenarios", COUNT),
@@ -60,13 +60,13 @@ _VERDICTS = (
     field("inconclusive", NUMBER),
 )
 """How likely each verdict is."""
-_CHANCE = record(
+_CHANCE = object_of(
     dict,
     *_fields(_FLOAT, "threshold", "rate"),
     field("scenarios", COUNT),
     *_VERDICTS,
 )
-_EARLY = record(
+_EARLY = object_of(
     dict,
     field("rule", optional(TEXT)),
     field("level", optional(one_of(Level))),
@@ -75,10 +75,10 @@ _EARLY = record(
     field("spending", one_of(SpendingKind)),
     *_VERDICTS,
     field("expected", NUMBER),
-    field("fixed", record(dict, *_VERDICTS)),
+    field("fixed", object_of(dict, *_VERDICTS)),
     field("equal", optional(COUNT)),
 )
-_DIFFERENCE = record(
+_DIFFERENCE = object_of(
     dict, field("scenarios", optional(COUNT)), field("differing", _FLOAT), field("difference", optional(NUMBER))
 )
 
@@ -90,7 +90,7 @@ _RULE = (
     field("threshold", optional(TEXT)),
 )
 """How a rule of the policy begins, whether it is planned before or after there are results."""
-_NEED = record(
+_NEED = object_of(
     dict,
     *_RULE,
     field("fewest", optional(COUNT)),
@@ -103,7 +103,7 @@ _NEED = record(
 )
 
 
-_STANDING = record(
+_STANDING = object_of(
     dict,
     *_RULE,
     field("value", optional(EXACT), of=of_value("value")),
@@ -122,16 +122,16 @@ def _planned(rule: RuleNeed | RuleStanding, context: Context) -> Any:
 
 
 _PLANNED = Form({"anyOf": [_NEED.schema, _STANDING.schema]}, _planned, lambda found, _context: found)
-_JOINT = record(dict, field("rules", COUNT), *_fields(NUMBER, "low", "high"))
-_REPETITION = record(
+_JOINT = object_of(dict, field("rules", COUNT), *_fields(NUMBER, "low", "high"))
+_REPETITION = object_of(
     dict,
     field("trials", _FLOAT),
     *_fields(NUMBER, "between", "within", "correlation"),
     field("flaky", COUNT),
     field("narrowest", NUMBER),
-    field("equal", list_of(record(dict, *_fields(COUNT, "trials", "scenarios", "runs")))),
+    field("equal", list_of(object_of(dict, *_fields(COUNT, "trials", "scenarios", "runs")))),
 )
-_PLAN = record(
+_PLAN = object_of(
     dict,
     constant("schema", SCHEMA),
     field("assumptions", _ASSUMPTIONS),

@@ -37,12 +37,12 @@ def write(path: Path, text: str, *, seen: str | None) -> None:
             if digest(target) != seen:
                 message = "the baseline was changed by someone else in the meantime, and is left as it is"
                 raise InputError(Problem(message, str(path), hint="look at it, and record again"))
-            put(target, text.encode("ascii"))
+            replace_file(target, text.encode("ascii"))
     except OSError as error:
         raise ReportError(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def rewrite(path: Path, before: bytes, after: bytes) -> None:
+def rewrite_policy(path: Path, before: bytes, after: bytes) -> None:
     """Replace the bytes `before` of a policy. Raises InputError if it changed, ReportError if it cannot be written.
 
     A writer that is killed leaves, and a reader finds, the old bytes or the new ones. A link stays a
@@ -53,12 +53,12 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
         with alone(target):
             if target.read_bytes() != before:
                 raise InputError(Problem("changed while it was read", str(path), hint="run it again"))
-            put(target, after, stat.S_IMODE(target.stat().st_mode))
+            replace_file(target, after, stat.S_IMODE(target.stat().st_mode))
     except OSError as error:
         raise ReportError(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def put(target: Path, data: bytes, mode: int | None = None) -> None:
+def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
     """Write beside and rename; the caller holds the lock (`alone`). `mode` is that of the file it replaces, if any."""
     # Beside the target, so that the rename stays within one file system and is atomic.
     prefix = f".{target.name[:100]}."

@@ -28,9 +28,9 @@ from highbar.store.forms import (
     Form,
     constant,
     field,
+    object_of,
     one_of,
     optional,
-    record,
 )
 from highbar.store.pieces import schema_of
 from highbar.store.run_judge import JUDGE, JudgeOfRun
@@ -183,7 +183,7 @@ def _checksum(found: Any) -> str:
 
 
 def _counts(description: str) -> Form:
-    return record(
+    return object_of(
         TrialCounts,
         field("answered", COUNT),
         field("errors", COUNT, "The agent failed."),
@@ -192,14 +192,14 @@ def _counts(description: str) -> Form:
     )
 
 
-_RUN = record(
+_RUN = object_of(
     RunDocument,
     constant("schema", SCHEMA),
     field("state", one_of(RunState), "How the run ended; only complete, budget, time and decided are finished runs."),
     field("whole", FLAG, "Whether all scenarios of the suite were chosen."),
     field(
         "suite",
-        record(
+        object_of(
             SuiteOfRun,
             field("name", optional(TEXT)),
             field("file", TEXT),
@@ -209,7 +209,7 @@ _RUN = record(
     ),
     field(
         "agent",
-        record(
+        object_of(
             AgentOfRun,
             field("kind", one_of(AgentKind)),
             field("target", TEXT, "The function, the address or the command, with `${NAME}` as it is written."),
@@ -222,15 +222,15 @@ _RUN = record(
         JUDGE,
         "Null if nothing was judged by a judge.",
     ),
-    field("planned", record(RunExtent, field("scenarios", COUNT), field("trials", COUNT))),
+    field("planned", object_of(RunExtent, field("scenarios", COUNT), field("trials", COUNT))),
     field(
         "chosen",
-        record(
+        object_of(
             ChosenOfRun,
             field("only", TEXTS),
             field("category", TEXTS),
             field("limit", optional(COUNT)),
-            field("shard", optional(record(ShardOfRun, field("number", COUNT), field("of", COUNT, of="count")))),
+            field("shard", optional(object_of(ShardOfRun, field("number", COUNT), field("of", COUNT, of="count")))),
             description="The options that chose scenarios of the suite.",
         ),
     ),
@@ -238,21 +238,21 @@ _RUN = record(
     field("retried", _counts("The same, for trials that needed several attempts.")),
     field(
         "order",
-        record(OrderOfRun, field("digest", DIGEST, "Of the ids in that order."), field("seed", WHOLE)),
+        object_of(OrderOfRun, field("digest", DIGEST, "Of the ids in that order."), field("seed", WHOLE)),
         "The random order of the scenarios, recorded before the first call.",
     ),
     field(
         "until_decided",
-        optional(record(DecidedBy, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))),
+        optional(object_of(DecidedBy, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))),
         "The policy by which the run was to be decided; null if it was to run every trial.",
     ),
     field("started", TEXT),
     field("ended", optional(TEXT)),
     field("resumes", COUNT, "How many times the run was resumed."),
-    field("results", record(StoredRows, field("rows", COUNT), field("sha256", DIGEST, "Of results.jsonl."))),
+    field("results", object_of(StoredRows, field("rows", COUNT), field("sha256", DIGEST, "Of results.jsonl."))),
     field(
         "journal",
-        record(
+        object_of(
             StoredJournal,
             field("bytes", COUNT, of="size"),
             field("lines", COUNT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from highbar.store.forms import COUNT, DIGEST, FLAG, NUMBER, SHARE, TEXTS, field, optional, record
+from highbar.store.forms import COUNT, DIGEST, FLAG, NUMBER, SHARE, TEXTS, field, object_of, optional
 
 
 class CanariesOfRun(Struct, frozen=True):
@@ -40,7 +40,7 @@ class JudgeOfRun(Struct, frozen=True):
 
 
 JUDGE = optional(
-    record(
+    object_of(
         JudgeOfRun,
         field("by", TEXTS, "The texts of the rows' column `judge`."),
         field("prompt", DIGEST, "Of the prompt, the judge's settings and all statements of the suite."),
@@ -54,7 +54,7 @@ JUDGE = optional(
         field(
             "canaries",
             optional(
-                record(
+                object_of(
                     CanariesOfRun,
                     field("statements", COUNT),
                     field("wrong", COUNT),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.model.stopping import SequentialMethod, SequentialRun, Stopping
-from highbar.store.forms import COUNT, TEXT, WHOLE, Context, field, one_of, optional, rebuilt, record
+from highbar.store.forms import COUNT, TEXT, WHOLE, Context, field, object_of, one_of, optional, rebuilt
 
 STOPPING = optional(
-    record(
+    object_of(
         Stopping,
         field(
             "method",
@@ -32,7 +32,7 @@ def _run(fields: dict[str, Any], _context: Context) -> SequentialRun:
 
 SEQUENTIAL = optional(
     rebuilt(
-        record(
+        object_of(
             dict,
             field("planned", COUNT, "Scenarios in the plan."),
             field("ran", COUNT, "Those of which all trials have ended."),

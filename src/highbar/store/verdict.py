@@ -57,19 +57,19 @@ from highbar.store.forms import (
     field,
     for_metric,
     list_of,
-    named,
+    object_of,
     one_of,
     optional,
     rebuilt,
-    record,
+    shared_form,
 )
 from highbar.store.judge_form import CORRECTED, JUDGE, RAW
-from highbar.store.pieces import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal, schema_of
+from highbar.store.pieces import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
 from highbar.store.sequential_form import SEQUENTIAL, STOPPING
 
 SCHEMA = "highbar/verdict/1"
 
-VALUE = record(
+VALUE = object_of(
     Value,
     field("value", optional(EXACT), "null where it is undefined; then `reason` says why."),
     field("low", END, "The lower end of the interval; null where there is none."),
@@ -84,14 +84,14 @@ VALUE = record(
     field("corrected", CORRECTED, "As people would have it; null if no judge was corrected."),
     description="A metric's value. It never comes without its count.",
 )
-_METRICS = by_metric(named("value", VALUE))
+_METRICS = by_metric(shared_form("value", VALUE))
 _PLAIN = EXACT._replace(
     write=lambda value, _context: EXACT.write(value, Context()),
     read=lambda found, _context: EXACT.read(found, Context()),
 )
 """A fraction that no threshold is about."""
 
-_SLICE = record(
+_SLICE = object_of(
     Slice,
     field("by", BY),
     field("scenarios", COUNT),
@@ -102,7 +102,7 @@ _SLICE = record(
 )
 
 _GOAL = optional(
-    record(
+    object_of(
         Goal,
         field("version", optional(TEXT), "From which on it holds; null for the target."),
         field("threshold", TEXT),
@@ -110,7 +110,7 @@ _GOAL = optional(
         field("distance", optional(_PLAIN), "What the value lacks, in its unit; 0 where nothing."),
     )
 )
-_PROGRESSIVE = record(
+_PROGRESSIVE = object_of(
     Progressive, field("step", TEXT, "The one that holds now."), field("next", _GOAL), field("target", _GOAL)
 )
 
@@ -138,7 +138,7 @@ def _value_of(rule: Mapping[str, Any], numbers: dict[str, Any], context: Context
 
 RULE = for_metric(
     rebuilt(
-        record(
+        object_of(
             dict,
             field("rule", TEXT, "Where it stands in the policy: `thresholds.blocking.accuracy`."),
             field("level", one_of(Level)),
@@ -155,7 +155,7 @@ RULE = for_metric(
             field(
                 "undecided",
                 list_of(
-                    record(
+                    object_of(
                         lambda **trial: (trial["id"], trial["trial"]),
                         field("id", TEXT, of=lambda one: one[0]),
                         field("trial", optional(WHOLE), of=lambda one: one[1]),
@@ -193,11 +193,11 @@ RULE = for_metric(
         _rule,
     )
 )
-_RULES = list_of(named("rule", RULE))
+_RULES = list_of(shared_form("rule", RULE))
 
 
 def _scenarios(kind: type[FailedScenario | UndecidedScenario]) -> Form:
-    return record(
+    return object_of(
         kind,
         field("id", TEXT),
         field("category", optional(TEXT)),
@@ -210,7 +210,7 @@ def _scenarios(kind: type[FailedScenario | UndecidedScenario]) -> Form:
     )
 
 
-_REPETITION = record(
+_REPETITION = object_of(
     Repetition,
     field("flaky", COUNT, "How many scenarios passed only some of their trials."),
     field("between", NUMBER, "The variance between scenarios."),
@@ -220,16 +220,16 @@ _REPETITION = record(
     field("still_possible", NUMBER, "The pass rate that passing all of them does not exclude."),
 )
 
-_AGAINST = record(
+_AGAINST = object_of(
     Against,
     field("ref", TEXT),
     field("commit", TEXT),
     field("verdict", one_of(Decision), "By the policy at the ref alone."),
-    field("policy", named("source", SOURCE)),
+    field("policy", shared_form("source", SOURCE)),
     field(
         "weakened",
         list_of(
-            record(
+            object_of(
                 Weakening,
                 field("what", TEXT, "The rule or the key, as in the policy."),
                 field("change", one_of(Literal["lowered", "removed", "changed"])),
@@ -249,21 +249,23 @@ _FIELDS = (
     field("confidence", _PLAIN, "Of each end of an interval by itself."),
     field(
         "counts",
-        record(Counts, *(field(name, COUNT) for name in _COUNTED), description="How much evidence there was."),
+        object_of(Counts, *(field(name, COUNT) for name in _COUNTED), description="How much evidence there was."),
     ),
     field("metrics", _METRICS),
     field("slices", list_of(_SLICE)),
     field("rules", _RULES),
-    field("scenarios_failed", list_of(named("scenario", _scenarios(FailedScenario)))),
+    field("scenarios_failed", list_of(shared_form("scenario", _scenarios(FailedScenario)))),
     field(
         "scenarios_undecided",
-        list_of(named("scenario", _scenarios(UndecidedScenario))),
+        list_of(shared_form("scenario", _scenarios(UndecidedScenario))),
         "Scenarios that failed no trial, and of which some trial is undecided.",
     ),
     field(
         "flaky",
         list_of(
-            record(FlakyScenario, *(field(*one) for one in (("id", TEXT), ("trials", COUNT), ("passed_trials", COUNT))))
+            object_of(
+                FlakyScenario, *(field(*one) for one in (("id", TEXT), ("trials", COUNT), ("passed_trials", COUNT)))
+            )
         ),
         "Scenarios that passed only some of their trials: some of them.",
     ),
@@ -274,9 +276,9 @@ _FIELDS = (
     field("select", SELECTION, of="selection"),
     field("sequential", SEQUENTIAL),
     field("warnings", TEXTS),
-    field("policy", optional(named("source", SOURCE))),
+    field("policy", optional(shared_form("source", SOURCE))),
     field("against", optional(_AGAINST)),
-    field("results", list_of(named("source", SOURCE))),
+    field("results", list_of(shared_form("source", SOURCE))),
     field(
         "second_run",
         optional(NUMBER),
@@ -284,21 +286,21 @@ _FIELDS = (
     ),
     field("second_run_low", optional(NUMBER), "The same, at least."),
 )
-_VERDICT = record(Verdict, *_FIELDS)
+_VERDICT = object_of(Verdict, *_FIELDS)
 
-_CHANGED = {"verdict": NULL, "rules": list_of(named("rule", RULE), maxItems=0), "policy": NULL}
+_CHANGED = {"verdict": NULL, "rules": list_of(shared_form("rule", RULE), maxItems=0), "policy": NULL}
 """The fields that differ if there was no policy."""
-_NO_POLICY = record(
+_NO_POLICY = object_of(
     Verdict,
     *(
-        each._replace(form=_CHANGED.get(each.name, named(f"verdict/properties/{each.name}", each.form)))
+        each._replace(form=_CHANGED.get(each.name, shared_form(f"verdict/properties/{each.name}", each.form)))
         for each in _FIELDS
     ),
     field("advice", _RULES, "The typical thresholds as they would be judged."),
     field("problems", PROBLEMS),
     description="No policy was found, so nothing was judged: exit code 2.",
 )
-_REFUSAL = refusal(SCHEMA)
+_REFUSAL = refusal_form(SCHEMA)
 
 
 def schema() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from highbar.documents.problems import ValueCursor, shown
 from highbar.errors import InputError, Problem
 from highbar.suite.parts import Agent
-from highbar.suite.plain import plain
+from highbar.suite.plain import plain_suite
 from highbar.suite.settings import read_agent, variables_in_settings
 
 _FORMS = "write python:module:function, an address that begins with http:// or https://, or 'command: words'"
@@ -42,7 +42,7 @@ def read_agent_text(text: str) -> Agent:
 
 def read_agent_values(values: Mapping[str, Any]) -> Agent:
     """The agent that a mapping describes, with the keys of a suite's `agent`. Raises InputError with every problem."""
-    return _read(plain(values))
+    return _read(plain_suite(values))
 
 
 def _read(fields: Mapping[str, Any]) -> Agent:

@@ -17,7 +17,7 @@ from highbar.documents.problems import ValueCursor, shown
 from highbar.errors import InputError, Problem
 from highbar.suite.judge_settings import FORMATS, read_judge_settings
 from highbar.suite.parts import Judge
-from highbar.suite.plain import plain
+from highbar.suite.plain import plain_suite
 from highbar.suite.settings import variables_in_settings
 
 KEY = "JUDGE_KEY"
@@ -48,7 +48,7 @@ def read_judge_text(text: str, environment: Mapping[str, str]) -> Judge:
 
 def read_judge_values(values: Mapping[str, Any]) -> Judge:
     """The judge that a mapping describes, with the keys of a suite's `judge`. Raises InputError with every problem."""
-    return _read(plain(values))
+    return _read(plain_suite(values))
 
 
 def _read(fields: Mapping[str, Any]) -> Judge:

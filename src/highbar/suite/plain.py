@@ -10,16 +10,16 @@ from highbar.documents.limits import MOST_NESTING
 from highbar.errors import InputError, Problem
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain_suite(value: Any, depth: int = 0) -> Any:
     """Lists for tuples, dicts for mappings, exact numbers for floats. Raises InputError for what a file cannot say."""
     if depth > MOST_NESTING + 1:
         raise InputError(Problem(f"the suite is nested deeper than {MOST_NESTING}"))
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise InputError(Problem("a key of the suite is not text", hint="put it in quotes"))
-        return {key: plain(inner, depth + 1) for key, inner in value.items()}
+        return {key: plain_suite(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner, depth + 1) for inner in value]
+        return [plain_suite(inner, depth + 1) for inner in value]
     if isinstance(value, float):
         number = Decimal(float.__repr__(value))
         if not number.is_finite():

@@ -58,10 +58,10 @@ def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANY
 def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None = None) -> Suite:
     """The suite in Python values, with the keys of a file; files that it names are in `folder`. Raises InputError."""
     from highbar.suite.building import build  # as above
-    from highbar.suite.plain import plain  # only for values of Python
+    from highbar.suite.plain import plain_suite  # only for values of Python
 
     place = ValueCursor(problems=[])
-    suite = build(plain(values), place, folder, _ANYTHING, (None, None))
+    suite = build(plain_suite(values), place, folder, _ANYTHING, (None, None))
     if place.problems or suite is None:
         raise InputError(*(Problem(_message_of(problem, values), hint=problem.hint) for problem in place.problems))
     return suite

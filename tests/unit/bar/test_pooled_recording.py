@@ -12,8 +12,10 @@ from highbar import history
 from highbar.history.pooled_records import pooled_record
 from highbar.model.job import Job, Wants
 from highbar.pipeline import checked
+from highbar.running.order import permutation
 from highbar.store import baseline_reading
 from tests.commandline import run
+from tests.recorded_runs import record
 from tests.repository import commit, put
 
 pytestmark = pytest.mark.process  # git says which commits are ancestors
@@ -124,6 +126,30 @@ def test_a_run_with_undecided_trials_is_left_out(project):
     done = recorded(project)
     assert "left out: 1 run with undecided trials" in done.out
     assert "U" not in {one.id for one in baseline(project).scenarios}
+
+
+def test_a_run_that_stopped_early_is_left_out(project):
+    """It lacks scenarios, so that nothing would compare them; `baseline record RUN` refuses it, too."""
+    ids = [f"S{n}" for n in range(60)]
+    suite = {"scenarios": [{"id": id_, "input": "Is it?", "answer": {"contains": "yes"}} for id_ in ids]}
+    alone = {"evidence": "sequential", "thresholds": {"pass_rate": "80%"}}
+    policy = {**alone, "baseline": POLICY["baseline"]}
+    put(project, {"suite.json": suite, "highbar.json": alone})
+    first = permutation(ids, 1)[:40]
+    record(project / "part", project / "suite.json", lambda id_, _: "yes" if id_ in first else None, how="decided")
+    assert run(project, "check", "part", "--history", "history").exit == 0
+    refused = recorded(project, policy=policy)
+    assert refused.exit == 2
+    assert "no run of this history can be pooled: 1 run that stopped early" in refused.err
+    assert "--run-all" in refused.err
+    assert not (project / "baseline.json").exists()
+    record(project / "whole", project / "suite.json", lambda *_: "yes")
+    put(project, {"highbar.json": alone})
+    assert run(project, "check", "whole", "--history", "history").exit == 0
+    done = recorded(project, policy=policy)
+    assert done.exit == 0, done.err
+    assert "left out: 1 run that stopped early" in done.out
+    assert (len(baseline(project).scenarios), baseline(project).runs) == (60, 1)
 
 
 def test_only_runs_of_the_same_text_of_a_scenario_are_pooled(project):

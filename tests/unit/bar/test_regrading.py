@@ -14,7 +14,7 @@ from highbar.errors import InputError
 from highbar.model.job import Job
 from highbar.running.calls import Reply
 from highbar.running.order import shard_of
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from tests.commandline import judged, run
 from tests.recorded_runs import record
 from tests.repository import commit, put
@@ -189,8 +189,8 @@ def test_fewer_trials_and_scenarios_are_listed(here):
     ("ended", "verdict"),
     [
         (None, "inconclusive"),
-        (Ended("", 1, "", "infrastructure", reason="HTTP 503"), "inconclusive"),
-        (Ended("", 1, "", "error", reason="timeout"), "fail"),
+        (TrialEnded("", 1, "", "infrastructure", reason="HTTP 503"), "inconclusive"),
+        (TrialEnded("", 1, "", "error", reason="timeout"), "fail"),
     ],
 )
 def test_trials_without_an_answer_have_none_at_the_ref_either(here, ended, verdict):

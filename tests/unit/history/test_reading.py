@@ -165,19 +165,19 @@ def test_the_scenarios_of_single_runs_come_run_by_run(tmp_path):
 def test_a_run_is_found_by_the_beginning_of_its_record_or_commit(tmp_path):
     add(tmp_path, new_run(1), new_run(2, commit="abcdef0123456789"))
     read = history.read(tmp_path)
-    assert history.find(read, new_run(1).run.record[:6]).record == new_run(1).run.record
-    assert history.find(read, "abcdef0").record == new_run(2).run.record
+    assert history.find_run(read, new_run(1).run.record[:6]).record == new_run(1).run.record
+    assert history.find_run(read, "abcdef0").record == new_run(2).run.record
     with pytest.raises(InputError, match="2 records begin with"):
-        history.find(read, "")
+        history.find_run(read, "")
     with pytest.raises(InputError, match="no record or commit"):
-        history.find(read, "zz")
+        history.find_run(read, "zz")
 
 
 def test_a_run_that_is_damaged_is_named_as_such(tmp_path):
     (file,) = add(tmp_path, new_run(1))
     file.write_bytes(b"x")
     with pytest.raises(InputError, match="a damaged record"):
-        history.find(history.read(tmp_path), file.name[:8])
+        history.find_run(history.read(tmp_path), file.name[:8])
 
 
 def run(number, commit, *parents):

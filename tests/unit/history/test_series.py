@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from highbar.history.series import metrics, series
+from highbar.history.series import metrics_of_runs, series
 from tests.history_runs import new_run
 
 
@@ -53,13 +53,13 @@ def test_a_run_without_the_metric_is_left_out_and_cuts_nothing():
 def test_no_runs_are_a_series_without_points():
     assert series([], "pass_rate").points == ()
     assert not series([], "pass_rate").is_gated
-    assert metrics([]) == ()
+    assert metrics_of_runs([]) == ()
 
 
 def test_metrics_with_a_rule_come_first():
     (run,) = runs({})
     run = replace(run, metrics={"accuracy": run.metrics["pass_rate"], **run.metrics})
-    assert metrics([run]) == ("pass_rate", "accuracy")
+    assert metrics_of_runs([run]) == ("pass_rate", "accuracy")
     assert series([run], "pass_rate").is_gated
     assert not series([run], "accuracy").is_gated
 

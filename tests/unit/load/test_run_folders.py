@@ -15,7 +15,7 @@ from highbar.load.results import results as load
 from highbar.model.job import SILENT, EngineChoice, Job, Wants
 from highbar.running import folder
 from highbar.running.calls import Reply
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.records import TrialEnded, TurnEnd
 from highbar.store import run_document
 from tests.commandline import judged, refused, run
 from tests.recorded_runs import record
@@ -301,8 +301,8 @@ def test_an_ordinary_folder_is_read_as_before(here):
 
 def test_trials_that_needed_several_attempts_are_noted(here):
     ends = {
-        ("HOURS", 1): Ended("", 1, "", "answered", (TurnEnd(Reply("At 10"), 1.0),), attempts=3),
-        ("HOURS", 2): Ended("", 1, "", "infrastructure", reason="HTTP 503", attempts=5),
+        ("HOURS", 1): TrialEnded("", 1, "", "answered", (TurnEnd(Reply("At 10"), 1.0),), attempts=3),
+        ("HOURS", 2): TrialEnded("", 1, "", "infrastructure", reason="HTTP 503", attempts=5),
     }
     made(here, answers=lambda id_, trial: ends.get((id_, trial), GOOD[id_]))
     notes = judged(check(here, "runs/one"), "inconclusive")["warnings"]

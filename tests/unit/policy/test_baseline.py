@@ -10,7 +10,7 @@ import pytest
 from highbar import policy
 from highbar.errors import InputError
 from highbar.model import BaselineRule, Demand, NewFailuresRule, StepRule
-from highbar.policy.words import say
+from highbar.policy.words import rule_in_words
 
 REQUIRED = {"required_scenarios": {"ids": ["SEC-*", "CORE-1"]}}
 
@@ -127,4 +127,4 @@ def test_required_scenarios_must_be_there_to_be_meant():
 )
 def test_a_rule_is_a_sentence(block, words):
     found = policy.read_dict({"baseline": {"file": "b.json", **block}}, Path("policies"))
-    assert say(found.rules[0], found) == words
+    assert rule_in_words(found.rules[0], found) == words

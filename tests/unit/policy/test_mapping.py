@@ -11,7 +11,7 @@ import pytest
 from highbar.errors import InputError
 from highbar.model.mapping import Check, Feed, Walk
 from highbar.policy import mapping, read_dict
-from highbar.policy.paths import PathError, read_path, read_rows
+from highbar.policy.paths import PathError, read_path, read_records_path
 from highbar.policy.schema import schema
 
 RULES: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "85%"}}}
@@ -60,13 +60,13 @@ def test_what_is_no_path_is_refused(text: str) -> None:
 
 
 def test_rows_lead_to_the_records() -> None:
-    assert read_rows("results[]") == ((("results",), "[]"),)
-    assert read_rows("a.b[].runs[]") == ((("a", "b"), "[]"), (("runs",), "[]"))
-    assert read_rows("by_id{}") == ((("by_id",), "{}"),)
-    assert read_rows("[]") == (((), "[]"),)
+    assert read_records_path("results[]") == ((("results",), "[]"),)
+    assert read_records_path("a.b[].runs[]") == ((("a", "b"), "[]"), (("runs",), "[]"))
+    assert read_records_path("by_id{}") == ((("by_id",), "{}"),)
+    assert read_records_path("[]") == (((), "[]"),)
     for text in ("results", "", "a[0].b[]", "a[]b"):
         with pytest.raises(PathError):
-            read_rows(text)
+            read_records_path(text)
 
 
 def test_a_mapping_is_read_whole() -> None:

@@ -275,32 +275,32 @@ def test_a_policy_is_found_here_or_above_up_to_the_root_of_the_repository(tmp_pa
     inner = tmp_path / "repository" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "highbar.yaml").write_text("outside")
-    assert policy.find(inner) is None
+    assert policy.find_policy(inner) is None
     (tmp_path / "repository" / "highbar.json").write_text("{}")
-    assert policy.find(inner) is None
+    assert policy.find_policy(inner) is None
     (tmp_path / "repository" / ".git").mkdir()
-    assert policy.find(inner) == tmp_path / "repository" / "highbar.json"
+    assert policy.find_policy(inner) == tmp_path / "repository" / "highbar.json"
     (inner / "highbar.yml").write_text("nearer")
-    assert policy.find(inner) == inner / "highbar.yml"
+    assert policy.find_policy(inner) == inner / "highbar.yml"
 
 
 def test_a_policy_outside_the_repository_is_not_found(tmp_path):
     (tmp_path / "highbar.yaml").write_text("outside")
     (tmp_path / "repository" / ".git").mkdir(parents=True)
-    assert policy.find(tmp_path / "repository") is None
+    assert policy.find_policy(tmp_path / "repository") is None
 
 
 def test_the_working_folder_is_where_the_search_begins(tmp_path, monkeypatch):
     (tmp_path / "highbar.yaml").write_text("here")
     monkeypatch.chdir(tmp_path)
-    assert policy.find() == tmp_path / "highbar.yaml"
+    assert policy.find_policy() == tmp_path / "highbar.yaml"
 
 
 def test_two_policies_in_one_folder_are_a_problem(tmp_path):
     (tmp_path / "highbar.yaml").write_text("")
     (tmp_path / "highbar.json").write_text("")
     with pytest.raises(InputError, match=r"two policies, highbar\.yaml and highbar\.json"):
-        policy.find(tmp_path)
+        policy.find_policy(tmp_path)
 
 
 # --- suites -------------------------------------------------------------------------------------

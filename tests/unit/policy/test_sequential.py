@@ -7,7 +7,7 @@ from highbar.errors import InputError
 from highbar.model import ProgressiveRule
 from highbar.model.rules import demands_of
 from highbar.policy.sequential import set_of
-from highbar.policy.words import say
+from highbar.policy.words import rule_in_words
 
 SUITE = "- { id: A, category: adversarial }\n- { id: B, category: happy_path }\n- C\n- D\n"
 
@@ -127,4 +127,4 @@ def test_a_condition_is_about_the_scenarios_of_all_its_metrics(tmp_path):
 def test_a_rule_says_that_a_part_may_decide_it(demand, words):
     rule = {"threshold": "85%", "evidence": "sequential", **demand}
     found = policy.read_dict({"thresholds": {"accuracy": rule}})
-    assert say(found.rules[0], found).endswith(words)
+    assert rule_in_words(found.rules[0], found).endswith(words)

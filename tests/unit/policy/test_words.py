@@ -3,7 +3,7 @@
 import pytest
 
 from highbar import policy
-from highbar.policy.words import say, say_all
+from highbar.policy.words import rule_in_words, say_all
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ from highbar.policy.words import say, say_all
 )
 def test_a_rule_is_a_sentence(content, words):
     found = policy.read_dict(content)
-    assert say(found.rules[0], found) == words
+    assert rule_in_words(found.rules[0], found) == words
 
 
 def test_a_suite_is_a_sentence_too(tmp_path):

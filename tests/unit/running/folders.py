@@ -9,7 +9,7 @@ from highbar.running import folder
 from highbar.running.calls import Reply, TrialOutcome
 from highbar.running.describing import describe
 from highbar.running.folder import RunFolder
-from highbar.running.records import Chosen, Ended, RunPlan, TurnEnd
+from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
 from highbar.store.run_document import RunDocument
 from highbar.suite import Suite
 
@@ -39,10 +39,10 @@ def plan_of(ids: Iterable[str] = ("A", "B", "C"), count: int = 2, **changes: obj
     return RunPlan(**{**given, **changes})  # type: ignore[arg-type]
 
 
-def ended(id_: str, trial: int = 1, outcome: TrialOutcome = "answered", **changes: object) -> Ended:
+def ended(id_: str, trial: int = 1, outcome: TrialOutcome = "answered", **changes: object) -> TrialEnded:
     """A trial that ended."""
     turns = (TurnEnd(Reply(f"an answer to {id_}"), 12.5),) if outcome == "answered" else ()
-    return Ended(id_, trial, DIGEST, outcome, turns, **changes)  # type: ignore[arg-type]
+    return TrialEnded(id_, trial, DIGEST, outcome, turns, **changes)  # type: ignore[arg-type]
 
 
 def finish(run: RunFolder, how: str = "complete") -> RunDocument:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from highbar.errors import InputError
 from highbar.running.journal import read
-from highbar.running.journal.lines import START, encode
+from highbar.running.journal.lines import START, encode_line
 
 
 def payloads(count: int) -> list[bytes]:
@@ -20,7 +20,7 @@ def lines_of(records: Sequence[bytes], group: int) -> list[bytes]:
     lines: list[bytes] = []
     before = START.checksum
     for index, record in enumerate(records):
-        lines.append(encode(record, before, index // group * group))
+        lines.append(encode_line(record, before, index // group * group))
         before = lines[-1][:8]
     return lines
 

@@ -8,7 +8,7 @@ import pytest
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Attempt, Reply
 from highbar.running.conversation import Conversation
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.records import TrialEnded, TurnEnd
 from highbar.suite import Scenario
 from tests.scripted_agent import ANSWERED, BUSY, CRASHED, suite_of
 
@@ -29,7 +29,7 @@ def answered(reply: Reply, seconds: float = 1.0) -> Attempt:
     return Attempt("answered", reply, latency_ms=seconds * 1000)
 
 
-def ended(conversation: Conversation, *attempts: Attempt) -> Ended:
+def ended(conversation: Conversation, *attempts: Attempt) -> TrialEnded:
     """What a trial comes to if these are the results of its calls."""
     for attempt in attempts[:-1]:
         conversation.question()
@@ -58,7 +58,7 @@ def test_an_input_is_one_question_of_text() -> None:
 def test_an_answer_ends_a_trial_of_one_question() -> None:
     asked = scenario()
     found = ended(begun(asked), ANSWERED)
-    assert found == Ended("S0", 1, asked.digest, "answered", (TurnEnd(ANSWERED.reply, 5.0),))
+    assert found == TrialEnded("S0", 1, asked.digest, "answered", (TurnEnd(ANSWERED.reply, 5.0),))
 
 
 def test_messages_are_one_question_without_text() -> None:

@@ -17,7 +17,7 @@ from highbar import policy as policies
 from highbar.cli import running
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import RuleResult, Verdict
-from highbar.running.choices import RunOptions, read_settings
+from highbar.running.choices import RunOptions, read_run_choices
 from highbar.running.deciding import UntilDecided
 from highbar.running.execution import Done, carry_out
 from highbar.running.folder import read_run
@@ -39,7 +39,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def prepared(planned: int, answer: Callable[[str], str] = lambda _: "yes") -> Prepared:
     scenarios = [{"id": f"S{place}", "input": "?", "answer": {"contains": "yes"}} for place in range(planned)]
     data = json.dumps({"scenarios": scenarios}).encode()
-    options = RunOptions(read_settings({"concurrency": 1}), Agent("python", "a:b"), output=Path("out"))
+    options = RunOptions(read_run_choices({"concurrency": 1}), Agent("python", "a:b"), output=Path("out"))
     return prepare(Path("suite.json"), options, {}, data, answer)
 
 

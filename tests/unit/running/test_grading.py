@@ -11,8 +11,8 @@ import highbar
 from highbar import suite as suites
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
-from highbar.running.grading import Grader, failed
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.grading import Grader, says_failed
+from highbar.running.records import TrialEnded, TurnEnd
 from highbar.running.rows import LONGEST_ROW, line
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 100%"}}}
@@ -44,7 +44,7 @@ def read(*scenarios, **more):
 
 def answered(*replies, latency_ms=12.5, **more):
     turns = tuple(TurnEnd(reply if isinstance(reply, Reply) else Reply(output=reply), latency_ms) for reply in replies)
-    return Ended("HOURS-1", 1, "", "answered", turns, **more)
+    return TrialEnded("HOURS-1", 1, "", "answered", turns, **more)
 
 
 def graded(ended, *scenarios, functions=None, reason=None, **more):
@@ -99,7 +99,7 @@ def test_a_violation_is_named_with_what_was_found_in_the_reply_as_it_is():
     row = graded(answered("Hello, 10 am. It is b\u200borrowed"))
     assert row["violations"] == ["reveals_data"]
     assert "b\u200borrowed" in row["found"]["reveals_data"]
-    assert failed(row)
+    assert says_failed(row)
 
 
 def test_a_label_of_the_suite_is_predicted_as_the_suite_spells_it():
@@ -179,7 +179,7 @@ def test_an_answer_check_that_raises_leaves_correct_out():
 
 def ended_in(outcome, *replies, reason="timeout after 60 s", **more):
     turns = tuple(TurnEnd(reply, 3.0) for reply in replies)
-    return Ended("HOURS-1", 1, "", outcome, turns, reason, **more)
+    return TrialEnded("HOURS-1", 1, "", outcome, turns, reason, **more)
 
 
 def test_an_error_has_all_demands_and_is_wrong(tmp_path):
@@ -284,7 +284,7 @@ def test_a_trial_without_an_answer_has_all_demands_and_no_evidence(tmp_path, end
     assert row == {"id": "HOURS-1", "trial": 1, "suite": "library", **DEMANDS, "unjudged": unjudged, **attempts}
     verdict = judge(tmp_path, row)
     assert (verdict.verdict, verdict.counts.unjudged) == ("inconclusive", 1)
-    assert not failed(row)
+    assert not says_failed(row)
 
 
 def test_a_violation_in_an_earlier_turn_counts_though_the_next_one_was_not_run():
@@ -418,4 +418,4 @@ def test_a_reply_of_tool_calls_alone_leaves_a_mere_must_not_undecided(tmp_path):
     ],
 )
 def test_a_row_says_whether_its_trial_failed(row, is_failed):
-    assert failed(row) is is_failed
+    assert says_failed(row) is is_failed

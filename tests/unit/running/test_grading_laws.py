@@ -14,8 +14,8 @@ import highbar
 from highbar import suite as suites
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
-from highbar.running.grading import Grader, failed
-from highbar.running.records import Ended, TurnEnd, decode, encode
+from highbar.running.grading import Grader, says_failed
+from highbar.running.records import TrialEnded, TurnEnd, decode, encode
 from highbar.running.rows import line
 
 CHECKS = st.sampled_from(
@@ -77,12 +77,12 @@ def scenarios(draw: Any) -> list[dict[str, Any]]:
 
 
 @st.composite
-def endings(draw: Any) -> Ended | None:
+def endings(draw: Any) -> TrialEnded | None:
     outcome = draw(st.sampled_from(["answered", "answered", "error", "infrastructure", None]))
     if outcome is None:
         return None
     turns = tuple(draw(st.lists(TURN_ENDS, min_size=outcome == "answered", max_size=2)))
-    return Ended("", 1, "", outcome, turns, draw(st.none() | TEXT), draw(st.integers(1, 5)))
+    return TrialEnded("", 1, "", outcome, turns, draw(st.none() | TEXT), draw(st.integers(1, 5)))
 
 
 def function(name: str) -> Any:
@@ -105,7 +105,7 @@ def test_every_trial_has_one_row_that_every_reader_takes(tmp_path_factory, data,
     verdict = highbar.check(file, {"thresholds": {"blocking": {"pass_rate": "≥ 100%"}}}, list_scenarios=True)
     assert verdict.counts.trials == len(rows)
     assert verdict.counts.errors == sum("error" in row for row in rows.values())
-    bad = {key[0] for key, row in rows.items() if "error" in row or "unjudged" in row or failed(row)}
+    bad = {key[0] for key, row in rows.items() if "error" in row or "unjudged" in row or says_failed(row)}
     assert {one.id for one in verdict.scenarios if one.passed} <= {one["id"] for one in suite} - bad
 
 
@@ -116,10 +116,10 @@ def test_an_error_is_never_better_than_the_same_answer(data, suite, turns):
     read = suites.read_values({"suite": "s", "scenarios": suite})
     grader = Grader(read, function)
     scenario = read.scenarios[suite[0]["id"]]
-    answered = grader.row(Ended("", 1, "", "answered", tuple(turns)), scenario, 1)
-    error = grader.row(Ended("", 1, "", "error", tuple(turns), data.draw(st.none() | TEXT)), scenario, 1)
+    answered = grader.row(TrialEnded("", 1, "", "answered", tuple(turns)), scenario, 1)
+    error = grader.row(TrialEnded("", 1, "", "error", tuple(turns), data.draw(st.none() | TEXT)), scenario, 1)
     assert error["error"].strip()
-    assert failed(error)
+    assert says_failed(error)
     assert "behaviors" not in error
     assert not error.get("correct")
     assert set(answered.get("violations", ())) <= set(error.get("violations", ()))
@@ -135,7 +135,7 @@ def test_a_part_of_a_reply_never_has_a_text_that_the_whole_does_not_contain(text
     read = suites.read_values([{"id": "a", "input": "?", "expected_behaviors": {"opens": check}}])
 
     def observed(output: str) -> bool:
-        row = Grader(read).row(Ended("", 1, "", "answered", (TurnEnd(Reply(output)),)), read.scenarios["a"], 1)
+        row = Grader(read).row(TrialEnded("", 1, "", "answered", (TurnEnd(Reply(output)),)), read.scenarios["a"], 1)
         return row.get("behaviors") == {"opens": True}
 
     assert observed(text) or not observed(text[start : start + end])
@@ -147,7 +147,7 @@ def test_a_part_of_a_reply_never_has_a_text_that_the_whole_does_not_contain(text
 def test_a_row_is_the_same_after_the_answer_went_through_the_journal(suite, turn):
     read = suites.read_values({"suite": "s", "scenarios": suite})
     reply = replace(turn.reply, cost_usd=Decimal("0.1"))
-    ended = Ended("S-0", 1, "", "answered", (TurnEnd(reply, turn.latency_ms),))
+    ended = TrialEnded("S-0", 1, "", "answered", (TurnEnd(reply, turn.latency_ms),))
     again = decode(encode(ended))
     grader = Grader(read, function)
     assert line(grader.row(ended, read.scenarios["S-0"], 1)) == line(grader.row(again, read.scenarios["S-0"], 1))

@@ -17,7 +17,7 @@ from aiohttp.client_reqrep import ConnectionKey
 
 from highbar.errors import InputError
 from highbar.running.agents import opened
-from highbar.running.agents.http_outcomes import busy, failed
+from highbar.running.agents.http_outcomes import busy, failed_attempt
 from highbar.running.agents.replies import EMPTY
 from highbar.running.calls import Attempt
 from highbar.suite import Agent
@@ -132,7 +132,7 @@ def test_a_server_without_tls_is_the_infrastructure() -> None:
 
 def test_a_certificate_that_is_not_accepted_is_the_infrastructure() -> None:
     key = ConnectionKey("host", 443, True, True, None, None, None)
-    attempt = failed(aiohttp.ClientConnectorCertificateError(key, ssl.CertificateError("self-signed")), 1.0)
+    attempt = failed_attempt(aiohttp.ClientConnectorCertificateError(key, ssl.CertificateError("self-signed")), 1.0)
     assert (attempt.outcome, attempt.refusal) == ("infrastructure", None)
     assert "certificate" in (attempt.reason or "")
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from highbar.errors import InputError
-from highbar.running.order import choose, permutation, trials_in_order
+from highbar.running.order import choose_scenarios, permutation, trials_in_order
 from highbar.running.records import Chosen
 from highbar.suite import Suite, read_values
 
@@ -23,7 +23,7 @@ def suite() -> Suite:
 
 def problems(chosen: Chosen) -> list[str]:
     with pytest.raises(InputError) as caught:
-        choose(suite(), chosen)
+        choose_scenarios(suite(), chosen)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -84,7 +84,7 @@ def test_trials_are_made_one_at_a_time() -> None:
     ],
 )
 def test_the_chosen_scenarios_are_in_the_order_of_the_file(chosen: Chosen, ids: tuple[str, ...]) -> None:
-    assert choose(suite(), chosen) == ids
+    assert choose_scenarios(suite(), chosen) == ids
 
 
 def test_a_choice_that_matches_nothing_is_a_problem_even_if_another_one_matches() -> None:
@@ -115,4 +115,4 @@ def test_an_empty_choice_is_a_problem() -> None:
 def test_a_scenario_without_a_category_is_not_in_the_category_none() -> None:
     plain = read_values({"scenarios": [{"id": "A", "input": "?", "answer": "yes"}]})
     with pytest.raises(InputError):
-        choose(plain, Chosen(category=("None",)))
+        choose_scenarios(plain, Chosen(category=("None",)))

@@ -11,7 +11,7 @@ import pytest
 
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
-from highbar.running.records import Ended, TurnEnd
+from highbar.running.records import TrialEnded, TurnEnd
 from tests.commandline import Run, run
 from tests.recorded_runs import record
 
@@ -131,9 +131,9 @@ def test_a_scenario_that_the_suite_does_not_have_is_refused(here):
 
 def test_errors_and_trials_that_were_not_run_stay_what_they_are(here):
     ends = {
-        "HOURS": Ended("", 1, "", "error", (TurnEnd(Reply("on loan to Ann")),), "HTTP 500"),
-        "FIND": Ended("", 1, "", "infrastructure", (), "HTTP 503"),
-        "SECRET": Ended("", 1, "", "error", (TurnEnd(Reply("on loan to Ann")),), "timeout"),
+        "HOURS": TrialEnded("", 1, "", "error", (TurnEnd(Reply("on loan to Ann")),), "HTTP 500"),
+        "FIND": TrialEnded("", 1, "", "infrastructure", (), "HTTP 503"),
+        "SECRET": TrialEnded("", 1, "", "error", (TurnEnd(Reply("on loan to Ann")),), "timeout"),
     }
     record(here / "out", here / "suite.json", lambda id_, _: ends.get(id_), how="interrupted")
     rows = graded(here, "out")

@@ -13,7 +13,7 @@ import pytest
 
 from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.running.progress import ProgressState
-from highbar.running.records import Began, Ended
+from highbar.running.records import Began, TrialEnded
 from highbar.running.retries import Backoff
 from highbar.running.scheduling import Timing, run_trials
 from highbar.running.stopping import StopRequest
@@ -444,7 +444,7 @@ def test_a_stop_is_no_part_of_a_run_that_did_not_ask_for_one() -> None:
 def test_what_a_report_of_an_end_raises_ends_the_run_and_all_calls() -> None:
     agent, run = HangingAgent(answers=1), of(60, concurrency=4)
 
-    def fail(_: Ended) -> None:
+    def fail(_: TrialEnded) -> None:
         raise OSError(28, "No space left on device")
 
     run.on_end = fail
@@ -541,7 +541,7 @@ def test_nothing_new_begins_while_it_is_held_and_everything_does_in_the_end() ->
     run, agent = of(30, concurrency=2, timing=Timing(hold=lambda: len(waiting) > 2)), ScriptedAgent()
     most = 0
 
-    def note(ended: Ended) -> None:
+    def note(ended: TrialEnded) -> None:
         nonlocal most
         waiting.append(ended.id)
         most = max(most, len(waiting))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import highbar
-from highbar.running.order import choose, shard_of
+from highbar.running.order import choose_scenarios, shard_of
 from highbar.running.records import Chosen
 from highbar.suite import read_values
 from tests.commandline import Run, judged, refused, run
@@ -43,13 +43,13 @@ def test_shards_are_about_equally_large() -> None:
 @given(st.lists(st.integers(0, 999), unique=True, min_size=1, max_size=20), st.integers(1, 6))
 def test_the_shards_of_a_suite_are_the_suite(numbers: list[int], count: int) -> None:
     suite = read_values([{"id": f"S{number}", "input": "?", "answer": "yes"} for number in numbers])
-    shards = [choose(suite, Chosen(shard=(number, count))) for number in range(1, count + 1)]
+    shards = [choose_scenarios(suite, Chosen(shard=(number, count))) for number in range(1, count + 1)]
     assert sorted(id_ for shard in shards for id_ in shard) == sorted(suite.scenarios)
 
 
 def test_a_limit_counts_before_the_shards() -> None:
     suite = read_values([{"id": f"S{number}", "input": "?", "answer": "yes"} for number in range(20)])
-    both = [choose(suite, Chosen(limit=5, shard=(number, 2))) for number in (1, 2)]
+    both = [choose_scenarios(suite, Chosen(limit=5, shard=(number, 2))) for number in (1, 2)]
     assert sorted((*both[0], *both[1])) == [f"S{number}" for number in range(5)]
 
 

@@ -13,7 +13,7 @@ import highbar
 from highbar import history
 from highbar.errors import InputError, ReportError
 from highbar.store import history as store
-from highbar.store.history_footer import DamagedRecordError, listed, read_footer
+from highbar.store.history_footer import DamagedRecordError, list_records, read_footer
 from tests.history_runs import add, add_unchecked, counts, new_run
 from tests.patience import PATIENCE
 
@@ -186,7 +186,7 @@ def test_writers_at_the_same_time_do_not_conflict(tmp_path):
     for writer in writers:
         writer.communicate(timeout=PATIENCE)
         assert writer.returncode == 0
-    runs, damaged = listed(str(folder))
+    runs, damaged = list_records(str(folder))
     assert damaged == []
     assert {run.record for run in runs} == {new_run(number).run.record for number in range(1, 7)}
     assert len(list(folder.iterdir())) == 6
@@ -197,7 +197,7 @@ def test_writers_at_the_same_time_do_not_conflict(tmp_path):
 
 def reason(folder):
     """Why the only file of a folder is left out."""
-    runs, damaged = listed(str(folder))
+    runs, damaged = list_records(str(folder))
     assert (len(runs), len(damaged)) == (0, 1)
     return damaged[0].reason
 
@@ -286,7 +286,7 @@ def test_a_long_verdict_in_the_footer_does_not_hide_the_run(tmp_path):
     document["warnings"] = [os.urandom(30).hex() for _ in range(5000)]
     text = json.dumps(document, indent=2) + "\n"
     add(tmp_path, replace(new, document=text))
-    runs, damaged = listed(str(tmp_path))
+    runs, damaged = list_records(str(tmp_path))
     assert (len(runs), damaged) == (1, [])
 
 
@@ -302,7 +302,7 @@ def test_a_pipe_a_folder_and_a_broken_link_are_left_out(tmp_path):
     os.mkfifo(tmp_path / name(1))
     (tmp_path / name(2)).mkdir()
     (tmp_path / name(3)).symlink_to(tmp_path / "nowhere")
-    runs, damaged = listed(str(tmp_path))
+    runs, damaged = list_records(str(tmp_path))
     assert runs == []
     assert [one.file for one in damaged] == [name(1), name(2), name(3)]
 
@@ -311,7 +311,7 @@ def test_other_files_and_unfinished_ones_are_no_records(tmp_path):
     (tmp_path / "README.md").write_text("about this folder")
     (tmp_path / f".{name()}.tmp").write_bytes(b"half")
     (tmp_path / ".gitattributes").write_text("*.parquet binary")
-    assert listed(str(tmp_path)) == ([], [])
+    assert list_records(str(tmp_path)) == ([], [])
 
 
 def test_a_record_whose_verdict_was_exchanged_is_refused(tmp_path):

@@ -24,7 +24,7 @@ from highbar.errors import InputError, Problem
 from highbar.report.visible import cut, visible
 from highbar.running.agents import keeper
 from highbar.running.agents.command_marks import MARK, end_marked
-from highbar.running.agents.json_text import decoded
+from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply, read_attempt
 from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.suite.parts import Agent
@@ -263,6 +263,6 @@ def _value(output: bytes) -> Any:
     if not text.lstrip().startswith("{"):
         return text.rstrip("\r\n")
     try:
-        return decoded(text)
+        return decode_reply(text)
     except MalformedReply as error:
         raise MalformedReply(f"standard output begins with {{, and {error}") from None

@@ -27,9 +27,9 @@ def filled(agent: Agent, environment: Mapping[str, str]) -> Agent:
     target = agent.target
     return replace(
         agent,
-        target=replaced(target, environment) if isinstance(target, str) and agent.kind == "http" else target,
-        key=None if agent.key is None else replaced(agent.key, environment),
-        headers={name: replaced(value, environment) for name, value in agent.headers.items()},
+        target=fill_in_variables(target, environment) if isinstance(target, str) and agent.kind == "http" else target,
+        key=None if agent.key is None else fill_in_variables(agent.key, environment),
+        headers={name: fill_in_variables(value, environment) for name, value in agent.headers.items()},
     )
 
 
@@ -38,7 +38,7 @@ def variables(text: str) -> list[str]:
     return _VARIABLE.findall(text)
 
 
-def replaced(text: str, environment: Mapping[str, str]) -> str:
+def fill_in_variables(text: str, environment: Mapping[str, str]) -> str:
     """A text with its variables replaced, in one pass: what a variable holds is not looked at again."""
     return _VARIABLE.sub(lambda found: environment.get(found[1], ""), text)
 

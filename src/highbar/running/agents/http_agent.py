@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from highbar.running.agents.environment import filled
 from highbar.running.agents.http_endpoint import MOST_OF_AN_ERROR, Exchange, HttpEndpoint
-from highbar.running.agents.http_outcomes import REFUSALS, message_in, named
-from highbar.running.agents.json_text import decoded
+from highbar.running.agents.http_outcomes import REFUSALS, message_in, status_in_words
+from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import EMPTY, MalformedReply, read_attempt, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS, WireFormat
@@ -60,7 +60,7 @@ class HttpAgent:
             return self._error(exchange, EMPTY)
         try:
             # Before anything is quoted or cut: no part of a secret is left.
-            document = self._redactor.value(decoded(bytes(exchange.received)))
+            document = self._redactor.value(decode_reply(bytes(exchange.received)))
             # Arguments of calls are JSON inside of JSON, in which a secret may be escaped once more.
             fields = self._redactor.value(self._format.fields(document, self.agent))
         except MalformedReply as error:
@@ -70,7 +70,7 @@ class HttpAgent:
     def _failure(self, exchange: Exchange) -> Attempt:
         status = exchange.status
         message = short(self._redactor.text(message_in(bytes(exchange.received))))
-        reason = named(status) + (f": {message}" if message else "")
+        reason = status_in_words(status) + (f": {message}" if message else "")
         ending = self._format.PATH
         if status == 404 and ending and not self._endpoint.address.path.endswith(ending):
             reason += f" (the address is used as it is; of {self.agent.format} it ends with {ending})"

@@ -21,7 +21,7 @@ import highbar
 from highbar.errors import InputError, Problem
 from highbar.running.agents.http_bodies import BodyError, read_body
 from highbar.running.agents.http_connection import MarkingConnector
-from highbar.running.agents.http_outcomes import BUSY, busy, failed, named
+from highbar.running.agents.http_outcomes import BUSY, busy, failed_attempt, status_in_words
 from highbar.running.calls import Attempt
 
 MOST_OF_AN_ERROR = 64 * 2**10
@@ -109,7 +109,7 @@ class HttpEndpoint:
         try:
             response = await self._sent(body, timeout)
         except (aiohttp.ClientError, OSError) as error:
-            exchange.failure = failed(error, exchange.latency_ms)
+            exchange.failure = failed_attempt(error, exchange.latency_ms)
             return
         except _NotFollowed as error:
             exchange.problem = str(error)
@@ -156,15 +156,15 @@ def _target(response: aiohttp.ClientResponse, address: URL) -> URL:
     """Where a redirect leads, if it leads to the same host and keeps the question."""
     if response.status not in _KEEPING:
         raise _NotFollowed(
-            f"{named(response.status)}: this redirect was not followed, since it would drop the question"
+            f"{status_in_words(response.status)}: this redirect was not followed, since it would drop the question"
         )
     try:
         target = address.join(URL(response.headers.get("Location", "")))
         same = target.origin() == address.origin()
     except ValueError:
-        raise _NotFollowed(f"{named(response.status)}: the redirect has no usable address") from None
+        raise _NotFollowed(f"{status_in_words(response.status)}: the redirect has no usable address") from None
     if not same:
-        raise _NotFollowed(f"{named(response.status)}: redirect to another host was not followed")
+        raise _NotFollowed(f"{status_in_words(response.status)}: redirect to another host was not followed")
     return target.with_user(None)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 
 from highbar.running.agents.http_connection import had_begun
-from highbar.running.agents.json_text import decoded
+from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply
 from highbar.running.calls import Attempt
 
@@ -33,14 +33,14 @@ def busy(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
     """An attempt that the server could not take."""
     return Attempt(
         "infrastructure",
-        reason=named(status),
+        reason=status_in_words(status),
         latency_ms=latency_ms,
         retry_after=wait(retry_after, datetime.now(UTC)),
         limited=status in LIMITED,
     )
 
 
-def named(status: int) -> str:
+def status_in_words(status: int) -> str:
     """A status in words. The server's own words for it are not used.
 
     >>> named(503), named(529), named(299)
@@ -77,7 +77,7 @@ def wait(retry_after: str | None, now: datetime) -> float | None:
 def message_in(data: bytes) -> str:
     """What the body of an error says, on one short line; empty if it says nothing. Secrets are still in it."""
     try:
-        return _message(decoded(data))
+        return _message(decode_reply(data))
     except MalformedReply:
         return data[:4096].decode("utf-8", "replace")
 
@@ -89,7 +89,7 @@ def _message(document: Any) -> str:
     return document if isinstance(document, str) else ""
 
 
-def failed(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
+def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
     """An attempt whose request did not lead to a response."""
     if had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
         cut_off = not isinstance(error, aiohttp.ClientResponseError)

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from highbar.running.agents.replies import read_attempt
 from highbar.running.calls import AgentCall, Attempt
-from highbar.running.child.values import described, plain
+from highbar.running.child.values import describe_error, plain_value
 from highbar.suite.parts import Agent
 
 
@@ -56,14 +56,14 @@ class InsideAgent:
                 raise
             if isinstance(error, TimeoutError) and limit.expired():
                 return Attempt("error", reason=f"timed out after {call.timeout:g} s")
-            reason = str(error) if isinstance(error, _Ended) else described(error)
+            reason = str(error) if isinstance(error, _AgentExit) else describe_error(error)
             return Attempt("error", reason=reason, latency_ms=(time.perf_counter() - start) * 1000)
         return self._read(value, (time.perf_counter() - start) * 1000)
 
     def _read(self, value: Any, latency: float) -> Attempt:
         """What a value comes to. Only plain values can be recorded, and only they are what they say."""
         faults: list[str] = []
-        attempt = read_attempt(plain(value, faults), self.agent, latency)
+        attempt = read_attempt(plain_value(value, faults), self.agent, latency)
         return Attempt("error", attempt.reply, f"malformed reply: {faults[0]}", latency) if faults else attempt
 
     async def _value(self, call: AgentCall) -> Any:
@@ -83,10 +83,10 @@ def _guarded(function: Callable[..., Any], said: Any, more: dict[str, Any]) -> A
     except Exception:
         raise
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the function
-        raise _Ended(described(error)) from error
+        raise _AgentExit(describe_error(error)) from error
 
 
-class _Ended(Exception):
+class _AgentExit(Exception):
     """The function raised what is no Exception; the message says what it was."""
 
 

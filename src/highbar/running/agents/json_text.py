@@ -15,7 +15,7 @@ class RepeatedKey(MalformedReply):
     """An object has the same key twice, and readers disagree about which value counts."""
 
 
-def decoded(data: bytes | str) -> Any:
+def decode_reply(data: bytes | str) -> Any:
     """The JSON value. Raises MalformedReply if it is none: cut, not UTF-8, NaN, a key twice, nested without end."""
     try:
         value = msgspec.json.decode(data)

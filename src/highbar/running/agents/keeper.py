@@ -197,7 +197,7 @@ def end_children() -> list[str]:
         list(reaped())
         left = list(children())
         if not left or time.monotonic() > end:
-            return [named(pid) for pid in left]
+            return [process_name(pid) for pid in left]
         for pid in left:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -221,7 +221,7 @@ def children() -> Iterator[int]:
                     yield int(entry.name)
 
 
-def named(pid: int) -> str:
+def process_name(pid: int) -> str:
     """The number and the name of a process."""
     try:
         return f"{pid} ({Path(f'/proc/{pid}/comm').read_text('utf-8', 'replace').strip()})"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from highbar.running.agents.json_text import RepeatedKey, decoded
+from highbar.running.agents.json_text import RepeatedKey, decode_reply
 from highbar.running.agents.replies import MalformedReply, shown
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
@@ -142,7 +142,7 @@ def decoded_arguments(arguments: Any, *, strict: bool = False) -> Any:
     if not arguments.strip():
         return {}
     try:
-        return decoded(arguments)
+        return decode_reply(arguments)
     except RepeatedKey:
         if strict:
             raise

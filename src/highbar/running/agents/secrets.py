@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
-from highbar.running.agents.environment import replaced, variables
+from highbar.running.agents.environment import fill_in_variables, variables
 from highbar.running.agents.replies import DEEPEST_VALUE, MalformedReply
 from highbar.suite.parts import Agent
 
@@ -87,7 +87,7 @@ def _in_address(address: str, environment: Mapping[str, str]) -> Iterator[str]:
     Another variable is a host or a port, which is no secret and may well be part of an answer.
     """
     with suppress(ValueError):  # no address; those who open the agent refuse it
-        yield from _at_least(_SHORTEST_SECRET, urlsplit(replaced(address, environment)).password or "")
+        yield from _at_least(_SHORTEST_SECRET, urlsplit(fill_in_variables(address, environment)).password or "")
     before, at, _ = address.partition("@")
     hidden = {*variables(before if at else ""), *variables(address.partition("?")[2])}
     for name in variables(address):

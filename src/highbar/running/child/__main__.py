@@ -67,7 +67,7 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
     from highbar.running.child.slots import Slots  # see _serve
 
     try:
-        function = finding.find(setup["name"], setup["folder"])
+        function = finding.find_function(setup["name"], setup["folder"])
         takes_scenario = finding.takes_scenario(setup["name"], function)
     except finding.NoFunction as refused:
         _send(replies, frames.encoded(frames.REFUSED, 0, 0.0, refused.fields))

@@ -8,7 +8,7 @@ from typing import Any
 
 from highbar.running.child import frames
 from highbar.running.child.clocks import perf_counter
-from highbar.running.child.values import described, reply
+from highbar.running.child.values import describe_error, reply
 
 
 def called(
@@ -26,4 +26,4 @@ def called(
         return reply(call, (end - start) * 1000, value, largest)
     except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the function as well
         latency = ((end or perf_counter()) - start) * 1000
-        return frames.encoded(frames.RAISED, call, latency, described(error))
+        return frames.encoded(frames.RAISED, call, latency, describe_error(error))

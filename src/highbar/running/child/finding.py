@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from highbar.running.child.values import described
+from highbar.running.child.values import describe_error
 
 
 class NoFunction(Exception):
@@ -21,7 +21,7 @@ class NoFunction(Exception):
         self.fields = {"message": message, "hint": hint, "file": file, "line": line}
 
 
-def find(name: str, folder: str) -> Callable[..., Any]:
+def find_function(name: str, folder: str) -> Callable[..., Any]:
     """The function, found beside the suite file, then as installed. Raises NoFunction."""
     module_name, _, path = name.partition(":")
     _refuse_taken(module_name, folder)
@@ -44,7 +44,7 @@ def find(name: str, folder: str) -> Callable[..., Any]:
 
 def find_check(name: str, folder: str) -> Callable[..., Any]:
     """Likewise, a function of a check: of one argument, and not async."""
-    function = find(name, folder)
+    function = find_function(name, folder)
     if is_async(function):
         raise NoFunction(f"{name} is async, wanted a plain function", None, *_where(function))
     _refuse_arguments(name, function, {}, "write one parameter: the answer, as a mapping")
@@ -102,7 +102,7 @@ def _not_imported(name: str, module: str, folder: str, error: BaseException) -> 
         return NoFunction(f"there is no module {absent}, wanted {name}", hint)
     place = (error.filename, error.lineno) if isinstance(error, SyntaxError) else _raised_at(error)
     needed = f"install what it needs, in the environment of {sys.executable}" if absent is not None else None
-    return NoFunction(f"{module} cannot be imported: {described(error)}", needed, *place)
+    return NoFunction(f"{module} cannot be imported: {describe_error(error)}", needed, *place)
 
 
 def _raised_at(error: BaseException) -> tuple[str | None, int | None]:

@@ -12,7 +12,7 @@ from typing import Any
 from highbar.running.child import frames
 from highbar.running.child.clocks import monotonic, perf_counter
 from highbar.running.child.slots import Slots
-from highbar.running.child.values import described, reply
+from highbar.running.child.values import describe_error, reply
 
 _TICK = 0.05
 """Seconds between two looks at how late the loop is."""
@@ -128,7 +128,7 @@ class LoopCalls:
             message = reply(call, (end - start) * 1000, value, self._largest)
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the agent as well
             latency = ((end or perf_counter()) - start) * 1000
-            message = frames.encoded(frames.RAISED, call, latency, described(error))
+            message = frames.encoded(frames.RAISED, call, latency, describe_error(error))
         if call in self._running:  # else it was canceled
             self._writer.write(message)
             self._ended(call)

@@ -24,7 +24,7 @@ def reply(call: int, latency: float, value: Any, largest: int) -> bytes:
             return frames.encoded(frames.TOO_LARGE, call, latency)
     else:
         faults: list[str] = []
-        value = plain(value, faults)
+        value = plain_value(value, faults)
         if faults:
             kind, value = frames.MALFORMED, [value, faults[0]]
     try:
@@ -34,7 +34,7 @@ def reply(call: int, latency: float, value: Any, largest: int) -> bytes:
     return message if len(message) <= largest + _AROUND else frames.encoded(frames.TOO_LARGE, call, latency)
 
 
-def plain(value: Any, faults: list[str], depth: int = 0) -> Any:
+def plain_value(value: Any, faults: list[str], depth: int = 0) -> Any:
     """The value with none but the types of JSON. What is of another type becomes None, and a fault in words.
 
     An object can lie about its class; its type cannot. Subclasses become the plain type by the methods of that type.
@@ -51,9 +51,9 @@ def plain(value: Any, faults: list[str], depth: int = 0) -> Any:
     if depth == DEEPEST:
         faults.append(f"it is nested deeper than {DEEPEST} levels")
     elif issubclass(kind, dict):
-        return {_key(key, faults): plain(inner, faults, depth + 1) for key, inner in dict.items(value)}
+        return {_key(key, faults): plain_value(inner, faults, depth + 1) for key, inner in dict.items(value)}
     elif issubclass(kind, list | tuple):
-        return [plain(inner, faults, depth + 1) for inner in _items(value)]
+        return [plain_value(inner, faults, depth + 1) for inner in _items(value)]
     else:
         faults.append(f"found a {_name(kind)}, wanted text or a mapping of plain values")
     return None
@@ -70,7 +70,7 @@ def _key(key: Any, faults: list[str]) -> str:
     return ""
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The class of an exception and its message, cut; its own methods cannot do any harm."""
     try:
         text = str.__getitem__(str(error), slice(LONGEST_REASON))

@@ -25,7 +25,7 @@ All of this is against damage, not against forgery: who can write into the folde
 """
 
 from highbar.running.journal.lines import JournalEnd
-from highbar.running.journal.reading import JournalReader, opened, payload_at, read
+from highbar.running.journal.reading import JournalReader, open_journal, payload_at, read
 from highbar.running.journal.writing import Journal
 
-__all__ = ["Journal", "JournalEnd", "JournalReader", "opened", "payload_at", "read"]
+__all__ = ["Journal", "JournalEnd", "JournalReader", "open_journal", "payload_at", "read"]

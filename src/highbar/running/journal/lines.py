@@ -32,7 +32,7 @@ START = JournalEnd(0, 0, b"%08x" % crc32(b"highbar/journal/1"))
 """The beginning of a journal. Its first line follows the name of the format, so that another format is refused."""
 
 
-def encode(payload: bytes, before: bytes, synced: int) -> bytes:
+def encode_line(payload: bytes, before: bytes, synced: int) -> bytes:
     """The line of a payload; `before` is the checksum of the line before it."""
     body = b"%b %08x %08x %b\n" % (before, synced, len(payload), payload)
     return b"%08x %b" % (crc32(body), body)

@@ -31,12 +31,12 @@ def read(path: Path) -> Iterator[tuple[int, bytes]]:
     Raises InputError if the file cannot be read, or where it is damaged: do not act on the first payloads before the
     last one was read.
     """
-    with opened(path) as descriptor:
+    with open_journal(path) as descriptor:
         yield from JournalReader(descriptor, str(path))
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
+def open_journal(path: Path) -> Iterator[int]:
     """A descriptor to read a journal. Raises InputError if it cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDONLY)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from highbar.errors import InputError, Problem, ReportError
-from highbar.running.journal.lines import LONGEST_PAYLOAD, START, JournalEnd, encode
+from highbar.running.journal.lines import LONGEST_PAYLOAD, START, JournalEnd, encode_line
 from highbar.running.journal.locking import lock
 from highbar.running.journal.reading import JournalReader
 from highbar.running.journal.syncing import GroupSync
@@ -74,7 +74,7 @@ class Journal:
             self._refuse()
         if b"\n" in payload or b"\0" in payload or len(payload) > LONGEST_PAYLOAD:
             raise ValueError("a record is one line of JSON")
-        line = encode(payload, self._checksum, group.synced_lines)
+        line = encode_line(payload, self._checksum, group.synced_lines)
         offset, length = group.size, len(line)
         group.under_way = offset + length
         try:

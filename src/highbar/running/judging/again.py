@@ -26,14 +26,14 @@ from highbar.running.judging.following import MOST_AT_ONCE, canary_question
 from highbar.running.judging.identity import JudgeIdentity
 from highbar.running.judging.questions import (
     JudgeFindings,
-    failed,
     findings,
     judged_trial,
+    no_judgment,
     question_of,
     unasked,
 )
 from highbar.running.loops import run_in_loop
-from highbar.running.records import CanaryJudged, Ended, Judged
+from highbar.running.records import CanaryJudged, TrialEnded, TrialJudged
 from highbar.suite import Scenario, Suite
 
 _ENOUGH = 5
@@ -48,7 +48,7 @@ class EarlierJudgments:
         self._found: dict[str, list[JudgeAnswer]] = defaultdict(list)
         self._taken: dict[str, int] = defaultdict(int)
 
-    def add_record(self, record: Judged) -> None:
+    def add_record(self, record: TrialJudged) -> None:
         """What the journal of a run says; a failure is no judgment."""
         if record.answer.failure is None:
             self._add(record.digest, record.judge, record.answer)
@@ -91,7 +91,7 @@ class JudgedAgain(Struct, frozen=True, eq=False):
     failed: int
     distrust: str | None = None
 
-    def __call__(self, scenario: Scenario, ended: Ended) -> JudgeFindings:
+    def __call__(self, scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
         """What it found in a trial that ended."""
         return self.found.get((scenario.id, ended.trial), _NOTHING)
 
@@ -107,7 +107,7 @@ class JudgedAgain(Struct, frozen=True, eq=False):
 
 def judge_again(
     suite: Suite,
-    trials: Iterable[tuple[Scenario, Ended]],
+    trials: Iterable[tuple[Scenario, TrialEnded]],
     beside: Path,
     environment: Mapping[str, str],
     earlier: EarlierJudgments | None,
@@ -136,7 +136,7 @@ def judge_again(
     else:
         made = run_in_loop(_asked(suite, identity, questions, environment, canaries))
     if made.distrust is not None:
-        found |= {key: failed(scenario, made.distrust) for key, scenario in replays.items()}
+        found |= {key: no_judgment(scenario, made.distrust) for key, scenario in replays.items()}
     return JudgedAgain({**found, **made.found}, made.asked, len(replays), made.failed, made.distrust)
 
 
@@ -177,7 +177,7 @@ async def _asked(
     for (key, (scenario, question)), answer in zip(questions.items(), answers, strict=True):
         count += answer.failure is not None
         if answer.failure is not None or why is not None:
-            found[key] = failed(scenario, answer.failure or why or "")
+            found[key] = no_judgment(scenario, answer.failure or why or "")
         else:
             found[key] = _findings(question, answer, identity)
     return JudgedAgain(found, len(questions), 0, count, why)

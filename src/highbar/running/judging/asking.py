@@ -17,8 +17,8 @@ import msgspec
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
 from highbar.running.agents.environment import filled
 from highbar.running.agents.http_endpoint import Exchange, HttpEndpoint
-from highbar.running.agents.http_outcomes import REFUSALS, message_in, named
-from highbar.running.agents.json_text import decoded
+from highbar.running.agents.http_outcomes import REFUSALS, message_in, status_in_words
+from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS
@@ -95,7 +95,7 @@ class HttpJudge:
 
     async def _called(self, asked: _Inquiry) -> Exchange:
         text = prompt(asked.question, again=asked.is_again)
-        body = _encode(wire.body(self._judge, text, self._forms[asked.form], asked.cap_name, asked.cap))
+        body = _encode(wire.request_body(self._judge, text, self._forms[asked.form], asked.cap_name, asked.cap))
         exchange: Exchange | None = None
         began = await self._slots.take()
         try:
@@ -169,7 +169,7 @@ class HttpJudge:
 
     def _status(self, exchange: Exchange) -> str:
         message = short(self._redactor.text(message_in(bytes(exchange.received))))
-        return named(exchange.status) + (f": {message}" if message else "")
+        return status_in_words(exchange.status) + (f": {message}" if message else "")
 
     # --- what a reply says ---------------------------------------------------------------------
 
@@ -177,8 +177,8 @@ class HttpJudge:
         if not self._is_proven:
             self._is_proven, self._form = True, asked.form
         try:
-            document = self._redactor.value(decoded(bytes(exchange.received)))
-            reply = wire.read(self._judge.format, document)
+            document = self._redactor.value(decode_reply(bytes(exchange.received)))
+            reply = wire.read_judge_reply(self._judge.format, document)
         except MalformedReply as error:
             asked.spend(None, None)
             return self._again(asked, f"malformed reply: {short(str(error))}")

@@ -27,7 +27,7 @@ _CONTROL_WORD = re.compile(r"\[(?=/?[A-Z][A-Z_]+\])")
 """Such as [INST], which some models read as the beginning of their orders. JSON has no array that begins like this."""
 
 
-def lines(conversation: Sequence[Mapping[str, Any]]) -> list[str]:
+def conversation_lines(conversation: Sequence[Mapping[str, Any]]) -> list[str]:
     """The messages as a judge reads them, one line for each, with their numbers from 1."""
     return [harmless(_numbered(number, message)) for number, message in enumerate(conversation, 1)]
 
@@ -39,8 +39,10 @@ def _numbered(number: int, message: Mapping[str, Any]) -> dict[str, Any]:
 
 def parts(message: Mapping[str, Any]) -> dict[str, Any]:
     """What a message has, as plain JSON values: role, content, tool calls, and `other` for what the agent added."""
-    found = {key: plain(message[key]) for key in _KEYS if key in message}
-    other = {str(key): plain(value) for key, value in message.items() if key not in _KEYS and value is not None}
+    found = {key: canonical_value(message[key]) for key in _KEYS if key in message}
+    other = {
+        str(key): canonical_value(value) for key, value in message.items() if key not in _KEYS and value is not None
+    }
     return {**found, "other": other} if other else found
 
 
@@ -78,7 +80,7 @@ def _escaped(code: int) -> str:
     return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
-def plain(value: Any, depth: int = 1) -> Any:
+def canonical_value(value: Any, depth: int = 1) -> Any:
     """A value with none but the types of JSON, in one form: 1.0 is 1, and what cannot be said is a text about it."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -87,9 +89,9 @@ def plain(value: Any, depth: int = 1) -> Any:
     if depth > _DEEPEST:
         return f"nested deeper than {_DEEPEST} levels"
     if isinstance(value, Mapping):
-        return {str(key): plain(inner, depth + 1) for key, inner in value.items()}
+        return {str(key): canonical_value(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner, depth + 1) for inner in value]
+        return [canonical_value(inner, depth + 1) for inner in value]
     return f"a {type(value).__name__}"
 
 

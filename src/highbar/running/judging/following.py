@@ -17,7 +17,7 @@ from highbar.running.judging import Asker
 from highbar.running.judging.identity import JudgeIdentity
 from highbar.running.judging.questions import question_of, statements_of
 from highbar.running.progress import ProgressState
-from highbar.running.records import CanaryJudged, Ended, Judged
+from highbar.running.records import CanaryJudged, TrialEnded, TrialJudged
 from highbar.running.stopping import StopRequest
 from highbar.suite import Canary, Suite
 
@@ -53,7 +53,7 @@ class RunJudge:
         self._refused = 0
         self._is_accepted = False
         self._stack = ExitStack()
-        self._answer_at: Callable[[int], Ended]
+        self._answer_at: Callable[[int], TrialEnded]
 
     async def __aenter__(self) -> Self:
         self._answer_at = self._stack.enter_context(recorded(self._opened.path))
@@ -68,7 +68,7 @@ class RunJudge:
         await asyncio.gather(*self._workers, return_exceptions=True)
         self._stack.close()
 
-    def add(self, ended: Ended, offset: int) -> None:
+    def add(self, ended: TrialEnded, offset: int) -> None:
         """A trial ended, and its record is there: it will be judged, if there is anything to ask."""
         if ended.outcome != "infrastructure" and statements_of(self._suite.scenarios[ended.id]):
             self._put((ended.id, ended.trial, offset))
@@ -102,7 +102,7 @@ class RunJudge:
                     continue
                 yield id_, trial, offset
 
-    def _is_same(self, record: Judged, question: JudgeQuestion) -> bool:
+    def _is_same(self, record: TrialJudged, question: JudgeQuestion) -> bool:
         return record.answer.failure is None and record.digest == self._identity.digest(question)
 
     def _start(self, workers: int) -> None:
@@ -139,7 +139,7 @@ class RunJudge:
             return
         answer = await self._ask(asked)
         digests = self._identity.digest(asked), self._identity.conversation(asked)
-        self._opened.append(Judged(id_, trial, *digests, self._identity.name(answer), answer))
+        self._opened.append(TrialJudged(id_, trial, *digests, self._identity.name(answer), answer))
 
     async def _ask(self, question: JudgeQuestion) -> JudgeAnswer:
         answer = await self._asker.ask(question)

@@ -15,7 +15,7 @@ from highbar.running.agents.python import FunctionRole, PythonAgent
 from highbar.running.agents.replies import short, shown
 from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.running.judging.call_slots import CallSlots
-from highbar.running.judging.conversation_text import plain
+from highbar.running.judging.conversation_text import canonical_value
 from highbar.running.judging.evidence import Quotable
 from highbar.running.judging.reply import Unusable, read_word
 from highbar.running.judging.settings import AskingSettings
@@ -61,7 +61,7 @@ class PythonJudge:
 
     async def _asked(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
         """The judgments, or why there are none."""
-        messages = [plain(message) for message in question.conversation]
+        messages = [canonical_value(message) for message in question.conversation]
         given = {"statements": dict(question.statements), "messages": messages}
         began = await self._slots.take()
         latency: float | None = None

@@ -36,10 +36,10 @@ class JudgePanel:
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """What most of the judges found, statement by statement."""
         answers = await asyncio.gather(*(judge.ask(question) for judge in self._judges))
-        return combined(question, answers, self._names)
+        return majority_answer(question, answers, self._names)
 
 
-def combined(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Sequence[str]) -> JudgeAnswer:
+def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Sequence[str]) -> JudgeAnswer:
     """One answer of several. If one judge failed there is none: fewer judges than the suite has are another judge."""
     failed = [(name, answer) for name, answer in zip(names, answers, strict=True) if answer.failure is not None]
     return JudgeAnswer(

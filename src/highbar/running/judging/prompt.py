@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from highbar.model.judgments import JudgeQuestion
-from highbar.running.judging.conversation_text import harmless, lines
+from highbar.running.judging.conversation_text import conversation_lines, harmless
 
 INSTRUCTIONS = """\
 You judge a conversation between a user and an AI agent. You get statements about the conversation, each with a name, \
@@ -88,7 +88,7 @@ class Prompt(Struct, frozen=True):
 
 def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
     """What the judge is told. `again`: its first answer could not be used."""
-    said = "\n".join(lines(question.conversation))
+    said = "\n".join(conversation_lines(question.conversation))
     statements = harmless(dict(question.statements))
     mark = _mark(said + statements)
     user = [

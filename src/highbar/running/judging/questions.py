@@ -24,7 +24,7 @@ from highbar.model.judgments import (
     JudgeQuestion,
     StatementJudgment,
 )
-from highbar.running.records import Ended
+from highbar.running.records import TrialEnded
 from highbar.running.transcript import transcript
 from highbar.suite import Scenario, Suite
 
@@ -48,7 +48,7 @@ class JudgeFindings(Struct, frozen=True):
     failure: str | None = None
 
 
-Judgments = Callable[[Scenario, Ended], JudgeFindings]
+Judgments = Callable[[Scenario, TrialEnded], JudgeFindings]
 """What a judge found in a trial that ended."""
 
 
@@ -63,7 +63,7 @@ def statements_in(suite: Suite) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def question_of(scenario: Scenario, ended: Ended) -> JudgeQuestion | None:
+def question_of(scenario: Scenario, ended: TrialEnded) -> JudgeQuestion | None:
     """What a judge is asked about a trial; None if there is nothing to ask.
 
     Of an error only the must-nots are asked: nothing else of it is in doubt.
@@ -76,14 +76,14 @@ def question_of(scenario: Scenario, ended: Ended) -> JudgeQuestion | None:
     return JudgeQuestion(found, tuple(transcript(scenario, ended))) if found else None
 
 
-def unasked(scenario: Scenario, ended: Ended) -> JudgeFindings | None:
+def unasked(scenario: Scenario, ended: TrialEnded) -> JudgeFindings | None:
     """Why a judge is not asked about an answer that has statements; None if there is no such reason."""
     if "replies" in ended.unrecorded and statements_of(scenario):
-        return failed(scenario, _NOT_ALL_RECORDED)
+        return no_judgment(scenario, _NOT_ALL_RECORDED)
     return None
 
 
-def failed(scenario: Scenario, reason: str) -> JudgeFindings:
+def no_judgment(scenario: Scenario, reason: str) -> JudgeFindings:
     """No judgment: every statement stays open."""
     open_ = Finding(None, reason=reason)
     return JudgeFindings(dict.fromkeys(statements_of(scenario).values(), open_), failure=reason)

@@ -13,13 +13,13 @@ from highbar.running.history import RunHistory
 from highbar.running.judging.questions import (
     JudgeFindings,
     Judgments,
-    failed,
     findings,
     judged_trial,
+    no_judgment,
     question_of,
     unasked,
 )
-from highbar.running.records import Ended, Judged
+from highbar.running.records import TrialEnded, TrialJudged
 from highbar.store.run_judge import CanariesOfRun, JudgeOfRun
 from highbar.suite import Scenario
 
@@ -40,7 +40,7 @@ class JudgeTally:
         self.tokens: int | None = 0
         self.cost: Decimal | None = Decimal(0)
 
-    def note(self, record: Judged | None) -> None:
+    def note(self, record: TrialJudged | None) -> None:
         """A trial was judged, or was to be judged and was not."""
         if record is None:
             self.failed += 1
@@ -86,7 +86,7 @@ def judgments_of(
     """What the judge of a run said. `distrust` is why none of it counts, if so: then every statement stays open."""
     with folder.judged(path) as judged_at:
 
-        def of(scenario: Scenario, ended: Ended) -> JudgeFindings:
+        def of(scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
             question = question_of(scenario, ended)
             if question is None:
                 return unasked(scenario, ended) or _NOTHING
@@ -97,12 +97,12 @@ def judgments_of(
             from highbar.running.judging import conversation_digest  # only if there is a judge
 
             if record is None:
-                return failed(scenario, NOT_ASKED)
+                return no_judgment(scenario, NOT_ASKED)
             conversation = conversation_digest(question)
             if record.conversation != conversation:
-                return failed(scenario, OTHER_STATEMENTS)
+                return no_judgment(scenario, OTHER_STATEMENTS)
             if record.answer.failure is not None or distrust is not None:
-                return failed(scenario, record.answer.failure or distrust or "")
+                return no_judgment(scenario, record.answer.failure or distrust or "")
             column = judged_trial(question, record.answer, record.digest, conversation)
             return findings(question, record.answer, record.judge, column)
 

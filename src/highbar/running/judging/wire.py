@@ -51,7 +51,7 @@ def address(base_url: str, wire_format: str) -> str:
     return f"{path}{mark}{query}"
 
 
-def body(judge: Judge, prompt: Prompt, form: str, cap_name: CapName, cap: int) -> dict[str, Any]:
+def request_body(judge: Judge, prompt: Prompt, form: str, cap_name: CapName, cap: int) -> dict[str, Any]:
     """The request. No temperature is sent unless the suite has one."""
     found: dict[str, Any] = {} if judge.model is None else {"model": judge.model}
     if judge.temperature is not None:
@@ -91,7 +91,7 @@ _ANTHROPIC: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def read(wire_format: str, document: Any) -> JudgeReply:
+def read_judge_reply(wire_format: str, document: Any) -> JudgeReply:
     """What a reply says. Raises MalformedReply."""
     return _read_anthropic(document) if wire_format == "anthropic" else _read_openai(document)
 

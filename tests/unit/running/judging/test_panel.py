@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.model.judgments import JudgeAnswer, StatementJudgment
-from highbar.running.judging.panel import combined
+from highbar.running.judging.panel import majority_answer
 from highbar.running.judging.reply import WORDS
 from tests import judge_server as judge
 from tests.judge_server import judging
@@ -25,7 +25,7 @@ def answer(word, evidence=None, **keys):
 
 
 def vote(*words):
-    return combined(ASKED, [answer(word) for word in words], [str(i) for i in range(len(words))]).statements["a"]
+    return majority_answer(ASKED, [answer(word) for word in words], [str(i) for i in range(len(words))]).statements["a"]
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_a_judgment_has_more_than_half_of_the_votes_and_the_order_does_not_matte
 
 def test_the_evidence_is_of_one_who_was_in_the_majority():
     said = [answer(NO, "x"), answer(YES), answer(YES, "I will not")]
-    assert combined(ASKED, said, ["1", "2", "3"]).statements["a"].evidence == "I will not"
+    assert majority_answer(ASKED, said, ["1", "2", "3"]).statements["a"].evidence == "I will not"
 
 
 def test_one_failure_is_the_failure_of_all():
     failed = JudgeAnswer(failure="HTTP 401", refusal="HTTP 401", tokens_used=5)
-    found = combined(ASKED, [answer(YES, tokens_used=7), failed, answer(YES)], ["x", "y", "z"])
+    found = majority_answer(ASKED, [answer(YES, tokens_used=7), failed, answer(YES)], ["x", "y", "z"])
     assert (found.statements, found.failure, found.refusal) == ({}, "y: HTTP 401", "HTTP 401")
     assert not found.unusable
     unusable = JudgeAnswer(failure="cut", unusable=True)
-    found = combined(ASKED, [unusable, failed], ["x", "y"])
+    found = majority_answer(ASKED, [unusable, failed], ["x", "y"])
     assert (found.failure, found.unusable) == ("x: cut; y: HTTP 401", True)
 
 
 def test_tokens_and_cost_are_sums_and_unknown_if_one_is():
     priced = [answer(YES, tokens_used=1, cost_usd=Decimal("0.1")), answer(YES, tokens_used=2, cost_usd=Decimal("0.2"))]
-    found = combined(ASKED, priced, ["x", "y"])
+    found = majority_answer(ASKED, priced, ["x", "y"])
     assert (found.tokens_used, found.cost_usd) == (3, Decimal("0.3"))
-    found = combined(ASKED, [*priced, answer(YES)], ["x", "y", "z"])
+    found = majority_answer(ASKED, [*priced, answer(YES)], ["x", "y", "z"])
     assert (found.tokens_used, found.cost_usd) == (None, None)
 
 

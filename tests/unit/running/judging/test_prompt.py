@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.model.judgments import JudgeQuestion
-from highbar.running.judging.conversation_text import lines, parts
+from highbar.running.judging.conversation_text import conversation_lines, parts
 from highbar.running.judging.prompt import INSTRUCTIONS, prompt
 from tests.judge_server import judging, read
 from tests.unit.running.judging.hostile_replies import REPLIES
@@ -111,7 +111,7 @@ def test_messages_are_numbered_and_tool_calls_are_json():
         },
         {"role": "assistant", "content": "größer 是"},
     )
-    assert lines(said) == [
+    assert conversation_lines(said) == [
         '{"message": 1, "role": "user", "content": "hi"}',
         '{"message": 2, "role": "assistant", "tool_calls": [{"name": "f", "arguments": {"a": 1.5, "b": 2}}]}',
         '{"message": 3, "role": "assistant", "content": "größer 是"}',
@@ -150,7 +150,7 @@ def test_values_without_end_are_written_with_an_end():
     deep: Any = "x"
     for _ in range(5000):
         deep = [deep]
-    (line,) = lines(({"role": "assistant", "content": deep, "tool_calls": [{"a": 10**5000}]},))
+    (line,) = conversation_lines(({"role": "assistant", "content": deep, "tool_calls": [{"a": 10**5000}]},))
     assert "nested deeper than 64 levels" in line
     assert "a whole number with more than 400 digits" in line
     json.loads(line)

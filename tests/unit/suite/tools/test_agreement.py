@@ -14,7 +14,7 @@ from highbar import checks, suite
 from highbar.documents.problems import ValueCursor
 from highbar.model.answer import Answer
 from highbar.suite import Scenario
-from highbar.suite.plain import plain
+from highbar.suite.plain import plain_suite
 from highbar.suite.tools.promptfoo_assertions import SUPPORTED, AssertionReader
 from tests.commandline import judged, run
 from tests.importers.imported import SAMPLES, imported, samples
@@ -125,8 +125,8 @@ def recorded() -> Iterator[tuple[Any, Any, Any]]:
 def test_assertions_of_real_files_come_to_what_promptfoo_recorded():
     compared = 0
     for result, output, part in recorded():
-        reader = AssertionReader(plain(result.get("vars") or {}), None)
-        asserted = reader.read(plain(part["assertion"]), ValueCursor(problems=[]))
+        reader = AssertionReader(plain_suite(result.get("vars") or {}), None)
+        asserted = reader.read(plain_suite(part["assertion"]), ValueCursor(problems=[]))
         if asserted is None or "judge" in asserted.check:
             continue
         check_ = checks.read(asserted.demanded).check
