@@ -49,7 +49,7 @@ from highbar.store import history as store
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 _UNDECIDED = "with undecided trials"
-_STOPPED = "that stopped early, and so lacks scenarios (highbar run --resume DIR --run-all runs the rest)"
+_STOPPED = "that stopped early (highbar run --resume DIR --run-all runs the rest)"
 _NO_VALUES = "that an earlier version recorded, without the values of measures"
 _COMPARED = "baseline."
 """How the names of rules begin that compare with the present baseline."""
