@@ -16,8 +16,12 @@ from highbar.errors import InputError, Problem
 _PATIENCE = 60
 _NOT_A_REF = re.compile(r"^-|[\x00-\x20\x7f:?*\[\\]|\.\.|\{/|^$")
 """What could be an option, a range, a search or the name of a file, and all that git forbids in a ref."""
-_OPTIONS = ("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true")
-"""A replaced object would be another file under the same commit; an ambiguous name another commit."""
+_OPTIONS = (
+    *("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true"),
+    *("-c", "core.fsmonitor=false"),
+)
+"""A replaced object would be another file under the same commit; an ambiguous name another commit. A monitor of files
+is a program that git's configuration names."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
 _FILE_MODE = ("100644", "100755")
 _LISTED = re.compile(rb"(100644|100755) blob ([0-9a-f]{40,64}) +([0-9]+)\t(.*)", re.DOTALL)

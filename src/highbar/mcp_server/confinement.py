@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
+from highbar.mcp_server import git_use
 
 MOST_BYTES = 2**30
 """Of a file that a tool reads. The command line has no such limit, and shows its progress."""
@@ -30,6 +31,8 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CODE = (".py", ".pyc")
 _ABOUT_PACKAGES = (".dist-info", ".egg-info")
 _MAGIC = frozenset("*?[")
+_CODE_NEEDED = "this needs code of the suite to be run, which the tools of this server do not do"
+_ELSEWHERE = "run the same check on the command line, or in CI: highbar check"
 
 
 class Workspace(Struct, frozen=True):
@@ -140,12 +143,16 @@ class _Guard(Struct):
         return None if folder >= 0 else self.change(name)
 
     def start(self, program: Any, words: Any = (), *_: Any) -> Problem | None:
-        """Why a program may not be started; None for git, which reads the policy of a ref."""
-        first = words[0] if isinstance(words, list | tuple) and words else program
-        if first == "git":
-            return None
-        message = "this needs code of the suite to be run, which the tools of this server do not do"
-        return Problem(message, hint="run the same check on the command line, or in CI: highbar check")
+        """Why a program may not be started; None for git, if it only reads the policy of a ref below the folder."""
+        command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
+        if (command[0] if command else program) != "git":
+            return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
+        if not git_use.is_reading(command):
+            return Problem(
+                "this needs git to look at the working copy, where it may run other programs", hint=_ELSEWHERE
+            )
+        path = git_use.path_outside(command, self.root)
+        return None if path is None else outside(path, self.root)
 
     def connect(self, *_: Any) -> Problem:
         """Why the network may not be used."""
@@ -191,12 +198,16 @@ def confined(workspace: Workspace) -> Iterator[None]:
             _installed.append(True)
         guard = _guard(workspace.root)
         writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        environment = {name: os.environ.get(name) for name in git_use.ALONE}
+        os.environ.update(git_use.ALONE)
         _active.append(guard)
         try:
             yield
         finally:
             _active.pop()
             sys.dont_write_bytecode = writes_bytecode
+            for name, value in environment.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
             if guard.refused:
                 raise InputError(*dict.fromkeys(guard.refused))
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import anyio
 from anyio.abc import Process
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from highbar.errors import InputError, Problem
 from highbar.mcp_server.arguments import IS_PATH, RecordedAnswer, ToolArguments, Word
@@ -72,6 +72,7 @@ class Allowance(Struct):
     is_running: bool = False
     is_cut: bool = False  # a run was ended in the middle of calls, of which nobody knows what they cost
     process: Process | None = None
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))  # while no other tool is at work
 
     async def stop(self) -> None:
         """End the run that is under way, so that what was answered is recorded."""
@@ -136,7 +137,12 @@ def _command(asked: RunArguments, folder: str, budget: Fraction) -> list[str]:
 async def _carried_out(command: list[str], root: Path, allowance: Allowance) -> str:
     """Wait for the end of a run; the end of what it said. If the client gives up, it begins nothing more."""
     process = await anyio.open_process(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=root
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=root,
+        env=allowance.environment,
     )
     allowance.process = process
     said = b""
