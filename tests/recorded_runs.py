@@ -17,7 +17,7 @@ from highbar.running.grading import Grader
 from highbar.running.order import permutation
 from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
 from highbar.running.rows import line
-from highbar.store.run_document import RunEnd
+from highbar.store.run_document import DecidedBy, RunEnd
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"
@@ -40,13 +40,14 @@ def record(
     order: Sequence[str] | None = None,
     chosen_ids: Sequence[str] = (),
     checkout: Checkout = NOWHERE,
+    until_decided: DecidedBy | None = None,
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers. The order is that of the seed, or forged."""
     suite = read(suite_file)
     wanted = only or chosen_ids
     ids = tuple(id_ for id_ in suite.scenarios if not wanted or id_ in wanted)
     chosen = Chosen(tuple(only)) if shard is None else Chosen(shard=shard)
-    plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout)
+    plan = replace(_plan(suite, suite_file, ids, chosen, agent, seed), checkout=checkout, until_decided=until_decided)
     with folder.create(path, replace(plan, order=tuple(order or plan.order))) as run, ExitStack() as stack:
         ends: dict[tuple[str, int], TrialEnded | None] = {}
         for id_ in ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -23,6 +24,7 @@ IDS = tuple(f"S{place:02}" for place in range(60))
 ORDER = permutation(IDS, 1)
 ACCURACY = "thresholds.blocking.accuracy"
 POLICY: dict[str, Any] = {"evidence": "sequential", "suite": "suite.json", "thresholds": {"accuracy": "85%"}}
+CHANGED = "the policy is not the one that this run was to be decided by"
 UNANSWERED = TrialEnded("", 1, "", "infrastructure", reason="HTTP 503", attempts=5)
 
 Says = Callable[[str, int], Any]
@@ -323,6 +325,36 @@ def test_a_saved_verdict_is_read_back(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(json.dumps(forged))
     with pytest.raises(Exception, match="saved"):
         read_verdict(tmp_path / "verdict.json")
+
+
+def stopped_by(here: Path) -> None:
+    """A run that its policy, as it is now, was to decide."""
+    digest = hashlib.sha256((here / "highbar.json").read_bytes()).hexdigest()
+    decided = run_document.DecidedBy("highbar.json", digest)
+    ran(here, only(ORDER[:40]), name="runs/one", how="decided", until_decided=decided)
+
+
+def test_a_policy_that_was_changed_after_the_run_it_was_to_decide_is_said(tmp_path: Path) -> None:
+    project(tmp_path)
+    stopped_by(tmp_path)
+    assert not any(CHANGED in note for note in judged(check(tmp_path, "runs/one"), "pass")["warnings"])
+    (tmp_path / "highbar.json").write_text(json.dumps({**POLICY, "thresholds": {"accuracy": "80%"}}))
+    (note,) = [note for note in judged(check(tmp_path, "runs/one"), "pass")["warnings"] if CHANGED in note]
+    assert "a second chance to pass" in note
+    (tmp_path / "highbar.json").write_text(json.dumps({**POLICY, "evidence": "confident"}))
+    judged(check(tmp_path, "runs/one"), "inconclusive")  # it sees no order, and needs all scenarios
+
+
+@pytest.mark.process
+def test_the_policy_at_the_ref_was_there_before_the_run(tmp_path: Path) -> None:
+    project(tmp_path)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "suite.json", "highbar.json")
+    git(tmp_path, "commit", "-qm", "bar")
+    (tmp_path / "highbar.json").write_text(json.dumps({**POLICY, "thresholds": {"accuracy": "86%"}}))
+    stopped_by(tmp_path)
+    done = run(tmp_path, "check", "runs/one", "--against-ref", "HEAD", "--format", "json")
+    assert not any(CHANGED in note for note in judged(done, "pass")["warnings"])
 
 
 @pytest.mark.process

@@ -50,6 +50,7 @@ from highbar.model.job import SILENT, Job, JobWatch
 from highbar.model.quarantine import AutoQuarantine
 from highbar.model.requests import Request, covering
 from highbar.verdicts import CheckResult
+from highbar.verdicts.notes import POLICY_CHANGED
 
 _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage", "folder")
 """Fields of a rule that do not change what it demands at the version at hand."""
@@ -275,9 +276,10 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
     listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
     judged = gate.decide(then.verdict.rules)
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
-    slack = set(gate.slack_notes(then.verdict.rules))
+    # The policy at the ref was there before the run, so it was not changed to fit its results.
+    unsaid = {*gate.slack_notes(then.verdict.rules), POLICY_CHANGED}
     own = now.verdict.warnings
-    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in own]
+    notes = [there.renamed(note) for note in then.verdict.warnings if note not in unsaid and note not in own]
     again = gate.second_run(rules)
     return replace(
         now.verdict,

@@ -18,6 +18,7 @@ class RunOrder(Struct, frozen=True):
     finished: frozenset[str]
     ended: int  # how many trials have ended, those of unfinished scenarios included
     seed: int
+    decided_by: str | None = None  # the digest of the policy by which the run was to be decided, if that is known
 
     @property
     def planned(self) -> int:

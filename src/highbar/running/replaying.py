@@ -50,6 +50,7 @@ def order_of(histories: Sequence[RunHistory]) -> RunOrder:
         frozenset(id_ for history in histories for id_ in history.plan.order if history.has_ended(id_)),
         sum(history.ended for history in histories),
         plans[0].seed,
+        plans[0].until_decided.sha256 if plans[0].until_decided else None,
     )
 
 

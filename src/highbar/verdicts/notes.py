@@ -11,6 +11,10 @@ from highbar.load.results import Results
 from highbar.model import Policy, RuleResult
 from highbar.model.reduction import Reduction
 
+POLICY_CHANGED = (
+    "the policy is not the one that this run was to be decided by: a threshold, spending or horizon that was changed "
+    "after a look at results is a second chance to pass"
+)
 _PERCENTILES = ("latency_p50", "latency_p95", "latency_p99")
 _FEW = 60
 """Milliseconds in which hardly any agent answers, and seconds in which most do."""

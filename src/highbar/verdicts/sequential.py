@@ -14,6 +14,7 @@ from highbar.model.order import NoOrder, RunOrder
 from highbar.model.reduction import Reduction
 from highbar.model.rules import demands_of
 from highbar.model.stopping import SequentialRun
+from highbar.verdicts.notes import POLICY_CHANGED
 from highbar.verdicts.replay import Replay
 
 
@@ -55,6 +56,8 @@ def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Repla
         ran = found.counts.scenarios, found.counts.scenarios, found.counts.trials, found.counts.trials
         return replace(found, sequential=SequentialRun(*ran, problem=replay.reason))
     order = replay.order
+    if None not in (order.decided_by, policy.sha256) and order.decided_by != policy.sha256:
+        found = replace(found, warnings=(*found.warnings, POLICY_CHANGED))
     done = SequentialRun(len(order.ids), len(order.finished), order.planned, order.ended, order.seed)
     if not done.saved:
         return replace(found, sequential=done)
