@@ -20,12 +20,13 @@ from highbar.errors import InputError, Problem
 from highbar.history import quarantine
 from highbar.history.explaining import WHOSE
 from highbar.language.phrases import some_and_more
-from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
+from highbar.load.ancestry import Ancestry, ancestors_of_merge_base, folder_as_there, main_line_before
 from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
 from highbar.model.history import NOBODY, RunRecord
 from highbar.model.job import Job
 from highbar.model.quarantine import AutoQuarantine, QuarantineEntry, QuarantinePolicy
+from highbar.policy.files import asks_for_auto_quarantine
 
 _NOTHING = QuarantinePolicy()
 
@@ -79,9 +80,24 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
         problem = f"{block.history} has no run of a commit before the change{of_agent}"
         return AutoQuarantine(notes=notes, problem=problem)
     unsteady = quarantine.unsteady(last, window)
+    if not all(one.is_start_known for one in unsteady) and _is_older_than_auto(last.runs[0], there, path, ancestry):
+        unsteady = tuple(replace(one, is_start_known=True) for one in unsteady)
     if unsteady and agent == NOBODY:
         notes += (f"quarantine: whether all runs in {block.history} are of the same agent is not known",)
-    return AutoQuarantine(unsteady, texts_of(job, here), notes)
+    return AutoQuarantine(unsteady, texts_of(job, here), notes, window=window)
+
+
+def _is_older_than_auto(run: RunRecord, there: Revision, path: str, ancestry: Ancestry) -> bool:
+    """Whether the policy did not ask for `auto` before this run, the first of the history.
+
+    A quarantine begins no earlier than the policy asks for one, so then no run is lost in which one had begun. In a
+    history that is cut again and again, the first run is soon younger than `auto`: that prolongs no quarantine.
+    """
+    try:
+        before = main_line_before(there, ancestry, run.commit or "")
+        return before is None or not before.has(path) or not asks_for_auto_quarantine(before.read(path))
+    except InputError:
+        return False
 
 
 def _too_early(today: date, run: RunRecord) -> Problem:

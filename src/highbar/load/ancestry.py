@@ -20,10 +20,11 @@ _SHALLOW = "; the clone is shallow: fetch the whole history (fetch-depth: 0)"
 
 
 class Ancestry(Struct, frozen=True, eq=False):
-    """By commit how far back it is. `problem` says why nothing is known; then it is empty."""
+    """By commit how far back it is, from the merge base. `problem` says why nothing is known; then it is empty."""
 
     commits: Mapping[str, int] = field(default_factory=dict)
     problem: str | None = None
+    base: str = ""
 
 
 def ancestors_of_merge_base(there: Revision) -> Ancestry:
@@ -35,11 +36,28 @@ def ancestors_of_merge_base(there: Revision) -> Ancestry:
     listed = answer_of_git("rev-list", f"--max-count={MOST_COMMITS}", base)
     if not listed:
         return Ancestry(problem=f"git lists no ancestors of {base}")
-    return Ancestry({commit: place for place, commit in enumerate(listed.split()) if commit != head})
+    return Ancestry({commit: place for place, commit in enumerate(listed.split()) if commit != head}, base=base)
+
+
+def main_line_before(there: Revision, ancestry: Ancestry, commit: str) -> Revision | None:
+    """The last commit of the main line that is older than an ancestor; None if there is none. Raises InputError.
+
+    The main line are the first parents of the merge base: what was merged came to it with the merge.
+    """
+    line = (answer_of_git("rev-list", "--first-parent", f"--max-count={MOST_COMMITS}", ancestry.base) or "").split()
+    place = ancestry.commits[commit]
+    before = next((one for one in line if ancestry.commits.get(one, -1) > place), None)
+    if before is None and (_is_shallow() or len(line) == MOST_COMMITS):
+        raise InputError(Problem(f"git does not have the commits before {commit}"))
+    return None if before is None else Revision(before, before, there.root, there.folder / before)
 
 
 def _if_shallow() -> str:
-    return _SHALLOW if answer_of_git("rev-parse", "--is-shallow-repository") == "true" else ""
+    return _SHALLOW if _is_shallow() else ""
+
+
+def _is_shallow() -> bool:
+    return answer_of_git("rev-parse", "--is-shallow-repository") == "true"
 
 
 def folder_as_there(there: Revision, folder: Path) -> Path:

@@ -57,13 +57,14 @@ class UnsteadyScenario(Struct, frozen=True):
 class AutoQuarantine(Struct, frozen=True):
     """What the history says: the unsteady scenarios, the digests of today's texts by id, and what people should know.
 
-    `problem` says why nothing is known; then nothing is unsteady.
+    `window` is how many runs decide whether a scenario is unsteady. `problem` says why nothing is known; then nothing is unsteady.
     """
 
     unsteady: tuple[UnsteadyScenario, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     problem: str | None = None
+    window: int = 0
 
 
 class QuarantinedScenario(Struct, frozen=True):

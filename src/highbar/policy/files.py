@@ -84,6 +84,12 @@ def folders(start: Path | None = None) -> list[Path]:
     return upward[: root + 1]
 
 
+def asks_for_auto_quarantine(path: Path) -> bool:
+    """Whether a policy has `quarantine: {auto}`, however wrong the rest of it is. Raises InputError if it is no tree."""
+    top = {key.text: value for key, value in read_tree(path).root.entries}
+    return "quarantine" in top and any(key.text == "auto" for key, _ in top["quarantine"].entries)
+
+
 def files_named_in(path: Path) -> tuple[str, ...]:
     """The paths of the files that a policy names, its suite, baseline and labels, however wrong the rest of it is."""
     return tuple(str(path.parent / name) for name in names_in(path))

@@ -91,7 +91,8 @@ def quarantine_line(verdict: Verdict, encode: Callable[[str], str]) -> str:
         return ""
     named = []
     for one in found[:MOST_QUARANTINED]:
-        until = f", until {one.until}" if one.until else ""
+        at_most = "until" if one.since is None else "at the latest until"  # a flaky one may be steady before
+        until = f", {at_most} {one.until}" if one.until else ""
         named.append(f"{encode(one.id)} ({encode(one.why)}{until})")
     rest = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
     return f"{count(len(found), 'scenario')} quarantined: {'; '.join(named)}{rest}"

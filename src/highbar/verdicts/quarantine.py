@@ -97,8 +97,10 @@ def _automatic(
     open_ = [one for one in allowed if not _is_over(one, today)]
     unknown = [one.id for one in open_ if not one.is_start_known]
     if unknown:
-        notes.append(f"quarantine: flaky, but the history has too few runs to say since when: {some(unknown)}")
-    return [_taken(one) for one in open_ if one.is_start_known], notes
+        remedy = "keep more runs, or list it under quarantine.ids"
+        since_when = "flaky, but the history has too few runs to say since when"
+        notes.append(f"quarantine: {since_when}: {some(unknown)}; {remedy}")
+    return [_taken(one, flaky.window) for one in open_ if one.is_start_known], notes
 
 
 def _is_never_taken(one: UnsteadyScenario, policy: Policy, categories: dict[str, set[str | None]]) -> bool:
@@ -116,7 +118,8 @@ def _is_over(one: UnsteadyScenario, today: date) -> bool:
     return today > one.since + timedelta(days=MOST_DAYS) or one.runs > MOST_RUNS
 
 
-def _taken(one: UnsteadyScenario) -> QuarantinedScenario:
-    why = f"flaky: it passed in {one.passed} and failed in {one.failed} of the last runs before the change"
+def _taken(one: UnsteadyScenario, window: int) -> QuarantinedScenario:
+    found = f"it passed in {one.passed} and failed in {one.failed} of the last runs before the change"
+    why = f"flaky: {found}; quarantined until its last {window} runs agree"
     until = one.since + timedelta(days=MOST_DAYS)
     return QuarantinedScenario(one.id, why, one.since.isoformat(), until.isoformat())

@@ -130,6 +130,7 @@ def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_fail
     (found,) = done.json["quarantined"]
     assert (found["id"], found["since"], found["until"]) == (FLAKY, "2026-11-02", "2026-12-02")
     assert "passed in 2 and failed in 1" in found["why"]
+    assert found["why"].endswith("quarantined until its last 3 runs agree")
     assert done.rule("baseline.new_failures")["reason"].endswith(f"1 scenario failed in quarantine: {FLAKY}")
 
 
@@ -322,6 +323,58 @@ def test_a_quarantine_whose_begin_the_history_has_lost_is_none(flaky):
     done = project.check(FLAKY)
     assert done.exit == 1
     assert "flaky, but the history has too few runs to say since when: A-3" in notes(done)
+
+
+def flaky_from_its_first_run(folder, *, auto_first):
+    """A repository of which A-3 failed in every second run; `auto` came with the first run, or after the last one."""
+    project = Project(folder)
+    project.begin(AUTO if auto_first else None)
+    first = git(folder, "rev-parse", "HEAD").strip()
+    project.ran(FLAKY, sha=first)
+    for failed in ((), (FLAKY,), ()):
+        project.ran(*failed)
+    if not auto_first:
+        commit(folder, {"highbar.json": {**BAR, "quarantine": AUTO}})
+    return project
+
+
+@pytest.mark.parametrize("auto_first", [True, False])
+def test_a_scenario_that_is_flaky_from_the_first_run_is_quarantined_as_long_as_any_other(tmp_path, auto_first):
+    project = flaky_from_its_first_run(tmp_path, auto_first=auto_first)
+    project.change()
+    done = project.check(FLAKY)
+    assert done.exit == 0, done.out
+    (found,) = done.json["quarantined"]
+    assert (found["since"], found["until"]) == ("2026-11-02", "2026-12-02")
+    assert project.check(FLAKY, options=("--today", "2026-12-03")).exit == 1
+
+
+def test_it_is_not_once_a_run_is_lost_that_came_after_auto(tmp_path):
+    project = flaky_from_its_first_run(tmp_path, auto_first=True)
+    project.change()
+    assert run(tmp_path, "history", "prune", "--keep", "3", "--yes").exit == 0
+    done = project.check(FLAKY)
+    assert done.exit == 1
+    assert "list it under quarantine.ids" in notes(done)
+
+
+def test_it_is_in_a_history_that_was_cut_before_auto_came(tmp_path):
+    """A quarantine begins no earlier than the policy asks for one."""
+    project = flaky_from_its_first_run(tmp_path, auto_first=False)
+    project.change()
+    assert run(tmp_path, "history", "prune", "--keep", "3", "--yes").exit == 0
+    assert project.check(FLAKY).exit == 0
+
+
+def test_in_a_shallow_clone_what_came_before_is_not_known(tmp_path):
+    project = flaky_from_its_first_run(tmp_path / "whole", auto_first=True)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", "--depth", "4", f"file://{project.folder}", str(clone))
+    shutil.copytree(project.folder / "history", clone / "history")
+    shutil.copy(project.folder / "results.jsonl", clone)
+    shallow = Project(clone)
+    shallow.change()
+    assert shallow.check(FLAKY).exit == 1
 
 
 def test_a_date_before_the_runs_is_refused(flaky):
