@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 
 import pytest
@@ -98,6 +99,22 @@ def test_the_call_with_which_the_process_dies_is_the_error_and_all_others_are_an
     assert made[way] == 2  # once among others, and once alone in a fresh process
     assert made["after"] == 1
     assert all(made[text] in (1, 2) for text in innocent)
+
+
+def test_a_call_is_known_to_have_run_although_nobody_looked_before_its_process_was_gone(tmp_path):
+    agent = python_agent(tmp_path, DEADLY.format(log=str(tmp_path / "log")), "agent:later")
+
+    async def run():
+        async with agent:
+            agent.allow(3)
+            calls = asyncio.ensure_future(called(agent, "a", "close", "b"))
+            await until(noted(tmp_path / "log", "close"), "the call did not begin")
+            time.sleep(1)  # noqa: ASYNC251 - a busy machine: the process has died long before anybody reads its pipe
+            return await calls
+
+    attempts = asyncio.run(run())
+    assert [attempt.outcome for attempt in attempts] == ["answered", "error", "answered"]
+    assert Counter((tmp_path / "log").read_text().split("\n"))["close"] == 2
 
 
 def test_every_call_that_ends_the_process_is_an_error(tmp_path):

@@ -31,6 +31,11 @@ class LoopWriter:
         self._rest = memoryview(b"")
         self.delays: list[float] = []
 
+    @property
+    def is_working(self) -> bool:
+        """Whether the loop still turns."""
+        return self._loop.is_running()
+
     def write(self, message: bytes) -> None:
         """Write a message at the next turn of the loop."""
         if not self._waiting and not self._rest:
@@ -129,7 +134,8 @@ class LoopCalls:
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the agent as well
             latency = ((end or perf_counter()) - start) * 1000
             message = frames.encoded(frames.RAISED, call, latency, describe_error(error))
-        if call in self._running:  # else it was canceled
+        # Else it was canceled, or the process ends with it: then nobody can report, and its slot must say that it ran.
+        if call in self._running and self._writer.is_working:
             self._writer.write(message)
             self._ended(call)
             self._start_next()
