@@ -222,11 +222,10 @@ def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, 
     if not suite.judges:
         return None
     from highbar.running.judging import prompt_digest  # only for the folder of a run
-    from highbar.suite import Judge  # likewise
+    from highbar.running.preparing import named_judges  # likewise
 
     plan = history.plan
-    named = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
-    judges = named or _suite_of_run(history).judges
+    judges = named_judges(plan) or _suite_of_run(history).judges
     before, after = (", ".join(map(_said_judge, one)) for one in (suite.judges, judges))
     if before != after:
         return before, after or "none"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Self, TypeVar
 
 import msgspec
 
@@ -27,6 +27,7 @@ from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunP
 from highbar.store import run_document
 from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, RunEnd, StoredRows, is_run_folder
 
+_Record = TypeVar("_Record")
 _LONGEST_NAME = 60
 """Characters of a suite's name in the name of a folder."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -192,7 +193,7 @@ def recorded(path: Path) -> Iterator[Callable[[int], TrialEnded]]:
     """Reads the record of the end of a trial at an offset that a history gave, from the journal of a folder."""
     name = str(path / JOURNAL)
     with open_journal(path / JOURNAL) as descriptor:
-        yield lambda offset: _decode_ended(payload_at(descriptor, offset, name))
+        yield lambda offset: _decoded(_decode_ended, payload_at(descriptor, offset, name), name)
 
 
 @contextmanager
@@ -200,7 +201,15 @@ def judged(path: Path) -> Iterator[Callable[[int], TrialJudged]]:
     """Reads the record of what a judge said at an offset that a history gave, from the journal of a folder."""
     name = str(path / JOURNAL)
     with open_journal(path / JOURNAL) as descriptor:
-        yield lambda offset: _decode_judged(payload_at(descriptor, offset, name))
+        yield lambda offset: _decoded(_decode_judged, payload_at(descriptor, offset, name), name)
+
+
+def _decoded(decode: Callable[[bytes], _Record], payload: bytes, name: str) -> _Record:
+    """The whole of a record, of which the history has read the head. Raises InputError if no run writes it so."""
+    try:
+        return decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(Problem(f"not a record of a run: {error}", name, hint="start a new run")) from None
 
 
 def _known_end(path: Path) -> JournalEnd | None:

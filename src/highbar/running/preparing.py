@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -38,6 +38,7 @@ from highbar.suite import Agent, Judge, RunSettings, Suite, read, unmet
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging import Asker
 
+_Stored = TypeVar("_Stored")
 OpenAgent = Callable[[], AbstractAsyncContextManager[Caller]]
 OpenJudge = Callable[[], AbstractAsyncContextManager["Asker"]]
 
@@ -275,10 +276,29 @@ def planned_suite(plan: RunPlan, text: bytes) -> Suite:
 
 def _stored_options(plan: RunPlan, settings: Mapping[str, Any]) -> RunOptions:
     """What options had changed of the suite when the run began, and other `settings` since."""
-    run = msgspec.convert(plan.settings, RunSettings, dec_hook=lambda kind, value: kind(value))
+    unknown = [key for key in plan.settings if key not in RunSettings.__struct_fields__]
+    if unknown:
+        raise _unwritten(f"unknown settings: {some(unknown)}")
+    run = _stored(plan.settings, RunSettings)
     stored = {key: getattr(run, key) for key in plan.settings}
-    judges = tuple(msgspec.convert(one, Judge, dec_hook=lambda kind, value: kind(value)) for one in plan.judges)
-    return RunOptions({**stored, **settings}, msgspec.convert(plan.agent, Agent), judges=judges)
+    return RunOptions({**stored, **settings}, _stored(plan.agent, Agent), judges=named_judges(plan))
+
+
+def named_judges(plan: RunPlan) -> tuple[Judge, ...]:
+    """The judges that options named when the run began. Raises InputError if no run writes them so."""
+    return tuple(_stored(one, Judge) for one in plan.judges)
+
+
+def _stored(value: Any, kind: type[_Stored]) -> _Stored:
+    """A part of a plan as it was before it was written."""
+    try:
+        return msgspec.convert(value, kind, dec_hook=lambda inner, found: inner(found))
+    except (msgspec.ValidationError, ArithmeticError) as error:
+        raise _unwritten(str(error)) from None
+
+
+def _unwritten(reason: str) -> InputError:
+    return InputError(Problem(f"the journal has a plan that no run writes: {reason}", hint="start a new run"))
 
 
 def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:
