@@ -186,17 +186,17 @@ def test_a_result_without_a_declared_scale_needs_a_policy(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("declared", "correct"),
+    ("declared", "full"),
     [
-        ({"score_type": "continuous", "min_score": 0, "max_score": 5}, [None, True]),
-        ({"score_type": "continuous", "min_score": 0, "max_score": 1}, [True, True]),
-        ({"score_type": "binary"}, [True, True]),
+        ({"score_type": "continuous", "min_score": 0, "max_score": 5}, 5),
+        ({"score_type": "continuous", "min_score": 0, "max_score": 1}, 1),
+        ({"score_type": "binary"}, 1),
     ],
 )
-def test_full_marks_are_what_the_aggregate_declares(tmp_path: Path, declared: Row, correct: list[bool | None]) -> None:
+def test_full_marks_are_what_the_aggregate_declares(tmp_path: Path, declared: Row, full: float) -> None:
     aggregate(tmp_path, {"lower_is_better": False, **declared})
-    path = lines(tmp_path, scored(4.0), scored(5.0, sample_id="2"))
-    assert [row.get("correct") for row in imported("every-eval-ever", path)[0]] == correct
+    path = lines(tmp_path, scored(full * 0.8), scored(full, sample_id="2"))
+    assert [row.get("correct") for row in imported("every-eval-ever", path)[0]] == [None, True]
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,29 @@ def test_without_an_aggregate_full_marks_are_one_and_that_is_said(tmp_path: Path
     rows, report = imported("every-eval-ever", path)
     assert [row.get("correct") for row in rows] == [True, None, False]
     assert "there is no aggregate beside the samples: full marks are taken to be 1" in report.warnings
+
+
+@pytest.mark.parametrize(
+    ("declared", "marks"),
+    [
+        (None, 1),
+        ({"score_type": "binary"}, 1),
+        ({"score_type": "continuous", "min_score": 0, "max_score": 1}, 1),
+        ({"score_type": "continuous", "min_score": 0, "max_score": 2}, 2),
+    ],
+)
+def test_a_score_above_full_marks_shows_that_they_are_wrong_and_one_star_of_five_is_no_pass(
+    tmp_path: Path, declared: Row | None, marks: int
+) -> None:
+    """The converters write `is_correct: true` for any score above 0."""
+    if declared:
+        aggregate(tmp_path, {"lower_is_better": False, **declared})
+    path = lines(tmp_path, scored(1.0), scored(2.0, sample_id="2"), scored(3.0, correct=False, sample_id="3"))
+    told = refusal("every-eval-ever", path)
+    assert f"its scorers are 'acc', and a score of 3 is above the full marks of {marks}" in told
+    assert "at_least: …" in told
+    rows = imported("every-eval-ever", path, judged_by=(ScorerDemand("acc", Fraction(2)),))[0]
+    assert [row["correct"] for row in rows] == [False, True, True]
 
 
 def test_records_without_a_result_are_judged_by_is_correct_alone(tmp_path: Path) -> None:
@@ -318,6 +341,45 @@ def test_samples_that_are_not_those_of_the_aggregate_are_refused(tmp_path: Path)
     assert "these are samples of 'sums/example/clerk/1', and e.json is of 'another'" in refusal("every-eval-ever", path)
 
 
+def test_a_result_of_the_aggregate_without_records_is_said_even_to_those_who_want_one_line(tmp_path: Path) -> None:
+    aggregate(tmp_path, {"score_type": "binary"})
+    document = json.loads((tmp_path / "e.json").read_text("utf-8"))
+    document["evaluation_results"] += [{"evaluation_result_id": "hard", "evaluation_name": "hard sums"}]
+    written(tmp_path, "e.json", document)
+    lines(tmp_path, record())
+    done = check(tmp_path, "e_samples.jsonl", "--quiet")
+    assert "e.json has the result 'hard', of which there are no records" in done.err
+
+
+def test_fewer_records_than_samples_of_the_aggregate_are_said_even_to_those_who_want_one_line(tmp_path: Path) -> None:
+    aggregate(tmp_path, {"score_type": "binary"})
+    document = json.loads((tmp_path / "e.json").read_text("utf-8"))
+    for number, told in ((2, False), (3, True)):
+        document["evaluation_results"][0]["score_details"] = {"score": 1.0, "uncertainty": {"num_samples": number}}
+        written(tmp_path, "e.json", document)
+        lines(tmp_path, record(), record(sample_id="2"))
+        done = check(tmp_path, "e_samples.jsonl", "--quiet")
+        assert ("e.json speaks of 3 samples of the result 'acc', and there are 2 records" in done.err) is told
+
+
+def test_a_checksum_is_never_left_unchecked(tmp_path: Path) -> None:
+    path = lines(tmp_path, record())
+    right = hashlib.sha256(path.read_bytes()).hexdigest()
+    aggregate(tmp_path, {"score_type": "binary"}, checksum=right)
+    assert len(imported("every-eval-ever", path)[0]) == 1
+    aggregate(tmp_path, {"score_type": "binary"}, checksum="0" * 64)
+    assert "their checksums differ" in refusal("every-eval-ever", path)
+    for declared in ({"hash_algorithm": "crc32", "checksum": right}, {"checksum": "00"}):
+        aggregate(tmp_path, {"score_type": "binary"}, **declared)
+        assert "wanted sha256 or md5" in refusal("every-eval-ever", path)
+
+
+def test_a_damaged_aggregate_is_called_by_its_own_name(tmp_path: Path) -> None:
+    lines(tmp_path, record())
+    (tmp_path / "e.json").write_text('{"schema_version": "0.3.0", "evaluation_id":', "utf-8")
+    refused(check(tmp_path, "e_samples.jsonl"), "e.json:1: this is cut off")
+
+
 # --- odd records -------------------------------------------------------------------------------
 
 
@@ -378,10 +440,16 @@ def test_a_latency_is_never_less_than_its_parts(tmp_path: Path, performance: Row
 
 
 def test_a_version_that_is_not_known_is_said_even_to_those_who_want_one_line(tmp_path: Path) -> None:
-    for version, known in (("0.2.1", True), ("instance_level_eval_0.2.1", True), ("0.3.9", True), ("1.0.0", False)):
+    for version, known in (
+        ("0.2.1", True),
+        ("instance_level_eval_0.2.1", True),
+        ("0.3.9", True),
+        ("1.0.0", False),
+        ("0.30.0", False),
+    ):
         lines(tmp_path, record(schema_version=version))
         done = check(tmp_path, "e_samples.jsonl", "--quiet")
-        assert ("version 1.0.0 of the schema is none of those" in done.err) is not known
+        assert (f"version {version} of the schema is none of those" in done.err) is not known
 
 
 def test_metadata_describes_the_sample(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ class _EvalSamples:
         self._buffer = buffer
         self._trials: dict[tuple[str, ...], _TrialScores] = {}  # in the order of the buffer
         self._repeats: Counter[tuple[str, ...]] = Counter()
-        self._results: dict[str, None] = {}
+        self._results: Counter[str] = Counter()  # how many records each has
         self._runs: dict[tuple[str, str], str] = {}  # the id of the evaluation, by its name and model
         self._below = 0  # rows with is_correct below full marks
 
@@ -115,7 +115,7 @@ class _EvalSamples:
         name, model = _task(record, metadata), _required(record, "model_id")
         self._refuse_second_run(record, (name, model))
         result = record.text("evaluation_result_id") or NAMELESS
-        self._results[result] = None
+        self._results[result] += 1
         key = (model, name, _required(record, "sample_id"))
         repeat = metadata.text("epoch") or self._next_repeat((*key, result))
         trial = self._trials.get((*key, repeat))
@@ -147,6 +147,9 @@ class _EvalSamples:
     def rows(self, aggregate: Aggregate | None) -> Iterator[Row]:
         """The rows, once all results are known."""
         judges = self._settle(aggregate)
+        if aggregate is not None:
+            for message in aggregate.missing(self._results, self._tasks()):
+                self._report.warn(message, urgent=True)
         columns, shared = score_columns({name: name for name in self._named})
         self._report.unread.update(shared)
         models = {name: aggregate.graders(name) for name in judges} if aggregate else {}
@@ -200,6 +203,9 @@ class _EvalSamples:
         """The only result of the file with its full marks. Records without a result are not judged by it."""
         named = self._named
         full = aggregate.full_marks(named[0], self._tasks()) if aggregate else 1.0
+        most = max((found.score for found in self._scores_of(named[0]) if found.score is not None), default=0.0)
+        if isinstance(full, float) and most > full:  # one star of five must not pass for 1 of 1
+            full = f"a score of {most:g} is above the full marks of {full:g}"
         if len(named) == 1 and isinstance(full, float):
             if aggregate is None:
                 self._report.warn("there is no aggregate beside the samples: full marks are taken to be 1")
@@ -212,6 +218,9 @@ class _EvalSamples:
     def _named(self) -> list[str]:
         """The results by name. Beside these, a record that names none says nothing: no scorer graded it."""
         return [name for name in self._results if name != NAMELESS] or [NAMELESS]
+
+    def _scores_of(self, result: str) -> Iterator[_SampleScore]:
+        return (trial.scores[result] for trial in self._trials.values() if result in trial.scores)
 
     def _tasks(self) -> set[str]:
         return {name for name, _ in self._runs}
@@ -227,7 +236,7 @@ def _refuse_unknown(record: Record, report: Report) -> None:
             refuse(f"{record.place}: {key}: found nothing, wanted an object")
     _required(record, "interaction_type")
     version = _required(record, "schema_version")
-    if not version.removeprefix("instance_level_eval_").startswith(_VERSIONS):
+    if ".".join(version.removeprefix("instance_level_eval_").split(".")[:2]) not in _VERSIONS:
         report.warn(f"version {version} of the schema is none of those that are known: {', '.join(_VERSIONS)}")
 
 

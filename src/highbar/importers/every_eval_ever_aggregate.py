@@ -1,7 +1,7 @@
 """The aggregate of an Every Eval Ever evaluation (`UUID.json`) → what it declares of the samples beside it.
 
 Its scores are not read. It says how many records the samples have and their checksum, and for each result the scale of
-its scores and the model that graded.
+its scores, the model that graded, and how many samples it is about.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,21 +19,24 @@ from highbar.importers.beside import RESTORE, Beside
 from highbar.importers.documents import file_head
 from highbar.importers.limits import HEAD, LARGEST_VALUE
 from highbar.importers.reading import json
-from highbar.importers.record import Record, in_file, refuse
+from highbar.importers.record import Record, in_file, refuse, shown
 
 NAMELESS = "is_correct"
 """The judge that a record without `evaluation_result_id` gets."""
 _SAMPLES = "_samples.jsonl"
+_BY_LENGTH = {64: "sha256", 32: "md5"}
+"""The algorithms that the schema has, by the length of their digests."""
 _WHOLE = "restore the samples as they were written with the aggregate"
 
 
 class _ResultScale(NamedTuple):
-    """What the aggregate declares about one result: the full marks, or why they are not known; and who graded."""
+    """What the aggregate declares about one result: the full marks, or why they are not known; who graded how many."""
 
     name: str
     task: str | None
     full: float | str
     graders: str
+    samples: int | None
 
 
 class Aggregate(NamedTuple):
@@ -52,6 +55,17 @@ class Aggregate(NamedTuple):
         if len(found) != 1:
             return f"{self.name} has {len(found) or 'no'} results of that name"
         return found[0].full
+
+    def missing(self, records: Mapping[str, int], tasks: set[str]) -> Iterator[str]:
+        """What the samples lack, by the number of records of each result. A record may name none: by its evaluation."""
+        by_task = tasks if NAMELESS in records else set()
+        for one in self.results:
+            number = records.get(one.name, 0)
+            if not number and one.task not in by_task:
+                yield f"{self.name} has the result {one.name!r}, of which there are no records"
+            elif 0 < number < (one.samples or 0):
+                found = "is 1 record" if number == 1 else f"are {number} records"
+                yield f"{self.name} speaks of {one.samples} samples of the result {one.name!r}, and there {found}"
 
     def graders(self, result: str) -> str:
         """The models that graded a result; empty if it was not graded by a model."""
@@ -101,17 +115,30 @@ def _read_aggregate(path: str) -> Aggregate:
     file = Path(path)
     if file.stat().st_size > LARGEST_VALUE:
         refuse(f"{file.name} is larger than {LARGEST_VALUE >> 20} MiB")
-    document = Record(json.decode_value(file.read_bytes()), file.name)
+    try:
+        document = Record(json.decode_value(file.read_bytes()), file.name)
+    except InputError as error:  # a line of this file, and not of the samples
+        raise InputError(*in_file(error, path)) from None
     samples = document.part("detailed_evaluation_results")
-    algorithm, digest = samples.text("hash_algorithm"), samples.text("checksum")
     return Aggregate(
         file.name,
         document.text("evaluation_id"),
         samples.whole("total_rows"),
-        (algorithm, digest) if digest and algorithm in ("sha256", "md5") else None,
+        _checksum(samples),
         tuple(_result(one) for one in document.records("evaluation_results")),
         "detailed_evaluation_results" in document,
     )
+
+
+def _checksum(samples: Record) -> tuple[str, str] | None:
+    """The algorithm and the digest; None if there is no digest. Without an algorithm its length says which one."""
+    digest = samples.text("checksum")
+    if not digest:
+        return None
+    algorithm = samples.text("hash_algorithm") or _BY_LENGTH.get(len(digest))
+    if algorithm is None or algorithm not in _BY_LENGTH.values():
+        refuse(f"{samples.place}: hash_algorithm: found {shown(algorithm)}, wanted sha256 or md5")
+    return algorithm, digest
 
 
 def _result(result: Record) -> _ResultScale:
@@ -119,7 +146,8 @@ def _result(result: Record) -> _ResultScale:
     metric = result.part("metric_config")
     judges = metric.part("llm_scoring").records("judges")
     graders = ", ".join(filter(None, (one.part("model_info").text("id") for one in judges)))
-    return _ResultScale(result.text("evaluation_result_id") or NAMELESS, task, _full(metric), graders)
+    samples = result.part("score_details").part("uncertainty").whole("num_samples")
+    return _ResultScale(result.text("evaluation_result_id") or NAMELESS, task, _full(metric), graders, samples)
 
 
 def _full(metric: Record) -> float | str:
