@@ -136,7 +136,7 @@ def test_h53_a_shard_that_is_missing_does_not_pass(tmp_path: Path) -> None:
 def test_h96_what_broke_since_the_baseline_is_named(tmp_path: Path) -> None:
     started(tmp_path, rows(passes=99))
     verdict = judged(check(tmp_path, [*rows(passes=98)[:99], {"id": "S099", "passed": True}], POLICY), "pass")
-    assert "since the baseline, of 100 scenarios 1 broke: S098; 1 were fixed: S099" in verdict["warnings"]
+    assert "since the baseline, of 100 scenarios 1 broke: S098; 1 was fixed: S099" in verdict["warnings"]
 
 
 def test_h91_without_a_baseline_the_rule_is_undefined_and_none_is_made(tmp_path: Path) -> None:

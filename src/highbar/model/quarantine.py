@@ -57,7 +57,8 @@ class UnsteadyScenario(Struct, frozen=True):
 class AutoQuarantine(Struct, frozen=True):
     """What the history says: the unsteady scenarios, the digests of today's texts by id, and what people should know.
 
-    `window` is how many runs decide whether a scenario is unsteady. `problem` says why nothing is known; then nothing is unsteady.
+    `window` is how many runs decide whether a scenario is unsteady. `problem` says why nothing is known; then nothing
+    is unsteady.
     """
 
     unsteady: tuple[UnsteadyScenario, ...] = ()

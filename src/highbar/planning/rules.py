@@ -9,11 +9,13 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from highbar.language import formula
+from highbar.language.digits import held_against
 from highbar.model import (
     Binary,
     Call,
     ConditionRule,
     Constant,
+    Demand,
     Metric,
     Policy,
     ProgressiveRule,
@@ -24,6 +26,7 @@ from highbar.model import (
 from highbar.planning.plans import Assumptions, Budget, Joint, Plan, Repeats, RuleNeed, RuleStanding
 from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
 from highbar.planning.suites import fewest_to_pass, gate_chance, reach, suppose
+from highbar.statistics.planning import clusters_to_exclude, more_scenarios
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
 SPLIT = "pass_rate"
@@ -146,7 +149,9 @@ def plan_verdict(verdict: Verdict) -> Plan:
     """
     return Plan(
         Assumptions(verdict.confidence),
-        standings=tuple(_standing(rule) for rule in verdict.rules or verdict.advice if rule.threshold is not None),
+        standings=tuple(
+            _standing(rule, verdict) for rule in verdict.rules or verdict.advice if rule.threshold is not None
+        ),
         policy=verdict.policy.file if verdict.policy else None,
         scenarios=verdict.counts.scenarios,
         trials=verdict.counts.trials,
@@ -154,8 +159,9 @@ def plan_verdict(verdict: Verdict) -> Plan:
     )
 
 
-def _standing(rule: RuleResult) -> RuleStanding:
+def _standing(rule: RuleResult, verdict: Verdict) -> RuleStanding:
     settled = rule.outcome in ("pass", "fail") and not rule.fragile
+    more = rule.more_scenarios if rule.stopping is None else _more_for_sequential(rule, verdict)
     return RuleStanding(
         rule=rule.rule,
         level=rule.level,
@@ -165,11 +171,24 @@ def _standing(rule: RuleResult) -> RuleStanding:
         value=rule.value,
         outcome=rule.outcome,
         settled=settled,
-        more_scenarios=0 if settled else rule.more_scenarios,
+        more_scenarios=0 if settled else more,
         reason=rule.reason,
         second_run=rule.second_run,
         second_run_low=rule.second_run_low,
     )
+
+
+def _more_for_sequential(rule: RuleResult, verdict: Verdict) -> int | None:
+    """What a new run takes that judges the rule once. The verdict does not say: it cannot be prolonged."""
+    value, bar = rule.value, held_against(rule.threshold or "")
+    if value is None or value.value is None or value.unit != "ratio" or bar is None:
+        return None
+    rate, aim = (value.value, bar[1]) if value.better == "higher" else (1 - value.value, 1 - bar[1])
+    demand, alpha = rule.demand or Demand(), float(1 - verdict.confidence)
+    aim -= demand.margin
+    if aim == 1:
+        return max(1, clusters_to_exclude(demand.tolerate, alpha) - value.scenarios) if rate == 1 else None
+    return more_scenarios(aim, rate, value.scenarios, alpha)
 
 
 def _repeats(verdict: Verdict) -> Repeats | None:

@@ -85,7 +85,7 @@ def folders(start: Path | None = None) -> list[Path]:
 
 
 def asks_for_auto_quarantine(path: Path) -> bool:
-    """Whether a policy has `quarantine: {auto}`, however wrong the rest of it is. Raises InputError if it is no tree."""
+    """Whether a policy has `quarantine: {auto}`, however wrong the rest of it is. Raises InputError if unreadable."""
     top = {key.text: value for key, value in read_tree(path).root.entries}
     return "quarantine" in top and any(key.text == "auto" for key, _ in top["quarantine"].entries)
 

@@ -260,7 +260,9 @@ def _standings(plan: Plan, display: Display) -> list[str]:
         _TOLD["settled"],
     )
     plain = ("", "value", "wanted", "scenarios")
-    lines += _section("Rules that stand on the threshold, or cannot be bounded", plain, map(_stood, stuck), display)
+    lines += _section(
+        "Rules that are on the threshold, or that no number of scenarios settles", plain, map(_stood, stuck), display
+    )
     settled = [(*_stood(row), chance_cell(row)) for row in rows if row.settled]
     lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _TOLD["clear"])
     return lines + _unknown([row for row in plan.standings if row not in rows], display)

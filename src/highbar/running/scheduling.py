@@ -336,7 +336,9 @@ class _Scheduler:
             self._give_up_ahead()  # or it would begin when the calls that run now end
         if self._is_held:
             self._wake()
-        progress.in_flight, progress.waiting = self._concurrency.in_flight, len(self._waiting)
+        given = self._concurrency.in_flight
+        progress.in_flight = min(given, self._concurrency.limit) if self._caller.ahead else given
+        progress.waiting = len(self._waiting)
         self._ticks += 1
         self._tick_due = now + _TICK
         self._ticker = self._loop.call_at(self._tick_due, self._tick)

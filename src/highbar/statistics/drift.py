@@ -42,7 +42,10 @@ Cell = tuple[int, int]
 
 
 class Decline(Struct, frozen=True):
-    """How strongly runs speak for a decline, and the slope of the pass rate from run to run (least squares).
+    """How strongly runs speak for a decline, and the slope of the pass rate from run to run.
+
+    The slope is that of least squares over the runs of each scenario: a run that lacks some of them, because it stopped
+    early, has another pass rate for that reason alone.
 
     `back`: so many of the newest runs are back at the level before the decline; 0 if there was none, or they are not.
     """
@@ -62,7 +65,7 @@ def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
     """From (passed, trials) of each scenario, run by run; the scenarios of all runs are the same, in one order."""
     path = list(_evidence(runs))
     rates = [_rate(cells) for cells in runs]
-    evidence, slope = path[-1] if path else 1.0, _slope(rates)
+    evidence, slope = path[-1] if path else 1.0, _slope(runs)
     alarmed = next((place + 1 for place, one in enumerate(path) if one >= ALARM), None)
     if alarmed is None:
         return Decline(evidence, slope, len(runs))
@@ -205,9 +208,11 @@ def _rate(cells: Sequence[Cell]) -> float:
     return math.fsum(rates) / len(rates) if rates else 0.0
 
 
-def _slope(rates: Sequence[float]) -> float:
-    middle, mean = (len(rates) - 1) / 2, math.fsum(rates) / max(len(rates), 1)
-    squares = math.fsum((place - middle) ** 2 for place in range(len(rates)))
-    if not squares:
-        return 0.0
-    return math.fsum((place - middle) * (rate - mean) for place, rate in enumerate(rates)) / squares
+def _slope(runs: Sequence[Sequence[Cell]]) -> float:
+    products = squares = 0.0
+    for cells in zip(*runs, strict=True):
+        known = [(place, passed / trials) for place, (passed, trials) in enumerate(cells) if trials]
+        middle = sum(place for place, _ in known) / max(len(known), 1)
+        products += math.fsum((place - middle) * rate for place, rate in known)
+        squares += math.fsum((place - middle) ** 2 for place, _ in known)
+    return products / squares if squares else 0.0

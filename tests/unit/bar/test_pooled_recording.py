@@ -302,6 +302,14 @@ def test_a_scenario_that_failed_in_a_pooled_run_is_no_new_failure_and_one_that_n
     )
 
 
+def test_a_scenario_that_passed_in_some_of_the_pooled_runs_is_not_called_fixed(project):
+    for number, failed in enumerate([("S1", "S2", "S3"), ("S2",), ("S2",)], 1):
+        add(project, number, *failed)
+    recorded(project, policy=NEW)
+    (found,) = (note for note in judged(project, 9, policy=NEW).json["warnings"] if "since the baseline" in note)
+    assert found.endswith("2 passed now, and only sometimes in the baseline: S1, S3; 1 was fixed: S2")
+
+
 def test_one_failure_in_a_baseline_without_any_is_new(project):
     for number in range(1, 6):
         add(project, number)

@@ -169,6 +169,17 @@ def test_the_needs_are_those_of_the_verdict(evidence):
     assert found["thresholds.blocking.safety_rate"].more_scenarios == 59 - 45
 
 
+def test_a_sequential_rule_that_is_open_is_planned_as_a_confident_one():
+    def open_rule(evidence, passed=166):
+        policy = {"evidence": evidence, "thresholds": {"blocking": {"pass_rate": "≥ 85%", "error_rate": "≤ 1%"}}}
+        return standings(rows(passed, 200), policy)["thresholds.blocking.pass_rate"]
+
+    found = open_rule("sequential")
+    assert (found.settled, found.outcome) == (False, "inconclusive")
+    assert found.more_scenarios == open_rule("confident").more_scenarios > 1000
+    assert open_rule("sequential", 170).more_scenarios is None  # on the threshold
+
+
 def test_a_value_on_the_threshold_is_settled_by_no_number():
     policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
     found = standings(rows(45, 50), policy)["thresholds.blocking.pass_rate"]

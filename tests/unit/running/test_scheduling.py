@@ -239,7 +239,8 @@ def test_the_progress_is_that_of_the_trials() -> None:
     assert state.recent
 
 
-def test_the_progress_says_what_is_in_flight_while_it_runs() -> None:
+@pytest.mark.parametrize("ahead", [False, True])
+def test_the_progress_says_what_is_in_flight_while_it_runs(ahead: bool) -> None:
     seen = []
 
     class SlowAgent(ScriptedAgent):
@@ -249,6 +250,6 @@ def test_the_progress_says_what_is_in_flight_while_it_runs() -> None:
             seen.append(run.progress.in_flight)
             return ANSWERED
 
-    run = of(5, concurrency=5)
-    run.with_(SlowAgent())
-    assert max(seen) == 5
+    run = of(15, concurrency=5)
+    run.with_(SlowAgent(ahead=ahead))
+    assert max(seen) == 5  # what is handed over ahead has not begun

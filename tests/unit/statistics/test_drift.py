@@ -28,6 +28,16 @@ def test_a_slow_decline_is_found_and_its_slope_is_told():
     assert found.slope == pytest.approx(-0.01, rel=0.01)
 
 
+def test_scenarios_that_a_run_lacks_make_no_slope():
+    """Runs that stopped early have other scenarios each; of those that two runs have, none changed."""
+    first = [(1, 1)] * 20 + [(0, 0)] * 20 + [(0, 1)] * 2
+    second = [(0, 0)] * 20 + [(1, 1)] * 20 + [(0, 1)] * 2
+    second[0] = (1, 1)
+    assert decline([first, second]).slope == 0
+    second[0] = (0, 1)
+    assert decline([first, second]).slope == pytest.approx(-1 / 3)
+
+
 @pytest.mark.parametrize("step", [0.0, 0.005])
 def test_what_stays_or_rises_is_no_alarm(step):
     found = decline(runs_of(*(0.7 + step * number for number in range(40))))
