@@ -184,14 +184,22 @@ def _cost(folder: Path) -> Fraction | None:
 
 
 def _cost_of_agent(folder: Path) -> Fraction | None:
-    """The sum over the rows of a run; None if an answer has no cost."""
-    total = Fraction(0)
+    """The sum over the rows of a run; None if an answer has no cost, or if there are only errors without one.
+
+    An error may have been paid for, so that one without a cost counts as much as the costliest row.
+    """
+    known: list[Fraction] = []
+    errors = 0
     with (folder / RESULTS).open(encoding="utf-8") as stream:
         for text in stream:
             row: dict[str, Any] = json.loads(text, parse_float=Decimal)
             cost = row.get("cost_usd")
             if cost is not None:
-                total += Fraction(cost)
-            elif not row.get("error") and not str(row.get("unjudged", "")).startswith("not run"):
+                known.append(Fraction(cost))
+            elif row.get("error"):
+                errors += 1
+            elif not str(row.get("unjudged", "")).startswith("not run"):
                 return None
-    return total
+    if errors and not known:
+        return None
+    return sum(known, Fraction(0)) + errors * max(known, default=Fraction(0))

@@ -33,6 +33,18 @@ def answer(input):
 def free(input):
     return "hello"
 
+def crashes(input):
+    raise RuntimeError("after it was paid for")
+
+def odd(input):
+    return {"output": "hello", "cost_usd": "0.25"}
+
+def partly(input):
+    if Path(__file__).with_name("second").exists():
+        raise RuntimeError("after it was paid for")
+    Path(__file__).with_name("second").touch()
+    return {"output": "hello", "cost_usd": 0.25}
+
 def slow(input):
     Path(__file__).with_name("began").touch()
     time.sleep(1)
@@ -143,6 +155,31 @@ def test_a_run_whose_cost_is_not_known_uses_the_budget_up(folder: Path) -> None:
         assert (found["state"], found["budget_left_usd"]) == ("budget", 0.0)
         assert "cost_usd" not in found
         assert "used up" in (await ask("run", suite="suite.json")).problems
+
+    session(folder, talk, "--allow-run", "--budget", "$5")
+
+
+@pytest.mark.parametrize("function", ["crashes", "odd"])
+def test_errors_are_not_free(folder: Path, function: str) -> None:
+    """Else an agent that calls its model and then crashes could be run without end."""
+    put(folder, {"suite.json": suite(function)})
+
+    async def talk(ask: Callable[..., Awaitable[Reply]]) -> None:
+        found = (await ask("run", suite="suite.json")).document
+        assert (found["errors"], found["budget_left_usd"]) == (4, 0.0)
+        assert "cost_usd" not in found
+        assert "used up" in (await ask("run", suite="suite.json")).problems
+
+    session(folder, talk, "--allow-run", "--budget", "$5")
+
+
+def test_an_error_counts_as_much_as_the_costliest_answer(folder: Path) -> None:
+    put(folder, {"suite.json": suite("partly")})
+
+    async def talk(ask: Callable[..., Awaitable[Reply]]) -> None:
+        found = (await ask("run", suite="suite.json")).document
+        assert (found["answered"], found["errors"]) == (1, 3)
+        assert (found["cost_usd"], found["budget_left_usd"]) == (1.0, 4.0)
 
     session(folder, talk, "--allow-run", "--budget", "$5")
 
