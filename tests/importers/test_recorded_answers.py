@@ -158,3 +158,17 @@ def test_import_shows_the_calls(tmp_path: Path) -> None:
     done = run(tmp_path, "import", "inspect", "log.json", "--calls")
     assert done.exit == 0, done.err
     assert json.loads(done.out)["tool_calls"] == [{"name": "clock", "arguments": {"zone": "UTC"}}]
+
+
+def test_import_shows_the_calls_of_a_file_in_which_nobody_judges(tmp_path: Path) -> None:
+    said = spans(("gen_ai.operation.name", "invoke_agent"), ("gen_ai.output.messages", messages(CALL)))
+    (tmp_path / "traces.json").write_text(json.dumps(said))
+    done = run(tmp_path, "import", "otel", "traces.json", "--calls", "-o", "rows.jsonl")
+    assert done.exit == 0, done.err
+    (row,) = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
+    assert [call["name"] for call in row["tool_calls"]] == ["clock"]
+    (tmp_path / "highbar.json").write_text('{"thresholds": {"pass_rate": "50%"}}')
+    for file in ("rows.jsonl", "traces.json"):
+        done = run(tmp_path, "check", file)
+        assert done.exit == 2, done.out
+    assert "highbar grade" in done.out + done.err

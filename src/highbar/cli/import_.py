@@ -76,7 +76,8 @@ def _guidance(map_file: str | None, policy: str | None, *, calls: bool) -> Guida
     from highbar import policy as policies  # see import_files
     from highbar.load import foreign  # likewise
 
-    return replace(foreign.guidance(map_file, policies.choose(policy)), calls=calls)
+    # What `grade` reads nobody needs to have judged; a check of these rows still wants that somebody has.
+    return replace(foreign.guidance(map_file, policies.choose(policy)), calls=calls, answers_only=calls)
 
 
 def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:

@@ -42,7 +42,10 @@ _KNOWN_PREFIX = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
 _LABELS |= dict.fromkeys(("fail", "failed", "incorrect", "not_relevant", "irrelevant"), False)
 _TWICE = "a collector that tried again may have written it twice: keep one"
-_TOGETHER = "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl"
+_TOGETHER = (
+    "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl;"
+    " without evaluations, highbar grade FILE --suite SUITE judges the answers"
+)
 
 
 class Evaluation(NamedTuple):
