@@ -54,6 +54,13 @@ def test_without_the_spans_the_crash_is_missing_and_that_is_said() -> None:
     assert all("agent_version" not in row for row in rows)
     assert report.warnings == ["there are no spans in this file: runs that crashed before they were judged are missing"]
     assert any("are missing" in warning for warning in highbar.check(LOGS, POLICY).warnings)
+    assert report.urgent == set(report.warnings)  # also with --quiet
+
+
+def test_a_latency_of_less_than_a_millisecond_is_not_taken_for_seconds(run: Path) -> None:
+    verdict = highbar.check(run, POLICY)
+    assert verdict.metrics["latency_p50"].value < 1
+    assert not any("looks like seconds" in warning for warning in verdict.warnings)
 
 
 def test_a_broken_evaluator_leaves_the_run_undecided(run: Path) -> None:

@@ -80,7 +80,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
     for run in alone:
         yield _row(run, None, survey, trials, report)
     if not survey.spans:
-        report.warn("there are no spans in this file: runs that crashed before they were judged are missing")
+        message = "there are no spans in this file: runs that crashed before they were judged are missing"
+        report.warn(message, urgent=True)
     elif alone:
         runs = "1 run that was judged has" if len(alone) == 1 else f"{len(alone)} runs that were judged have"
         report.warn(f"{runs} no span in this file: if it crashed, and how long it took, is not known")

@@ -51,7 +51,8 @@ def span_error(item: Item) -> str | None:
     if status is None or not SPAN_CODES.failed(status, "code"):
         return None
     texts = [text_of(event.get("exception.message")) for event in item.events(lambda name, _: name == "exception")]
-    return status.text("message") or next(filter(None, texts), None) or text_of(item.get("error.type")) or "error"
+    said = status.text("message") or next(filter(None, texts), None) or text_of(item.get("error.type"))
+    return said or "the status of the span is an error, without a message"
 
 
 def dropped_count(value: object) -> int:

@@ -119,6 +119,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         urgent=tuple(f"{name}: {note}" for note in summary.summary_notes(report) if _is_urgent(note, report)),
         judging=_judging(report, format_name),
         columns=tuple(sorted(report.columns)) if report.plain else (),
+        has_known_units=format_name != MAPPED,
     )
     return Import(file, report, importers.format_title(format_name))
 

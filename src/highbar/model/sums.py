@@ -27,6 +27,7 @@ class ResultsFile(Struct, frozen=True):
     recorded: str | None = None  # the digest that the file must have: a run folder says it
     is_part: bool = False  # the results of a run of some scenarios of its suite, judged as such
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
+    has_known_units: bool = False  # made from the file of a tool, whose format says what its times are measured in
 
 
 class Term(Struct, frozen=True):

@@ -48,7 +48,8 @@ def _corrected(rules: Sequence[RuleResult]) -> Iterator[str]:
 
 def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
     """A latency that was probably recorded in seconds: it would pass every threshold."""
-    if results.files and all(file.recorded for file in results.files):  # `highbar run` measured it
+    # `highbar run` measured it, or it comes from a format that says its unit.
+    if results.files and all(file.recorded or file.has_known_units for file in results.files):
         return ()
     values = [value for name in _PERCENTILES if (value := whole.value(name).value) is not None]
     if not values or max(values) >= _FEW or all(value.denominator == 1 for value in values):
