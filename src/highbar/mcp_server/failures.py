@@ -19,7 +19,7 @@ from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import PolicyPath, RecordedAnswer, ResultPaths, ToolArguments, Word
 from highbar.mcp_server.checking import FailureBrief, failures_in
 from highbar.mcp_server.confinement import Workspace
-from highbar.mcp_server.texts import LONGEST_TEXT, UNTRUSTED, safe_text
+from highbar.mcp_server.texts import LONGEST_TEXT, ROOM, UNTRUSTED, fitting, safe_text
 from highbar.model.details import Excerpt, TrialDetail
 from highbar.model.job import Job, Wants
 
@@ -103,14 +103,16 @@ def answer_failures(asked: FailuresArguments, workspace: Workspace) -> FailuresA
     found = tuple(failures_in(verdict.to_dict()))
     if asked.category is not None:
         found = tuple(one for one in found if safe_text(one.category or "") == asked.category)
-    end = asked.offset + asked.limit
+    page = found[asked.offset : asked.offset + asked.limit]
+    listed = page[: fitting(page, ROOM)]
+    end = asked.offset + len(listed)
     unlisted = verdict.counts.failed - len(verdict.scenarios_failed)
     return FailuresAnswer(
         untrusted=UNTRUSTED,
         failed=verdict.counts.failed,
         undecided=len(verdict.scenarios_undecided),
         scenarios=verdict.counts.scenarios,
-        listed=found[asked.offset : end],
+        listed=listed,
         next_offset=end if end < len(found) else None,
         cut=(f"{unlisted} more failed; only the worst {len(verdict.scenarios_failed)} are listed",) if unlisted else (),
     )

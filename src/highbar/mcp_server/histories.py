@@ -14,7 +14,7 @@ from highbar.history.series import metrics_of_runs, series
 from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import IS_PATH, RecordedAnswer, ToolArguments, Word
 from highbar.mcp_server.confinement import Workspace
-from highbar.mcp_server.texts import UNTRUSTED
+from highbar.mcp_server.texts import ROOM, UNTRUSTED, fitting
 from highbar.model.history import RunRecord, SeriesPoint
 from highbar.report.history_drift import say_drift
 
@@ -74,16 +74,18 @@ def answer_history(asked: HistoryArguments, _workspace: Workspace) -> HistoryAns
     runs = histories.runs_of(history, asked.branch)
     if not runs:
         raise InputError(Problem("there are no runs in it", asked.folder, hint=histories.FIRST))
-    chosen = runs[-asked.last :]
+    points = () if asked.metric is None else _points(runs, asked.metric, asked.folder)[-asked.last :]
+    listed = () if points else tuple(_run(run) for run in runs[-asked.last :])
+    shown = fitting(reversed(points or listed), ROOM)
     return HistoryAnswer(
         untrusted=UNTRUSTED,
         runs=len(runs),
         damaged=len(history.damaged),
         drift=say_drift(drift(history, runs).found),
-        listed=tuple(_run(run) for run in chosen) if asked.metric is None else (),
+        listed=listed[-shown:],
         metric=asked.metric,
-        points=() if asked.metric is None else _points(runs, asked.metric, asked.folder)[-asked.last :],
-        cut=(f"{len(chosen)} of {len(runs)} runs are here; `last` asks for more",) if len(chosen) < len(runs) else (),
+        points=points[-shown:],
+        cut=(f"the last {shown} of {len(runs)} runs are here",) if shown < len(runs) else (),
     )
 
 

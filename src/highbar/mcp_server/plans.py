@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from highbar import api, pipeline
+from highbar import api
 from highbar import policy as policies
 from highbar.mcp_server.arguments import IS_PATH, PolicyPath, ToolAnswer, ToolArguments, Word
 from highbar.mcp_server.confinement import Workspace
 from highbar.planning import Plan
 from highbar.planning.questions import PlanOptions, answer_numbers, answer_rules, read_question
 from highbar.store.plan import write
+from highbar.verdicts.settling import plan_from
 
 _ASKED = ("suppositions", "suites", "chances", "differences", "rules", "sequential")
 
@@ -78,7 +79,7 @@ def _planned(asked: PlanArguments, workspace: Workspace) -> Plan:
         )
     )
     if question.results:
-        return pipeline.plan_from(api.check(question.results, workspace.demanded_policy(asked.policy)))
+        return plan_from(api.check(question.results, workspace.demanded_policy(asked.policy)))
     if not question.about_policy:
         return answer_numbers(question)
     policy = policies.read_named(str(workspace.demanded_policy(asked.policy)))

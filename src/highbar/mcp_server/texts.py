@@ -7,7 +7,7 @@ may act, and so many of them that the reader's context is not used up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -24,6 +24,8 @@ LONGEST = 300
 """Characters of a text, unless a tool says so."""
 LONGEST_TEXT = 1500
 """Characters of what the agent was asked and answered, if one trial is shown."""
+ROOM = 6500
+"""Bytes for the list of a tool that has at most 8000: what is around it has less than 1500."""
 _SHORT = 60
 """Characters of a text that is never cut to fit."""
 _OF_NOTES = 400
@@ -43,6 +45,16 @@ def safe_text(text: str, most: int = LONGEST) -> str:
 def size_of(document: Any) -> int:
     """Bytes of its JSON text."""
     return len(msgspec.json.encode(document))
+
+
+def fitting(items: Iterable[Struct], room: int, longest: int = LONGEST) -> int:
+    """How many of the first items fit into so many bytes of an answer; at least one, if there is one."""
+    number = used = 0
+    for number, item in enumerate(items, 1):
+        used += size_of(_safe(msgspec.to_builtins(item), longest)) + 1
+        if used > room:
+            return max(number - 1, 1)
+    return number
 
 
 def as_document(answer: Struct, most: int, rest: Mapping[str, str], longest: int = LONGEST) -> dict[str, Any]:

@@ -93,7 +93,6 @@ TOOLS: tuple[ServerTool, ...] = (
         FailuresAnswer,
         answer_failures,
         8000,
-        {"listed": "ask with a smaller limit"},
     ),
     ServerTool(
         "show_trial",
@@ -137,7 +136,6 @@ TOOLS: tuple[ServerTool, ...] = (
         HistoryAnswer,
         answer_history,
         8000,
-        {"points": "ask with a smaller `last`", "listed": "ask with a smaller `last`"},
     ),
     ServerTool(
         "read_policy",

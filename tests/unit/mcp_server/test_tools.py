@@ -77,6 +77,21 @@ def test_failures_are_listed_page_by_page(example: Path) -> None:
     assert [one["id"] for one in only["listed"]] == ["SEC-002", "SEC-012"]
 
 
+def test_a_page_that_is_cut_to_size_goes_on_where_it_ends(tmp_path: Path) -> None:
+    """Else whoever follows `next_offset` never sees the failures that did not fit."""
+    ids = [f"{number:02} {'é' * 250}" for number in range(47)]
+    failed = "".join(f"{json.dumps({'id': id_, 'passed': False, 'category': 'c' * 280})}\n" for id_ in ids)
+    put(tmp_path, {"r.jsonl": failed})
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        found = ask_directly(tmp_path, "list_failures", results=["r.jsonl"], offset=offset, limit=50).document
+        assert found["listed"]
+        seen += [one["id"] for one in found["listed"]]
+        offset = found.get("next_offset")
+    assert seen == ids
+
+
 def test_a_trial_is_shown_with_what_was_asked_answered_and_expected(example: Path) -> None:
     found = ask(example, "show_trial", results=["v1.jsonl"], id="SEC-002").document
     assert found["outcome"] == "failed"
@@ -165,6 +180,16 @@ def test_a_history_is_listed_and_a_metric_is_followed(example: Path) -> None:
     assert [one["record"] for one in metric["points"]] == [found["listed"][-1]["record"]]
     assert "no run has the metric" in ask(example, "history", metric="pas_rate").problems
     assert "no history to read" in ask(example, "history", folder="nowhere").problems
+
+
+@pytest.mark.parametrize("asked", [{}, {"metric": "pass_rate"}])
+def test_of_a_long_history_the_last_runs_are_here(tmp_path: Path, asked: dict[str, str]) -> None:
+    runs = [new_run(number, branch="b" * 200, agent_version=f"v{number} {'v' * 200}") for number in range(60)]
+    add(tmp_path / "history", *runs)
+    found = ask(tmp_path, "history", last=50, **asked).document
+    shown = found["points" if asked else "listed"]
+    assert [one["time"] for one in shown] == [one.run.time for one in runs[-len(shown) :]]
+    assert found["cut"] == [f"the last {len(shown)} of 60 runs are here"]
 
 
 def test_a_policy_is_read_in_words(example: Path) -> None:
