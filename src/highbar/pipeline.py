@@ -9,8 +9,6 @@ from msgspec.structs import replace
 from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
-from highbar.errors import InputError, Problem
-from highbar.load import run_folders
 from highbar.load.refusals import refuse_categories
 from highbar.load.results import Results, results
 from highbar.model import Policy, Verdict
@@ -21,7 +19,6 @@ from highbar.verdicts import CheckResult, finished_part, refuse_unusable, verdic
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
     from highbar.changes.run import ScoredRun
     from highbar.model.comparison import Comparison
-    from highbar.planning import Plan
 
 
 def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
@@ -59,41 +56,14 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
 
 def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
     """A job's results, scenario by scenario, scored by a policy and judged by none of its rules."""
-    from highbar.changes.run import run_of  # only for a comparison
+    from highbar.changes.run import only_finished, run_of  # only for a comparison
 
     policy, wants = policies.choose(policy, job.where), replace(job.wants, run=True)
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
         refuse_categories(found, sums.categories)
         refuse_unusable(policy, found, sums)
-        run = run_of(policy, sums, found)
-        not_run = _not_run(job, found, run)
-        return run.stopped_without(not_run) if not_run else run
-
-
-def _not_run(job: Job, found: Results, run: ScoredRun) -> frozenset[str]:
-    """The scenarios without which the run was decided. Raises InputError if nothing says which ones these are."""
-    folder = run_folders.stopped_early(source.file for source in found.sources())
-    if folder is None:
-        return frozenset()
-    from highbar.model.order import NoOrder  # few runs stop early
-
-    order = NoOrder() if job.order is None else job.order(found.files)
-    if isinstance(order, NoOrder):
-        message = f"the run stopped early, and nothing says which scenarios were not run: {order.reason}"
-        raise InputError(Problem(message, folder, hint=run_folders.run_the_rest(folder)))
-    return frozenset(record.id for record in run.records if record.id not in order.finished)
-
-
-def plan_from(verdict: Verdict) -> Plan:
-    """What would settle each rule. Raises InputError if scenarios that were not run would count as failed."""
-    from highbar.planning import plan_verdict  # only for a plan
-
-    folder = run_folders.stopped_early(source.file for source in verdict.results)
-    if folder is not None and (verdict.sequential is None or verdict.sequential.problem):
-        message = "the run stopped early, and this policy judges all scenarios: nothing can be planned from a part"
-        raise InputError(Problem(message, folder, hint=run_folders.run_the_rest(folder)))
-    return plan_verdict(verdict)
+        return only_finished(run_of(policy, sums, found), job, found)
 
 
 def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:

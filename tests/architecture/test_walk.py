@@ -112,3 +112,7 @@ def test_a_plain_check_enters_no_more_modules_than_it_did(tmp_path: Path) -> Non
     entered, calls, _ = traced(ROOT, tmp_path, "--policy", "plain.yaml")
     assert int(entered.number) <= AT_MOST["modules entered by a plain check"], "\n".join(entered.places)
     assert int(calls.number.replace(",", "")) <= AT_MOST["calls of a plain check"], "\n".join(calls.places)
+
+
+def test_the_stages_in_their_order_fit_on_one_screen() -> None:
+    assert len((SOURCE / "pipeline.py").read_text("utf-8").splitlines()) <= 80

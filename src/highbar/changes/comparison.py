@@ -17,7 +17,7 @@ from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.language.phrases import count
-from highbar.load.run_folders import run_the_rest, stopped_early
+from highbar.load.run_folders import not_whole, stopped_early
 from highbar.measure.limits import FALSE_DISCOVERIES
 from highbar.model import BaselineRule, Policy, RuleResult, Source
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
@@ -54,10 +54,9 @@ def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Seque
 
 def _stopped_early(base: ScoredRun, head: ScoredRun) -> Iterator[Problem]:
     """Why no rule is judged: where a run stops depends on its results, so that a part would pass or fail too often."""
-    message = "the run stopped early, and rules that compare are judged over all scenarios"
     for folder in dict.fromkeys(stopped_early(one.file for one in run.about.sources) for run in (base, head)):
         if folder is not None:
-            yield Problem(message, folder, hint=run_the_rest(folder))
+            yield not_whole(folder, "rules that compare are judged over all scenarios")
 
 
 def _not_run(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:

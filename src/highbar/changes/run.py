@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from highbar import measure
 from highbar.changes.record_sums import RecordSums
+from highbar.errors import InputError
+from highbar.load import run_folders
 from highbar.load.results import Results
 from highbar.model import Policy, Source, Trial
 from highbar.model.baseline import Baseline, Scoring
@@ -54,6 +56,24 @@ class ScoredRun(Struct, frozen=True):
         """The scenarios with undecided trials."""
         pairs = zip(self.records, self.best, strict=True) if self.best else ()
         return tuple((worst.id, None) for worst, best in pairs if worst != best)
+
+
+def only_finished(run: ScoredRun, job: Job, found: Results) -> ScoredRun:
+    """The run without the scenarios that it did not need to be decided: they did not fail, they were not run.
+
+    Raises InputError if it stopped early and nothing says which ones these are.
+    """
+    folder = run_folders.stopped_early(source.file for source in found.sources())
+    if folder is None:
+        return run
+    from highbar.model.order import NoOrder  # few runs stop early
+
+    order = NoOrder() if job.order is None else job.order(found.files)
+    if isinstance(order, NoOrder):
+        why = f"nothing says which scenarios were not run: {order.reason}"
+        raise InputError(run_folders.not_whole(folder, why))
+    not_run = frozenset(record.id for record in run.records if record.id not in order.finished)
+    return run.stopped_without(not_run) if not_run else run
 
 
 def run_in(baseline: Baseline) -> ScoredRun:

@@ -76,6 +76,7 @@ def _answer(question: Question) -> Plan:
 def _from_results(question: Question) -> Plan:
     from highbar import pipeline  # the other questions do without the engine
     from highbar.bar.on_demand import with_history  # likewise
+    from highbar.verdicts.settling import plan_from  # likewise
 
     job = Job(
         question.results,
@@ -85,7 +86,7 @@ def _from_results(question: Question) -> Plan:
         stdin=streams.standard_input(),
     )
     with watching(quiet=False) as watch:
-        return pipeline.plan_from(pipeline.check(with_history(job), watch))
+        return plan_from(pipeline.check(with_history(job), watch))
 
 
 def _policy(question: Question) -> Policy:

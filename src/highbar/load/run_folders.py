@@ -116,8 +116,13 @@ def stopped_early(paths: Iterable[str]) -> str | None:
     return None
 
 
+def not_whole(folder: str, why: str) -> Problem:
+    """The problem of a command that needs all scenarios of a run that stopped early."""
+    return Problem(f"the run stopped early, and {why}", folder, hint=run_the_rest(folder))
+
+
 def run_the_rest(folder: str) -> str:
-    """The hint for a command that needs all scenarios of a run that stopped early."""
+    """The hint for such a command."""
     return f"highbar run --resume {folder} --run-all runs the rest"
 
 

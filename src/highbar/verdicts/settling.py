@@ -1,0 +1,16 @@
+"""A verdict → what would settle each of its rules."""
+
+from __future__ import annotations
+
+from highbar.errors import InputError
+from highbar.load.run_folders import not_whole, stopped_early
+from highbar.model import Verdict
+from highbar.planning import Plan, plan_verdict
+
+
+def plan_from(verdict: Verdict) -> Plan:
+    """What would settle each rule. Raises InputError if scenarios that were not run would count as failed."""
+    folder = stopped_early(source.file for source in verdict.results)
+    if folder is not None and (verdict.sequential is None or verdict.sequential.problem):
+        raise InputError(not_whole(folder, "this policy judges all scenarios: nothing can be planned from a part"))
+    return plan_verdict(verdict)
