@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from bench.early_exact import sampled
 from bench.early_stopping import ALPHAS, DESIGNS, RATES, SIZE, SPENDINGS, THRESHOLDS
 from bench.early_stopping_page import BROKEN, NAME, PAGE, Figures, page
 from bench.measured_pages import read
+
+from highbar.statistics.spending import suite_boundaries
+from highbar.statistics.stopping import sample_ends
 
 FIGURES = Figures(read(f"{NAME}.csv"))
 ACCEPTED = 0.05
@@ -19,6 +24,16 @@ def test_the_page_is_what_its_table_says() -> None:
 def test_every_design_of_the_grid_was_computed_and_none_errs_more_than_is_accepted() -> None:
     assert len(FIGURES.cases("largest error")) == 2 * len(SPENDINGS) * len(ALPHAS) * len(THRESHOLDS)
     assert FIGURES.largest("largest error", "of alpha") <= 1
+
+
+def test_chance_in_the_answers_does_not_count_with_the_population_of_the_suite() -> None:
+    assert (
+        "gets 84 % of the answers right, each by chance, passes 85 % of 200 scenarios in about four of ten"
+        in PAGE.read_text()
+    )
+    assert sample_ends(suite_boundaries(Fraction(85, 100), 200, ACCEPTED), Fraction(84, 100)).passes == pytest.approx(
+        0.4, abs=0.01
+    )
 
 
 @pytest.mark.parametrize("name", DESIGNS)
