@@ -226,9 +226,10 @@ def _read_threshold(text: str) -> Fraction:
 def _mixtures(options: PlanOptions) -> Iterable[Problem]:
     """Options that do not go together."""
     if options.results:
+        hints = dict.fromkeys(("--sequential", "--spending"), "highbar plan --sequential --scenarios 200 plans a run")
         hint = "the confidence is the policy's, and a clear verdict has a chance of 80%"
         return [
-            Problem(f"{name} does not go with results: they say what was found", hint=hint)
+            Problem(f"{name} does not go with results: they say what was found", hint=hints.get(name, hint))
             for name in _given(options, (*_NUMBERS, "sequential", "spending"))
         ]
     if options.about_policy:

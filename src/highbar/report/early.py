@@ -28,7 +28,8 @@ def saved_line(verdict: Verdict) -> str:
     repeated = run.planned_trials != run.planned
     trials = f" ({run.ran_trials} of {count(run.planned_trials, 'trial')})" if repeated else ""
     word = "not run" if verdict.verdict == "inconclusive" else "saved"
-    return f"{run.ran} of {count(run.planned, 'planned scenario')} run{trials}, {run.saved} {word}"
+    saved = f", {run.saved} {word}" if run.saved else ""
+    return f"{run.ran} of {count(run.planned, 'planned scenario')} run{trials}{saved}"
 
 
 def at_stopping(rule: RuleResult) -> str:
@@ -53,7 +54,8 @@ def open_line(rule: RuleResult) -> str:
     if value is None or number is None:
         return f"{visible(named)}: {stopping.standing if stopping and stopping.standing else 'open'}"
     if stopping is not None and stopping.standing is not None:
-        return f"{named}: {digits.amount(number, value.unit)}; {stopping.standing}"
+        # More has been done since: the line beside it says how much.
+        return f"{named}: at the last look {digits.amount(number, value.unit)}; {stopping.standing}"
     if rule.best is None:
         return f"{named}: {digits.amount(number, value.unit)}; open"
     ends = [digits.amount(end, value.unit) for end in (number, rule.best)]

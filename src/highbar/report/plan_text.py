@@ -18,6 +18,10 @@ from highbar.report.visible import visible
 
 _NONE = "-"
 _TYPICAL = "no policy: planned for the typical thresholds"
+_SUPPOSED_SIZE = (
+    ". Without --scenarios, up to: the rule's horizon, or the policy's suite, or as many as it takes to pass an agent"
+    " halfway to perfection"
+)
 _TOLD = {
     "needs": (
         "at least: if every scenario is good; scenarios: if the true rate is halfway to perfection; together: so that"
@@ -36,7 +40,7 @@ _TOLD = {
         " one will likely fail"
     ),
     "early": (
-        "in parentheses: if all scenarios are run and judged once; runs: scenarios until it is decided, on average; as"
+        "in parentheses: if all scenarios are run and judged once; scenarios: until it is decided, on average; as"
         " good as: the smallest suite that, judged once, has the same chance of the right verdict"
     ),
     "differing": "differing: the share of scenarios that one version passes and the other fails",
@@ -141,10 +145,10 @@ def _early(plan: Plan, display: Display) -> list[str]:
         name = "Stopped as soon as it is decided" if rows[0].rule is None else visible(rows[0].rule)
         lines += _section(
             f"{name}: {_percent(rows[0].threshold)} of up to {_scenarios(rows[0].scenarios)}",
-            ("true rate", "pass", "inconclusive", "fail", "runs", "as good as"),
+            ("true rate", "pass", "inconclusive", "fail", "scenarios", "as good as"),
             [_stopped(row) for row in rows],
             display,
-            "" if lines else _TOLD["early"],
+            "" if lines else _TOLD["early"] + ("" if plan.scenarios or rows[0].rule is None else _SUPPOSED_SIZE),
         )
     return lines + _early_joint(plan, display)
 

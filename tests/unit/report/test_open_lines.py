@@ -21,11 +21,11 @@ SEEN = Stopping("spending", 200, 75, standing=STANDING)
     [
         (
             {"value": value("61/75"), "stopping": SEEN},
-            f"accuracy ≥ 90%: 81.3%; {STANDING}",
+            f"accuracy ≥ 90%: at the last look 81.3%; {STANDING}",
         ),
         (
             {"value": value("61/75"), "stopping": SEEN, "slice": (("category", ("edge_case",)),)},
-            f"accuracy of edge_case ≥ 90%: 81.3%; {STANDING}",
+            f"accuracy of edge_case ≥ 90%: at the last look 81.3%; {STANDING}",
         ),
         ({"value": value(None), "stopping": Stopping("spending", 9, 0, standing="nothing seen")}, "nothing seen"),
         ({"value": value("1/4"), "best": Fraction(3, 4)}, "25.0% if all the rest fails, 75.0% if it passes"),
