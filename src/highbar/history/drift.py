@@ -35,7 +35,9 @@ def drift(history: History, runs: Sequence[RunRecord], ancestors: Collection[str
     """Whether the passes of scenarios decline over the last runs that are judged and scored alike."""
     chosen = comparable(runs, ancestors, MOST_RUNS, any_suite=True)
     by_run, damaged = counts_by_run(history, chosen.runs)
-    return Drift(decline(aligned(by_run)), chosen, damaged)
+    lost = {one.file for one in damaged}
+    read = [run for run in chosen.runs if f"{run.record}{SUFFIX}" not in lost]
+    return Drift(decline(aligned(by_run, [run.suite for run in read])), chosen, damaged)
 
 
 def counts_by_run(
@@ -57,9 +59,14 @@ def key_of(run: RunRecord, one: ScenarioCounts) -> ScenarioKey:
     return one.id, one.digest, None if one.digest is not None else run.suite
 
 
-def aligned(by_run: Sequence[Mapping[ScenarioKey, ScenarioCounts]]) -> list[list[Cell]]:
-    """(passed, decided trials) of the scenarios of the last run, run by run; no trials in a run without it."""
-    keys = list(by_run[-1]) if by_run else []
+def aligned(by_run: Sequence[Mapping[ScenarioKey, ScenarioCounts]], suites: Sequence[str | None]) -> list[list[Cell]]:
+    """(passed, decided trials) of the scenarios of the last run, run by run; no trials in a run without it.
+
+    If the last run stopped early, its scenarios are those of all runs of its suite, too: what it did not reach is not
+    gone.
+    """
+    same = [by_key for by_key, suite in zip(by_run, suites, strict=True) if suite is not None and suite == suites[-1]]
+    keys = dict.fromkeys(key for by_key in (*by_run[-1:], *same) for key in by_key)
     return [[_cell(run.get(key)) for key in keys] for run in by_run]
 
 

@@ -60,6 +60,21 @@ def test_a_new_scenario_does_not_hide_a_decline(folder):
     assert found.found.runs == 21
 
 
+def test_a_run_that_stopped_early_does_not_hide_a_decline(folder, tmp_path):
+    declining(folder)
+    add(folder, new_run(20, passing(20, 0.7)[:3]))
+    found = found_in(folder)
+    assert found.found.is_alarm
+    assert found.found.runs == 21
+    assert run(tmp_path, "history", "trend", "--fail-on", "drift").exit == 1
+
+
+def test_scenarios_that_the_suite_lost_are_not_looked_at(folder):
+    declining(folder)
+    add(folder, new_run(20, passing(20, 0.7)[:3], suite="smaller"))
+    assert not found_in(folder).found.is_alarm
+
+
 def test_scenarios_whose_text_changed_start_anew(folder):
     declining(folder)
     add(folder, new_run(20, [replace(row, digest="f" * 64) for row in passing(20, 0.7)], suite="other"))
