@@ -2,7 +2,7 @@
 
 Inspect, promptfoo, DeepEval and pydantic-evals are installed by the command, each in an environment of its own below
 `--environments` (a cache folder unless given). All run the same agent, 20 calls at once, and check its answer for one
-word. `--keep` stores the figures in bench/tables/runners.json and writes them into the README and the documentation.
+word. `--keep` stores the figures in bench/tables/runners.json and writes them into the documentation.
 `--only Highbar promptfoo` measures some of them; `--quick` measures once, and a tenth of the trials.
 
 Each figure is the best of several turns, in each of which every tool has one go: what else the machine does can only
@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from bench.runners_page import TABLE, markdown, write_pages
+from bench.runners_page import TABLE, markdown, write_page
 from bench.runners_process import Took, kill_after, read_calls, run
 from bench.runners_tools import AT_ONCE, VERSIONS, WAYS, Way, environment, installed
 
@@ -68,7 +68,7 @@ def main() -> None:
     print("\n".join(markdown(table)))
     if asked.keep:
         TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        write_pages(table)
+        write_page(table)
 
 
 def measure(ways: Sequence[Way], programs: Programs, size: Size) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The table of `bench/runners.py` as a page of the documentation, and as a shorter table in the README."""
+"""The table of `bench/runners.py` as a page of the documentation, and in one sentence of the README."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "bench" / "tables" / "runners.json"
 PAGE = ROOT / "docs" / "concepts" / "run-speed.md"
 README = ROOT / "README.md"
-HEADING = "### Running agents"
-"""Of the section of the README that has the short table."""
 
 OPENING = """# Running agents: Highbar beside other tools
 
@@ -75,31 +73,19 @@ def markdown(table: Mapping[str, Any]) -> list[str]:
     return [*_rows(head, rows), *(f"\nNot measured: {name}: {why}" for name, why in table["missing"].items())]
 
 
-def short(table: Mapping[str, Any]) -> list[str]:
-    """The table of the README: processor time instead of time, which other work on the machine moves more."""
-    size = table["size"]
-    slow, memory = f"{size['slow_trials']} × 50 ms", f"memory, {size['memory_trials']:,} trials"
-    head = ("", "start", "per trial", f"{slow}, × ideal", memory, "answers left after `kill -9`")
-    rows = []
-    for way in table["ways"]:
-        _, trial, ideal, _, start, mebibytes, kept = _figures(way)
-        rows.append((way["name"], start, trial, ideal, mebibytes, kept))
-    return _rows(head, rows)
+def in_short(table: Mapping[str, Any]) -> str:
+    """The figures in a sentence of the README: processor time, which other work on the machine moves less than time."""
+    own, *others = sorted(table["ways"], key=lambda way: way["name"] != "Highbar")
+    trials = [way["trial_processor"] for way in others if not way["name"].startswith("Highbar")]
+    least, most = (_microseconds(end).removesuffix(" µs") for end in (min(trials), max(trials)))
+    own_trial = _microseconds(own["trial_processor"])
+    page = f"docs/concepts/{PAGE.name}"
+    return f"{own_trial} of processor time per trial, [other tools]({page}) {least} to {most} µs"
 
 
-def write_pages(table: Mapping[str, Any]) -> None:
-    """Write the page, and put the short table in the place of the one that the README has."""
+def write_page(table: Mapping[str, Any]) -> None:
+    """Write the page. A test says if the sentence of the README is no longer right."""
     PAGE.write_text(page(table), "utf-8")
-    README.write_text(with_table(README.read_text("utf-8"), short(table)), "utf-8")
-
-
-def with_table(text: str, table: Sequence[str]) -> str:
-    """Replace the first table below the heading."""
-    before, heading, after = text.partition(f"{HEADING}\n")
-    lines = after.splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
-    last = next((number for number in range(first, len(lines)) if not lines[number].startswith("|")), len(lines))
-    return before + heading + "\n".join([*lines[:first], *table, *lines[last:]]) + "\n"
 
 
 def stored() -> dict[str, Any]:
@@ -130,4 +116,4 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 if __name__ == "__main__":
-    write_pages(stored())
+    write_page(stored())
