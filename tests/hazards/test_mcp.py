@@ -203,6 +203,22 @@ def test_git_starts_no_program_of_its_configuration(tmp_path: Path, by: str) -> 
     assert not traces.exists()
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("options", [{}, {"against_ref": "main"}])
+def test_results_are_judged_with_a_history_although_git_does_not_look_at_the_working_copy(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    policy = {**POLICY, "history": {"folder": "history", "drift": "fail"}}
+    put(tmp_path, {"highbar.json": policy, "old.jsonl": rows(True, True)})
+    run(tmp_path, "check", "old.jsonl", "--history", "history")  # of a commit that is not known
+    commit(tmp_path, {})
+    put(tmp_path, {"r.jsonl": rows(True)})
+    done = run(tmp_path, "check", "r.jsonl", *(f"--against-ref={ref}" for ref in options.values()), "--format", "json")
+    found = ask_directly(tmp_path, "check", results=["r.jsonl"], **options)
+    assert found.document["verdict"] == done.json["verdict"]
+    assert done.json["verdict"] is not None
+
+
 def test_a_history_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:
     root = tmp_path / "root"
     add(tmp_path / "history", new_run(0, counts({CANARY: 1})))

@@ -32,6 +32,7 @@ _CODE = (".py", ".pyc")
 _ABOUT_PACKAGES = (".dist-info", ".egg-info")
 _MAGIC = frozenset("*?[")
 _CODE_NEEDED = "this needs code of the suite to be run, which the tools of this server do not do"
+_WORKING_COPY = "this needs git to look at the working copy, where it may run other programs"
 _ELSEWHERE = "run the same check on the command line, or in CI: highbar check"
 
 
@@ -143,14 +144,13 @@ class _Guard(Struct):
         return None if folder >= 0 else self.change(name)
 
     def start(self, program: Any, words: Any = (), *_: Any) -> Problem | None:
-        """Why a program may not be started; None for git, if it only reads the policy of a ref below the folder."""
+        """Why a program may not be started; None for git, if it only reads, below the folder. Raises InputError."""
         command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
         if (command[0] if command else program) != "git":
             return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
         if not git_use.is_reading(command):
-            return Problem(
-                "this needs git to look at the working copy, where it may run other programs", hint=_ELSEWHERE
-            )
+            # Whoever can do without an answer of git goes on, as outside of a repository: nothing is missing then.
+            raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
         path = git_use.path_outside(command, self.root)
         return None if path is None else outside(path, self.root)
 
