@@ -153,14 +153,20 @@ def test_a_policy_cannot_lead_out_of_the_folder(tmp_path: Path, key: str, block:
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("disguised", [False, True])
 @pytest.mark.parametrize("there", [{"suite": "../ids.json"}, {"judge": {"labels": "../labels.jsonl", "min_labels": 1}}])
-def test_a_ref_does_not_lead_out_of_the_folder_either(tmp_path: Path, there: dict[str, Any]) -> None:
-    """What git has of files beside the folder is not read, whatever the policy at the ref names."""
+def test_a_ref_does_not_lead_out_of_the_folder_either(tmp_path: Path, there: dict[str, Any], disguised: bool) -> None:
+    """What git has of files beside the folder is not read, whatever the policy at the ref names.
+
+    A folder `.git` without a repository in it does not make the folder the root of one.
+    """
     label = {"id": CANARY, "trial": 1, "behavior": "b", "observed": True, "by": CANARY}
     outside = {"ids.json": [CANARY, "S0"], "labels.jsonl": json.dumps(label)}
     inside = {"agent/highbar.json": {**POLICY, **there}, "agent/r.jsonl": rows(True)}
     commit(tmp_path, {**outside, **inside})
     put(tmp_path, {"agent/highbar.json": POLICY})
+    if disguised:
+        (tmp_path / "agent" / ".git").mkdir()
     found = ask_directly(tmp_path / "agent", "check", results=["r.jsonl"], against_ref="main")
     assert "outside of the folder" in found.problems
     assert CANARY not in str(found.document)

@@ -151,7 +151,7 @@ class _Guard(Struct):
         if not git_use.is_reading(command):
             # Whoever can do without an answer of git goes on, as outside of a repository: nothing is missing then.
             raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
-        path = git_use.path_outside(command, self.root)
+        path = git_use.path_outside(command)
         return None if path is None else outside(path, self.root)
 
     def connect(self, *_: Any) -> Problem:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePosixPath
+
+from highbar.load.revision import ask_git
 
 ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
 """With these in its environment, git fetches nothing."""
@@ -22,19 +24,23 @@ def is_reading(words: Sequence[str]) -> bool:
     return _command(words)[0] in _COMMANDS
 
 
-def path_outside(words: Sequence[str], root: Path) -> str | None:
+def path_outside(words: Sequence[str]) -> str | None:
     """A path that the command names and that is neither below the folder nor on the way to it; None if there is none.
 
-    What is on the way (the folders around the folder) may be asked about, but not with all that is in it.
+    What is on the way (the folders around the folder) may be asked about, but not with all that is in it. Where in the
+    repository the folder is, git itself says: a folder `.git` does not make one.
     """
     command, rest = _command(words)
     if command != "ls-tree":
         return None  # to list names in the index reads no file
     named = rest[rest.index("--") + 1 :] if "--" in rest else []
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    prefix = ask_git("rev-parse", "--show-prefix")
+    if prefix is None:  # then nothing is known
+        return "."
+    folder = PurePosixPath(os.fsdecode(prefix).rstrip("\n"))
     for name in named or ["."]:
-        path = Path(os.path.normpath(top / name))
-        if not path.is_relative_to(root) and ("-r" in rest or not root.is_relative_to(path)):
+        path = PurePosixPath(os.path.normpath(name))
+        if not path.is_relative_to(folder) and ("-r" in rest or not folder.is_relative_to(path)):
             return name
     return None
 
