@@ -265,6 +265,18 @@ def test_a_record_that_no_scorer_graded_is_undecided_beside_those_that_one_did(t
     assert report.judges == ("acc",)
 
 
+def test_a_demand_on_a_result_of_which_less_is_better_is_said_even_to_those_who_want_one_line(tmp_path: Path) -> None:
+    lines(tmp_path, scored(5.0))
+    for demand, told in (({"scorer": "acc", "at_least": 4}, True), ({"scorer": "acc"}, False)):
+        for lower in (True, False):
+            aggregate(tmp_path, {"lower_is_better": lower, "score_type": "continuous", "min_score": 0, "max_score": 10})
+            policy = {**RULE, "judged_by": {"every_eval_ever": demand}}
+            done = check(tmp_path, "e_samples.jsonl", "--quiet", policy=policy)
+            judged(done, "pass")
+            message = "the policy demands at least 4 of 'acc', and e.json says that a lower score is better"
+            assert (message in done.err) is (told and lower)
+
+
 def test_a_grading_model_is_in_the_judge_column(tmp_path: Path) -> None:
     grader = {"judges": [{"model_info": {"id": "example/grader"}}], "input_prompt": "?"}
     aggregate(tmp_path, {"score_type": "binary", "llm_scoring": grader})

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from highbar.importers import Row
 from highbar.importers.documents import file_head
-from highbar.importers.every_eval_ever_aggregate import NAMELESS, Aggregate, aggregate_of, is_aggregate
+from highbar.importers.every_eval_ever_aggregate import LOWER, NAMELESS, Aggregate, aggregate_of, is_aggregate
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import Trials, score_columns
 from highbar.importers.reading import json
@@ -148,8 +148,7 @@ class _EvalSamples:
         """The rows, once all results are known."""
         judges = self._settle(aggregate)
         if aggregate is not None:
-            for message in aggregate.missing(self._results, self._tasks()):
-                self._report.warn(message, urgent=True)
+            self._warn_by_aggregate(aggregate)
         columns, shared = score_columns({name: name for name in self._named})
         self._report.unread.update(shared)
         models = {name: aggregate.graders(name) for name in judges} if aggregate else {}
@@ -177,6 +176,14 @@ class _EvalSamples:
         silent = {name: trial.scores.get(name) for name, good in verdicts.items() if good is None}
         self._below += any(found is not None and found.score is not None for found in silent.values())
         return {"unjudged": "judge: " + "; ".join(_silence(name, found) for name, found in silent.items())}
+
+    def _warn_by_aggregate(self, aggregate: Aggregate) -> None:
+        for message in aggregate.missing(self._results, self._tasks()):
+            self._report.warn(message, urgent=True)
+        for demand in self._report.judged_by:
+            if demand.at_least is not None and aggregate.full_marks(demand.scorer, self._tasks()) == LOWER:
+                demanded = f"the policy demands at least {float(demand.at_least):g} of {demand.scorer!r}"
+                self._report.warn(f"{demanded}, and {aggregate.name} says that {LOWER}", urgent=True)
 
     def _warn_of_low_scores(self, judges: Mapping[str, _JudgingResult]) -> None:
         name = quoted(next(iter(judges)))

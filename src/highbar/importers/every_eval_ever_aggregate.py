@@ -23,6 +23,8 @@ from highbar.importers.record import Record, in_file, refuse, shown
 
 NAMELESS = "is_correct"
 """The judge that a record without `evaluation_result_id` gets."""
+LOWER = "a lower score is better"
+"""Why a result has no full marks."""
 _SAMPLES = "_samples.jsonl"
 _BY_LENGTH = {64: "sha256", 32: "md5"}
 """The algorithms that the schema has, by the length of their digests."""
@@ -154,7 +156,7 @@ def _full(metric: Record) -> float | str:
     """The full marks by the declared scale, or why nothing declares them."""
     kind, most = metric.text("score_type"), metric.value("max_score")
     if metric.flag("lower_is_better"):
-        return "a lower score is better"
+        return LOWER
     if kind == "binary":
         return 1.0
     if kind != "continuous" or isinstance(most, str) or most is None:
