@@ -36,7 +36,7 @@ Examples:
 @click.argument("results", nargs=-1, required=True, type=click.Path(), metavar="RESULTS...")
 @click.option("--labels", required=True, type=click.Path(), metavar="FILE", help="What people said: labels.jsonl.")
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
-@click.option("--confidence", metavar="SHARE", help="Of each bound; the policy's, or 95%.")
+@click.option("--confidence", metavar="SHARE", help="The confidence of each bound; by default the policy's, or 95%.")
 @click.option(
     "--bind",
     type=click.Path(),

@@ -39,11 +39,16 @@ Examples:
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--threshold", metavar="SHARE", help="The threshold to reach: 85%.")
 @click.option("--rate", multiple=True, metavar="SHARE", help="A supposed true rate. May be repeated.")
-@click.option("--scenarios", type=click.IntRange(1, 10**9), metavar="N", help="Say what so many scenarios can show.")
+@click.option(
+    "--scenarios",
+    type=click.IntRange(1, 10**9),
+    metavar="N",
+    help="Say what so many scenarios can show; with --sequential, how many there are.",
+)
 @click.option("--difference", metavar="SHARE", help="A difference between two versions that is to be shown.")
 @click.option("--differing", metavar="SHARE", help="On how many scenarios the versions differ; 10% by default.")
 @click.option("--power", metavar="SHARE", help="The chance of a clear verdict; 80% by default.")
-@click.option("--confidence", metavar="SHARE", help="Of the gate; the policy's, or 95%.")
+@click.option("--confidence", metavar="SHARE", help="The confidence of the gate; by default the policy's, or 95%.")
 @click.option("--tolerate", metavar="SHARE", help="The failure rate that 100% must exclude; 5% by default.")
 @click.option("--trials", type=click.IntRange(1, 10**6), metavar="N", help="Trials of each scenario; 1 by default.")
 @click.option("--icc", metavar="SHARE", help="How alike the trials of a scenario are: their intraclass correlation.")

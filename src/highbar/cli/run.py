@@ -141,7 +141,7 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
         metavar="JUDGE",
         help="The judge of statements: MODEL@ADDRESS or python:module:function. Else the one that the suite names.",
     )
-    @click.option("--resume", type=click.Path(), metavar="DIR", help="Go on with the run in this folder.")
+    @click.option("--resume", type=click.Path(), metavar="DIR", help="Continue the run in this folder.")
     @click.option("--rerun-changed", is_flag=True, help="With --resume: run scenarios that have changed since again.")
     @click.option(
         "--output",
@@ -151,8 +151,13 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
     )
     @click.option("--trials", type=int, metavar="N", help="How often each scenario is run.")
     @click.option("--concurrency", metavar="N", help="How many calls at once, or auto.")
-    @click.option("--timeout", metavar="TIME", help="Of one call, such as 60s.")
-    @click.option("--retries", type=int, metavar="N", help="After a failure of the infrastructure; never of the agent.")
+    @click.option("--timeout", metavar="TIME", help="The timeout of one call, such as 60s.")
+    @click.option(
+        "--retries",
+        type=int,
+        metavar="N",
+        help="How often to retry after a failure of the infrastructure, never of the agent.",
+    )
     @click.option("--budget", metavar="USD", help="Begin no trial once the agent has cost this much, such as '$5'.")
     @click.option("--max-time", metavar="TIME", help="Begin no trial after this time, such as 20m.")
     @click.option(
@@ -170,9 +175,9 @@ def _run_options(command: Callable[..., int]) -> Callable[..., int]:
         "--seed",
         type=click.IntRange(0, 2**63 - 1),
         metavar="N",
-        help="Of the random order of the scenarios; else a random one. Give all shards of a run the same.",
+        help="The seed of the random order of the scenarios; by default a new one. Give all shards of a run the same.",
     )
-    @click.option("--until-decided", is_flag=True, help="Stop as soon as the policy's verdict is certain.")
+    @click.option("--until-decided", is_flag=True, help="Stop soon after the policy's verdict is certain.")
     @click.option("--run-all", is_flag=True, help="With --resume: run every trial, even if the verdict is certain.")
     @wraps(command)
     def with_choices(**arguments: Any) -> int:

@@ -98,7 +98,7 @@ def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
     known = sum(any(run.get(id_, (0, 0))[1] for run in recalled.runs) for id_ in recalled.decided)
     found = decline(runs)
     trend = f"{100 * found.slope:+.2f} points per run over {count(found.runs, 'run')}"
-    shown = f"{trend}, evidence {min(found.evidence, _MOST):.3g} (alarm at {ALARM:g})"
+    shown = f"{trend}, drift score {min(found.evidence, _MOST):.3g} (alarm at {ALARM:g})"
     if found.is_alarm:
         return "fail", f"scenarios pass less and less often: {shown}"
     if recalled.damaged:

@@ -185,7 +185,7 @@ class _OtelSurvey:
                 if one.score is None and one.label is None:
                     silent[one.name] = None
                 else:
-                    kind = "it gives scores" if one.label is None else "its labels are no verdicts"
+                    kind = "it gives scores" if one.label is None else "its labels are not verdicts"
                     self.scorers.declare_by_value(one.name, None if one.verdict is not None else kind)
         for name in silent:
             self.scorers.declare_silent(name)

@@ -27,7 +27,7 @@ def say_drift(found: Decline) -> str:
     """Whether scenarios pass less and less often, and how sure that is."""
     if found.runs < 2:
         return "no drift to see: no earlier run is judged and scored alike"
-    strength = f"evidence {min(found.evidence, _MOST):.3g}, alarm at {ALARM:g}"
+    strength = f"drift score {min(found.evidence, _MOST):.3g}, alarm at {ALARM:g}"
     trend = f"{100 * found.slope:+.2f} points per run over {count(found.runs, 'run')}"
     if found.back:
         newest = f"the last {count(found.back, 'run')}" if found.back > 1 else "the last run"
