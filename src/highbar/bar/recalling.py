@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from highbar import history as histories
-from highbar.bar.remembering import agent_of, commits_of, judge_digest, scoring_digest, texts_of
+from highbar.bar.remembering import agent_of, begun_of, commits_of, judge_digest, scoring_digest, texts_of
 from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
@@ -60,8 +60,9 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
         line = frozenset(ancestry.commits)
     else:
         line = ancestors()
-    earlier = _earlier(history.runs, {source.sha256 for source in run.about.sources})
     judged = _judged(job, line, policy, run)
+    # A run that was added before it went on is no earlier run.
+    earlier = [one for one in _earlier(history.runs, judged.results) if one.begun is None or one.begun != judged.begun]
     alike = [one for one in earlier if _is_alike(one, policy, run)]
     runs = [one for one in alike if one.agent_name == judged.agent[0]]
     chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
@@ -100,6 +101,7 @@ def _judged(job: Job, line: frozenset[str] | None, policy: Policy, run: ScoredRu
         scoring=scoring_digest(policy, run.scoring),
         judge=judge_digest(run),
         results=frozenset(source.sha256 for source in run.about.sources),
+        begun=begun_of(job),
     )
 
 

@@ -88,6 +88,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         agent=_agent(documents),
         judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
         suites=done.run.suites,
+        begun=begun_of(job),
         listed=len(scenarios),
     )
     return NewRun(run, new.document, scenarios, doubt, tuple(scenario_text(record) for record in records))
@@ -204,6 +205,14 @@ def agent_of(job: Job, policy: Policy) -> AgentKey:
 def commits_of(job: Job) -> frozenset[str]:
     """The commits that run folders say they are of."""
     return frozenset(one.commit for one in _documents(_run_folders(job)) if one.commit is not None)
+
+
+def begun_of(job: Job) -> str | None:
+    """What all records of the runs that a job names share, however far they had come; None if they are not all runs."""
+    found = _documents(_run_folders(job))
+    if not found or len(found) != len(job.results):
+        return None
+    return _digest(sorted((one.started, one.order.digest, one.order.seed, one.agent.settings) for one in found))
 
 
 def _agent(documents: Sequence[RunDocument]) -> str | None:

@@ -15,7 +15,7 @@ class JudgedRun(Struct, frozen=True):
     """What is known of the run that is judged.
 
     `commits` are those that it may be of; None if git does not say which they are. `results` are the digests of its
-    files.
+    files, and `begun` is what all records of it share.
     """
 
     commits: frozenset[str] | None
@@ -23,6 +23,7 @@ class JudgedRun(Struct, frozen=True):
     scoring: str
     judge: str
     results: frozenset[str | None] = frozenset()
+    begun: str | None = None
 
 
 def is_whose_unknown(runs: Sequence[RunRecord], judged: AgentKey) -> bool:
@@ -43,9 +44,9 @@ def that_may_explain(runs: Sequence[RunRecord], judged: JudgedRun) -> tuple[RunR
 
 
 def _without_shared(runs: Iterator[RunRecord], judged: JudgedRun) -> Iterator[RunRecord]:
-    seen = {digest for digest in judged.results if digest is not None}
+    seen = {digest for digest in (*judged.results, judged.begun) if digest is not None}
     for run in runs:
-        digests = {digest for digest in run.results if digest is not None}
+        digests = {digest for digest in (*run.results, run.begun) if digest is not None}
         if _is_before(run, judged.commits) and _is_alike(run, judged) and seen.isdisjoint(digests):
             seen |= digests
             yield run

@@ -58,14 +58,20 @@ FROM pooled GROUP BY id, digest, suite ORDER BY id, digest, suite
 def each_result_once(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     """The runs without those all of whose results another one is about too; of equal ones the last is kept.
 
-    Such results were judged again, not run again. One file that many runs share makes them no repetitions: else it
+    A run that went on after it was added is there several times: its last record has the results of all others. Such
+    results were judged again, not run again. One file that many runs share makes them no repetitions: else it
     would hide all but the last of them. A file without a digest is never taken for another one.
     """
     places: dict[str | None, set[int]] = {}
     for place, run in enumerate(runs):
         for digest in run.results:
             places.setdefault(digest, set()).add(place)
-    return tuple(run for place, run in enumerate(runs) if not _is_repeated(place, run, runs, places))
+    ends = {run.begun: place for place, run in enumerate(runs)}
+    return tuple(
+        run
+        for place, run in enumerate(runs)
+        if (run.begun is None or ends[run.begun] == place) and not _is_repeated(place, run, runs, places)
+    )
 
 
 def _is_repeated(

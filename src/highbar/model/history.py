@@ -90,6 +90,7 @@ class RunRecord(Struct, frozen=True):
     judges: tuple[str, ...] = ()  # who judged, in words
     suites: tuple[str, ...] = ()  # the values of the column `suite`
     results: tuple[str | None, ...] = ()  # the digest of each file, None if it is not known
+    begun: str | None = None  # a digest that all records of one run folder share, however far the run had come
     listed: int | None = None
     rows: str | None = None
     added: int = 0  # when, in microseconds since 1970: what came first of two runs of the same second

@@ -352,13 +352,14 @@ scenarios:
 """
 
 
-def recorded(folder, name, agent, failed=()):
+def recorded(folder, name, agent, failed=(), seed=None):
     """A run of an agent, in which these trials of A failed."""
 
     def said(id_, trial):
         return "no" if id_ == "A" and trial in failed else f"hi and bye {name}"
 
-    recorded_runs.record(folder / name, folder / "suite.yaml", said, agent=f"{agent}:answer")
+    seed = seed or sum(name.encode())  # with the same one it is the same run, gone on
+    recorded_runs.record(folder / name, folder / "suite.yaml", said, agent=f"{agent}:answer", seed=seed)
     return name
 
 
@@ -371,6 +372,16 @@ def test_runs_of_another_agent_do_not_excuse_a_failure(folder, agent, expected):
     put(folder, {"highbar.yaml": NEW})
     done = run(folder, "check", recorded(folder, "now", "one", [1]), "--format", "json")
     assert done.rule("baseline.new_failures")["outcome"] == expected
+
+
+def test_a_run_that_went_on_does_not_excuse_its_own_failure(folder):
+    put(folder, {"highbar.yaml": THRESHOLD, "suite.yaml": SUITE})
+    assert run(folder, "baseline", "record", recorded(folder, "best", "one")).exit == 0
+    for number in range(3):
+        assert run(folder, "history", "add", recorded(folder, f"run-{number}", "one", [1, 2], seed=7)).exit == 0
+    put(folder, {"highbar.yaml": NEW})
+    done = run(folder, "check", recorded(folder, "now", "one", [1], seed=7), "--format", "json")
+    assert done.rule("baseline.new_failures")["outcome"] == "fail"
 
 
 # --- a change cannot excuse its own failures ---------------------------------------------------

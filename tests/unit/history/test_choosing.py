@@ -57,6 +57,12 @@ def test_results_that_were_judged_twice_count_once():
     assert numbers(comparable([first, replace(second, results=first.results)], None)) == [2]
 
 
+def test_a_run_that_went_on_after_it_was_added_counts_once():
+    first, second = runs(1, 2)
+    assert numbers(comparable([replace(first, begun="b"), replace(second, begun="b")], None)) == [2]
+    assert numbers(comparable([replace(first, begun="b"), replace(second, begun="c")], None)) == [1, 2]
+
+
 def test_a_run_without_scenarios_or_of_a_changed_tree_is_left_out():
     some = [*runs(1, listed=None), *runs(2, changed=True), *runs(3)]
     assert numbers(comparable(some, None)) == [2, 3]

@@ -52,6 +52,16 @@ def test_if_commits_are_not_known_only_runs_that_passed_explain(verdict, expecte
     assert explains(replace(HERE, commits=None), commit=None, verdict=verdict) == expected
 
 
+def test_the_first_part_of_a_run_does_not_explain_the_whole():
+    assert not explains(replace(HERE, begun="b"), begun="b")
+    assert explains(replace(HERE, begun="b"), begun="c")
+
+
+def test_a_run_that_went_on_counts_once():
+    first, second = (replace(EARLIER, record=name, results=(name,), begun="b") for name in ("x", "y"))
+    assert that_may_explain([first, second], HERE) == (second,)
+
+
 def test_a_file_of_results_counts_once():
     first, second = (replace(EARLIER, record=name, results=("1", name)) for name in ("x", "y"))
     assert that_may_explain([first, second], HERE) == (second,)
