@@ -22,7 +22,7 @@ from highbar.cli.history import agent_option, branch_option, history_option, las
 def command(*, folder: str, branch: str | None, agent: str | None, runs: int, report_format: str) -> int:
     """Name the scenarios that passed and failed in the last runs, with the rate at which they pass.
 
-    Only runs with the same text of a scenario, the same agent settings, judge and scoring as the last run are pooled,
+    Only runs with the same scenario text, the same agent settings, judge and scoring as the last run are pooled,
     of its branch. The interval covers the true rate in nine of ten cases.
     """
     from highbar.history.flaky import flaky  # help and usage errors do without it

@@ -93,7 +93,7 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunRe
 
     folder = os.path.dirname(path) or os.curdir
     document = read_run_document(Path(folder))
-    again = f"highbar run --resume {folder} goes on with it"
+    again = f"highbar run --resume {folder} continues it"
     if not document.is_finished:
         raise InputError(Problem(f"the run has not ended: its state is {document.state}", folder, hint=again))
     if not os.path.isfile(path):

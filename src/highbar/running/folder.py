@@ -232,7 +232,7 @@ def _clear(path: Path) -> None:
 
 
 def _exists(path: Path) -> InputError:
-    hint = f"highbar run --resume {path} goes on with a run, --output DIR names another folder"
+    hint = f"highbar run --resume {path} continues a run, --output DIR names another folder"
     return InputError(Problem("exists already, and nothing is overwritten", str(path), hint=hint))
 
 

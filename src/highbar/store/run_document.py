@@ -317,7 +317,7 @@ def read_document(folder: Path) -> RunDocument:
 
 
 def _unfinished(folder: Path, message: str) -> InputError:
-    return InputError(Problem(message, str(folder), hint=f"highbar run --resume {folder} goes on with it"))
+    return InputError(Problem(message, str(folder), hint=f"highbar run --resume {folder} continues it"))
 
 
 def _size(path: Path) -> int:
