@@ -66,7 +66,11 @@ def _not_run(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:
         return ()
     who = " and ".join(name for name, run in (("base", base), ("head", head)) if run.not_run)
     left_out = "is left out because it was" if number == 1 else "are left out because they were"
-    return (f"{count(number, 'scenario')} {left_out} not run: the {who} stopped when the verdict was certain",)
+    why = f"the {who} stopped when the verdict was certain"
+    # Measured for two runs of one agent: one of them seems better in up to 7.6 % of comparisons, and not in 5 %.
+    return (
+        f"{count(number, 'scenario')} {left_out} not run: {why}, so that a difference seems clear a little too often",
+    )
 
 
 def _other_judge(base: ScoredRun, head: ScoredRun) -> Problem:
