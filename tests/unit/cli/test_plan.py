@@ -325,7 +325,9 @@ def test_every_rule_of_a_policy_if_the_run_stops_early(tmp_path, plan, run):
         ("thresholds.blocking.accuracy", "blocking", "late"),
     }
     assert document["joint_sequential"]["rules"] == document["joint"]["rules"] == 2
+    assert "Without --scenarios, up to: the rule's horizon" in " ".join(run(tmp_path, "plan", "--sequential").out.split())
     text = " ".join(run(tmp_path, "plan", "--sequential", "--scenarios", "150").out.split())
+    assert "Without --scenarios" not in text
     assert "All 2 blocking rules at once, for an agent halfway to perfection: a chance between" in text
     assert "if the run stops early" in text
     assert "late spending, policy highbar.yaml" in text
@@ -351,4 +353,6 @@ def test_what_does_not_go_with_a_run_that_stops_early_is_refused(suite, argument
 
 
 def test_results_do_not_go_with_a_run_that_stops_early(suite, refusal):
-    assert "--sequential does not go with results" in refusal(suite, "results.jsonl", "--sequential")
+    said = refusal(suite, "results.jsonl", "--sequential")
+    assert "--sequential does not go with results" in said
+    assert "hint: highbar plan --sequential --scenarios 200 plans a run" in said

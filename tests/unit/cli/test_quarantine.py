@@ -170,6 +170,8 @@ def test_every_report_marks_it(flaky):
     for more in ((), ("-v",), ("--quiet",)):
         done = run(project.folder, "check", "results.jsonl", "--against-ref", "main", "--today", TODAY, *more)
         assert "quarantined" in done.out, more
+        until = "quarantined until its last 3 runs agree, at the latest until 2026-12-02"
+        assert until in " ".join(done.out.split()) or "--quiet" in more
 
 
 def test_scenarios_by_name_are_quarantined_without_a_history(flaky):
