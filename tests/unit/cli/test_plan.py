@@ -325,7 +325,9 @@ def test_every_rule_of_a_policy_if_the_run_stops_early(tmp_path, plan, run):
         ("thresholds.blocking.accuracy", "blocking", "late"),
     }
     assert document["joint_sequential"]["rules"] == document["joint"]["rules"] == 2
-    assert "Without --scenarios, up to: the rule's horizon" in " ".join(run(tmp_path, "plan", "--sequential").out.split())
+    assert "Without --scenarios, up to: the rule's horizon" in " ".join(
+        run(tmp_path, "plan", "--sequential").out.split()
+    )
     text = " ".join(run(tmp_path, "plan", "--sequential", "--scenarios", "150").out.split())
     assert "Without --scenarios" not in text
     assert "All 2 blocking rules at once, for an agent halfway to perfection: a chance between" in text
