@@ -6,7 +6,7 @@ the second for contradictions. The other tools are installed by the command, eac
 `--environments` (a cache folder unless given). `--keep` stores the figures in docs/concepts/gates.csv and writes the
 page beside it; `--quick` simulates a twentieth of the runs.
 
-The seed is fixed: the same command gives the same table. A full run takes about MINUTES minutes on two cores.
+The seed is fixed: the same command gives the same table. A full run takes about 20 minutes on two cores.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from bench.gates_runs import CHANGES, SETTINGS, Run, alike, changed_twice, twice
 from bench.gates_tools import GATES, Asked, Gate, environment_of, version_of
 
 SEED = 20261117
+BY_NAME = {gate.name: gate for gate in GATES}
 Row = dict[str, str]
 Case = TypeVar("Case")
 
@@ -46,10 +47,12 @@ def main() -> None:
         parser.error("--keep stores whole measurements only")
     share = 20 if asked.quick else 1
     folder = asked.environments.resolve()
-    chosen = [gate for gate in GATES if asked.only is None or gate.name in asked.only]
-    for gate in chosen:
-        environment_of(gate, folder)  # installed one after the other
-    names = [gate.name for gate in chosen] + ([LABELED] if asked.only is None else [])
+    names = [name for name in (*BY_NAME, LABELED) if asked.only is None or name in asked.only]
+    if asked.only and set(asked.only) - set(names):
+        parser.error(f"no such gate; there are: {', '.join((*BY_NAME, LABELED))}")
+    for name in names:
+        if name in BY_NAME:
+            environment_of(BY_NAME[name], folder)  # installed one after the other
     # Spawned, because a fork would take DuckDB's locks along.
     with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as pool:
         found = {name: pool.submit(_measured, name, folder, share) for name in reversed(names)}  # the slowest are last
@@ -64,7 +67,7 @@ def main() -> None:
 
 
 def _measured(name: str, folder: Path, share: int) -> list[Row]:
-    gate = next((gate for gate in GATES if gate.name == name), None)
+    gate = BY_NAME.get(name)
     rows = list(_with_labels(share) if gate is None else measure(gate, environment_of(gate, folder), share))
     print(name, file=sys.stderr, flush=True)
     return rows

@@ -116,9 +116,9 @@ SETTINGS = (
 """For gates with a threshold of 85 %: 100 scenarios with one trial, or 20 scenarios with five."""
 
 CHANGES = (
-    Change("unchanged", "fail", two_versions(0.90), 200),
-    Change("10 points worse", "pass", two_versions(0.90, loss=0.10), 200),
-    Change("5 of 50 scenarios break", "pass", two_versions(0.90, broken=5), 200),
-    Change("10 % of calls crash now", "pass", two_versions(0.90, crashes=0.10), 200),
+    Change("unchanged", "fail", two_versions(0.90), 150),
+    Change("10 points worse", "pass", two_versions(0.90, loss=0.10), 150),
+    Change("5 of 50 scenarios break", "pass", two_versions(0.90, broken=5), 150),
+    Change("10 % of calls crash now", "pass", two_versions(0.90, crashes=0.10), 150),
 )
 """For gates that compare two versions: 50 scenarios with ten trials each, a pass rate of 90 % before."""
