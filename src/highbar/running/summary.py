@@ -95,7 +95,7 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """How many trials have ended in this session."""
+        """How many trials have ended since the run was started or resumed."""
         return self.answered + self.errors + self.unanswered
 
     def summary(self, how: HowEnded, seconds: float, reason: str | None, refusal: str | None) -> Summary:
