@@ -41,7 +41,7 @@ def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
 def read_where_options(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
     """What `--where COLUMN=VALUE` says, once or several times: all columns must fit, of one column any value.
 
-    >>> read_where(["tags.model=a", "tags.model=b"])
+    >>> read_where_options(["tags.model=a", "tags.model=b"])
     (('tags.model', ('a', 'b')),)
     """
     found: dict[str, list[str]] = {}

@@ -57,7 +57,7 @@ class ProgressState(Struct):
 def progress_line(state: ProgressState, now: float, width: int | None = None) -> str:
     """The line for a terminal of this width: parts that do not fit are left out, the least important first.
 
-    >>> line(ProgressState(planned=500, done=120, failed=3, errors=1, in_flight=8), now=0.0)
+    >>> progress_line(ProgressState(planned=500, done=120, failed=3, errors=1, in_flight=8), now=0.0)
     '120/500 done, 3 failed, 1 error, 8 in flight'
     """
     parts = [*_parts(state, now)]

@@ -43,7 +43,7 @@ def busy(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
 def status_in_words(status: int) -> str:
     """A status in words. The server's own words for it are not used.
 
-    >>> named(503), named(529), named(299)
+    >>> status_in_words(503), status_in_words(529), status_in_words(299)
     ('HTTP 503 Service Unavailable', 'HTTP 529 Overloaded', 'HTTP 299')
     """
     try:
