@@ -6,7 +6,7 @@ the second for contradictions. The other tools are installed by the command, eac
 `--environments` (a cache folder unless given). `--keep` stores the figures in docs/concepts/gates.csv and writes the
 page beside it; `--quick` simulates a twentieth of the runs.
 
-The seed is fixed: the same command gives the same table. A full run takes about 20 minutes on two cores.
+The seed is fixed: the same command gives the same table. A full run takes about 20 minutes on two idle cores.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ PAIRED = "signaltest, `compare_scores(paired=True)`"
 ESTIMATE = "Highbar, `estimate`"
 CONFIDENT = "Highbar, `confident`"
 LABELED = "Highbar, `confident`, with labels"
+WITH_INTERVAL = (CI, WILSON, AGENTASSAY, MAIDA, CONFIDENT)
 
 BELOW, AT, ABOVE, FAR_ABOVE = "5 points below", "at the threshold", "5 points above", "10 points above"
 CRASHES = "10 % crash, 90 % of the rest pass"
@@ -96,6 +97,12 @@ def largest_error(rows: Rows, gate: str, question: str) -> float:
     return max(float(row[row["wrong"]]) for row in wrong)
 
 
+def largest_plain_error(rows: Rows) -> float:
+    """The largest error of all gates with an interval, of agents 5 points off without crashes or flakiness."""
+    settings = ((BELOW, "pass"), (ABOVE, "fail"))
+    return max(share(rows, gate, *cell) for gate in WITH_INTERVAL for cell in settings)
+
+
 def _percent(found: float) -> str:
     percent = 100 * found
     return (
@@ -114,10 +121,9 @@ def _table(rows: Rows, question: str, columns: Cells) -> list[str]:
 
 
 def _runs(rows: Rows, *settings: str) -> str:
-    """How many runs a figure counts, and how far chance can move it: two standard errors, in points."""
+    """How many runs a figure counts, and how far chance can move one of 50 %: two standard errors, in points."""
     (count,) = {int(row["runs"]) for row in rows if row["setting"] in settings}
-    most, near_five = (200 * sqrt(rate * (1 - rate) / count) for rate in (0.5, 0.05))
-    return f"{count:,} runs, ± {most:.1f} points at 50 % and ± {near_five:.1f} at 5 %"
+    return f"{count:,} runs, ± {200 * sqrt(0.25 / count):.1f} points"
 
 
 def tables(rows: Rows) -> list[str]:
@@ -127,10 +133,28 @@ def tables(rows: Rows) -> list[str]:
     return [line for name, one in columns.items() if name in asked for line in (*_table(rows, name, one), "")]
 
 
+BUILT_FOR = (
+    (PLAIN, "", "passes / answers ≥ 85 %, or at least that of the first version; a crash left no answer", "never"),
+    (PROMPTFOO, "comparing prompts and models, and testing them", "`PROMPTFOO_PASS_RATE_THRESHOLD`; its command is asked at the border, and its rule applied to all runs", "never"),
+    (CI, "evaluations; it has no gate", "pass if the interval is above the threshold, fail if below; crashed samples have no score with `fail_on_error=False` (by default the first crash ends the evaluation)", "the interval contains the threshold"),
+    (AGENTRIAL, "repeated trials of a suite", "`threshold` on the rate of all trials; `compare`: a case fell by more than 10 points; `snapshot check`: Fisher's test of each case", "never"),
+    (AGENTASSAY, "many trials of one scenario, 30 or more", "all trials of the suite in one verdict; Fisher's test of two versions", "warns (exit code 2)"),
+    (MAIDA, "how an agent works: steps, tools, loops and cost against a baseline; not whether answers are right, nor two pass rates", "the check `task_pass_rate` alone; the verdict of `maida run` is a fail as soon as one trial fails, whatever the threshold (asked with 39 of 40)", "exit code 0"),
+    (BY_CASE, "two versions, case by case", "`run_suite` with ten samples, its default; `compare_scores` of the rates of all cases; crashed samples are dropped", "exit code 0"),
+    (CONFIDENT, "suites with a policy", "`pass_rate: 85%`; a loss of up to 5 points (`baseline: { margin: { pass_rate: 5% } }`); for single scenarios that break there is `new_failures`", "blocks (exit code 3)"),
+)  # fmt: skip
+"""By one gate of each tool: what the tool is for, how it is asked, and what it does if it is inconclusive."""
+
+
+def _built_for(rows: Rows) -> Iterable[Sequence[str]]:
+    versions = {row["gate"]: row["version"] for row in rows}
+    for gate, *words in BUILT_FOR:
+        name = gate.partition(",")[0]
+        yield name if gate == PLAIN else f"{name} {versions[gate]}", *words
+
+
 def page(rows: Rows) -> str:
     """The whole page."""
-    versions = dict.fromkeys(f"{row['gate'].partition(',')[0]} {row['version']}" for row in rows)
-    named = ", ".join(name for name in versions if not name.startswith(("Plain", "Highbar")))
 
     def of(gate: str, setting: str, name: str) -> str:
         return f"{_percent(share(rows, gate, setting, name))} %"
@@ -139,81 +163,62 @@ def page(rows: Rows) -> str:
         [
             "# Gates compared",
             "",
-            "How often does a gate pass an agent that is not good enough, fail one that is, or contradict itself when the same",
-            "agent runs again? `python -m bench.gates` asks several gates about the same simulated agents, with a fixed seed; the",
-            "figures are in [gates.csv](gates.csv). The true pass rates are known, so every pass and every fail is right or wrong.",
-            "Each gate is called through its own interface with its own defaults:",
-            f"{named}.",
+            "How often does a gate pass an agent that is not good enough, fail one that is, or contradict itself on a re-run?",
+            "`python -m bench.gates` asks gates about the same simulated agents, whose true pass rates are known, with a fixed seed;",
+            "the figures are in [gates.csv](gates.csv). Each is called through its own interface with its own defaults:",
             "",
-            "Figures are percent of runs. **Contradiction**: the same agent runs twice on the same scenarios; one run passes, the",
-            "other fails. **Inconclusive** is no error, because the gate says that it cannot tell. Highbar then blocks (exit code 3),",
-            "AgentAssay's gate warns (exit code 2), Maida and signaltest end with exit code 0.",
+            *table(("gate", "built for", "asked here", "inconclusive"), _built_for(rows)),
+            "",
+            "Figures are percent of runs; two standard errors of one near 50 % are beside the number of runs. A 0 of 150 runs leaves",
+            "room for 2 %. **Contradiction**: the same agent runs twice on the same scenarios; one run passes, the other fails.",
+            "**Inconclusive** is no error.",
             "",
             "## A threshold of 85 %",
             "",
             f"100 scenarios with one trial ({_runs(rows, BELOW, AT, ABOVE, FAR_ABOVE, CRASHES)}). **10 % crash**: every tenth call",
-            "raises an exception, and 90 % of the others pass, so only 81 % of all calls succeed. **Flaky**: 20 scenarios with five",
-            "trials; most nearly always pass, some nearly always fail (correlation 0.6), and they are a sample of all scenarios",
-            f"that the true rate is about ({_runs(rows, FLAKY_BELOW, FLAKY_AT, FLAKY_ABOVE)}).",
+            "raises an exception, and 90 % of the others pass: 81 % of all. **Flaky**: 20 scenarios with five trials; most nearly",
+            "always pass, some nearly always fail (correlation 0.6); the true rate is that of all scenarios like them",
+            f"({_runs(rows, FLAKY_BELOW, FLAKY_AT, FLAKY_ABOVE)}).",
             "",
             *_table(rows, "threshold", THRESHOLD_COLUMNS),
             "",
-            "- A **plain percentage**, **promptfoo**'s `PROMPTFOO_PASS_RATE_THRESHOLD` and **agentrial**'s `threshold` compare the",
-            f"  measured rate. They always decide: an agent 5 points below passes in {of(PLAIN, BELOW, 'pass')} of runs, and two runs of one exactly at",
-            f"  the threshold contradict each other in {of(PLAIN, AT, 'contradiction')}. A script that divides by the answers that it has drops",
-            f"  crashes, and passes {of(PLAIN, CRASHES, 'pass')} of the agents that crash; promptfoo and agentrial count them as failures.",
-            "- **Inspect** is a framework for evaluations and has no gate. Here its interval is compared with the threshold: pass if",
-            "  it is above, fail if it is below. With `fail_on_error=False` it leaves crashed samples out of its metrics (by default",
-            f"  the first crash ends the evaluation), so `ci()` passes {of(CI, CRASHES, 'pass')} of the agents that crash.",
-            "- **AgentAssay** and **Maida** were built for many trials of one task, which are independent. Here all trials of the",
-            "  suite go into one verdict; trials of the same scenario are not independent, so flaky agents 5 points below pass in",
-            f"  {of(AGENTASSAY, FLAKY_BELOW, 'pass')} and {of(MAIDA, FLAKY_BELOW, 'pass')} of runs.",
-            "- **Maida** compares how an agent works (steps, tools, loops, cost) with a baseline, and does not ask whether answers",
-            "  are right. The table has only `task_pass_rate` of its policy. The whole verdict of `maida run` is a fail as soon as one",
-            "  trial fails, whatever the threshold: the benchmark asks it with 39 of 40 trials that pass.",
-            "- **Highbar** with `evidence: estimate` is a plain percentage in which crashes count as failures. With `evidence:",
-            f"  confident` its largest error is {_percent(largest_error(rows, CONFIDENT, 'threshold'))} %, also with several trials. The price: of agents that are 10 points above,",
-            f"  {of(CONFIDENT, FAR_ABOVE, 'pass')} pass, and the rest is inconclusive.",
+            f"- Gates that compare the **measured rate** pass {of(PLAIN, BELOW, 'pass')} of agents 5 points below, and contradict themselves in",
+            f"  {of(PLAIN, AT, 'contradiction')} of re-runs at the threshold. Those with an **interval** err in at most {_percent(largest_plain_error(rows))} %, if nothing crashes or is flaky.",
+            f"- A plain percentage drops **crashes**, and passes {of(PLAIN, CRASHES, 'pass')}. So does Inspect: `ci()` passes {of(CI, CRASHES, 'pass')}.",
+            "- **Flaky**: AgentAssay and Maida treat trials of one scenario as independent, and err in up to",
+            f"  {_percent(max(largest_error(rows, AGENTASSAY, 'threshold'), largest_error(rows, MAIDA, 'threshold')))} %.",
+            f"- **Highbar** with `evidence: confident` errs in at most {_percent(largest_error(rows, CONFIDENT, 'threshold'))} %. The price: of agents 10 points above, {of(CONFIDENT, FAR_ABOVE, 'pass')} pass,",
+            "  and the rest is inconclusive.",
             "",
             "## Two versions",
             "",
-            f"50 scenarios with ten trials each, 90 % of which pass in the first version ({_runs(rows, SAME, WORSE, BROKEN, CRASHES_NOW)}).",
-            "The second version is unchanged, 10 points worse in all scenarios alike, fails five scenarios always, or crashes in",
-            "every tenth call. For a contradiction, the second version runs again. Highbar accepts a loss of 5 points (`baseline: {",
-            "margin: { pass_rate: 5% } }`); a plain percentage fails if it is lower.",
+            "50 scenarios with ten trials each, 90 % of which pass in the first version",
+            f"({_runs(rows, SAME, WORSE, BROKEN, CRASHES_NOW)}). The second version is unchanged, 10 points worse",
+            "in all scenarios alike, fails five scenarios always, or crashes in every tenth call. For a contradiction, it runs again.",
             "",
             *_table(rows, "change", CHANGE_COLUMNS),
             "",
-            "- **signaltest**'s `run_suite` was built to find single cases that broke, and finds them. A loss that is spread over all",
-            "  cases is too small in each. Its paired comparison of the cases' rates finds that, but passes",
-            f"  {of(PAIRED, BROKEN, 'pass')} of the versions in which five cases broke. Both drop samples that crashed.",
-            "- **agentrial**'s `compare` fails if the rate of one case fell by more than 10 points, which chance does too:",
-            f"  {of(COMPARE, SAME, 'fail')} of unchanged versions fail. Its `snapshot check` tests each case, as `run_suite` does.",
-            "- **AgentAssay** tests all trials together (Fisher's exact test), and makes no error here. If nothing changed, it",
-            "  mostly estimates that its power is low, and is inconclusive.",
-            "- **Highbar** asks another question, scenario by scenario: is the loss more than 5 points? Of versions 10 points worse,",
-            f"  `estimate` passes {of(ESTIMATE, WORSE, 'pass')} and `confident` {of(CONFIDENT, WORSE, 'pass')}; most are inconclusive, which blocks. `confident` passes only if a",
-            f"  larger loss is excluded, which 50 scenarios rarely allow: {of(CONFIDENT, SAME, 'inconclusive')} of unchanged versions are inconclusive.",
-            "  For single scenarios that break it has [`new_failures`](comparing.md).",
-            "- **promptfoo**, **Inspect** and **Maida** do not compare the pass rates of two runs.",
+            "- Tests of **each case** (`run_suite`, `snapshot check`) find cases that broke, but no loss that is spread over all.",
+            f"  signaltest's **paired** test finds that, but passes {of(PAIRED, BROKEN, 'pass')} of versions with five broken cases.",
+            "- **AgentAssay** makes no error here. If nothing changed, it is mostly inconclusive, and so is **Highbar** with `confident`:",
+            f"  50 scenarios rarely exclude a loss of 5 points. It passes at most {_percent(largest_error(rows, ESTIMATE, 'change'))} % (`estimate`) and {_percent(largest_error(rows, CONFIDENT, 'change'))} % (`confident`) of",
+            "  versions that got worse.",
             "",
             "## A judge that is 90 % right",
             "",
-            f"300 scenarios with one trial, judged by a model ({_runs(rows, WRONG_AT_RANDOM, MISSES_FAILURES)}).",
-            "Two judges, both right about 90 % of the trials. The first is wrong one time in ten, whatever is true, and the true",
-            "rate is 95 %; the second misses half of the failures, and the true rate is 80 %. Every gate believes the judge, unless",
-            "it is given labels: people's judgments of 100 trials.",
+            f"300 scenarios with one trial ({_runs(rows, WRONG_AT_RANDOM, MISSES_FAILURES)}).",
+            "The first judge is wrong one time in ten, and the true rate is 95 %. The second misses half of the failures, and the",
+            "true rate is 80 %. Every gate believes them, unless it is given people's labels of 100 trials.",
             "",
             *_table(rows, "judge", JUDGE_COLUMNS),
             "",
-            "If the judge is wrong and nobody checks, no gate can be right about the agent.",
-            "[Labels](can-you-trust-the-judge.md) make the judge's errors known. Highbar then corrects the rate, with an interval",
-            f"that allows for them: {of(LABELED, MISSES_FAILURES, 'pass')} of the agents that are not good enough pass.",
+            "Unless somebody checks the second judge, every gate passes most of its agents. With",
+            f"[labels](can-you-trust-the-judge.md) Highbar corrects the rate: {of(LABELED, MISSES_FAILURES, 'pass')} pass, {of(LABELED, MISSES_FAILURES, 'inconclusive')} are inconclusive.",
             "",
             "## What this does not show",
             "",
-            "The agents are simulated: scenarios are independent of each other, and nothing drifts. Speed, usability, tracing and",
-            "the quality of checks are not compared; most of these tools were built for more than a gate. No defaults were tuned.",
+            "The agents are simulated: scenarios are independent of each other, and nothing drifts. Only gates are compared; most of",
+            "these tools were built for more.",
             "",
         ]
     )

@@ -139,6 +139,7 @@ def test_the_documentation_is_short_enough_to_be_read() -> None:
         "can-you-trust-the-judge",
         "drift-luck-and-flakiness",
         "early-stopping",
+        "gates",
     )
     written = {f"{name}.md" for name in names}
     words = {"older": 0, "later": 0, "for coding agents": 0}
