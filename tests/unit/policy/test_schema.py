@@ -54,6 +54,7 @@ def test_the_example_fits():
     jsonschema.validate(yaml.safe_load(EXAMPLE.read_text("utf-8")), schema())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [

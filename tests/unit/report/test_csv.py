@@ -44,6 +44,7 @@ def plain(cell):
     return cell.removeprefix("'")
 
 
+@pytest.mark.slow
 @shared(VERDICTS)
 @pytest.mark.hazard("H113")
 @pytest.mark.hazard("H118")

@@ -48,6 +48,7 @@ def checked(folder: Path, *arguments: str, **environment: str):
     return run(folder, *command, environment=environment)
 
 
+@pytest.mark.slow
 @shared(VERDICTS)
 def test_every_verdict_fits_the_published_schema(verdict):
     document = written(verdict)

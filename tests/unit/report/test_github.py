@@ -30,6 +30,7 @@ def here(file):
     return file
 
 
+@pytest.mark.slow
 @shared(VERDICTS)
 @pytest.mark.hazard("H107")
 def test_every_line_is_one_annotation_and_nothing_else_whatever_the_texts_are(verdict):

@@ -56,6 +56,7 @@ def test_no_law_with_three_scores_crosses_more_often_than_alpha(tenths, of_low, 
         assert false_crossings(threshold, law, 5, alpha, passed) <= Fraction(alpha)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [(0, 0, 1, 1, 1, 1), (0, Fraction(1, 2), Fraction(1, 2), 1, 1, Fraction(1, 4))])
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_no_suite_crosses_to_the_wrong_side_more_often_than_alpha(values, alpha):

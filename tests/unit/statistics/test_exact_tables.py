@@ -46,6 +46,7 @@ ONE_SIDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ONE_SIDED, ids=lambda method: method.__name__)
 def test_largest_false_pass_and_false_fail_of_one_sided_bounds(method):
     for total, printed in ONE_SIDED[method].items():

@@ -86,6 +86,7 @@ def is_good(row: Mapping[str, Any], said: Mapping[Any, bool]) -> bool:
     return not observed if "must_not" in row else observed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_an_independent_computation_gives_the_same_share(tmp_path: Path, seed: int) -> None:
     random = Random(seed)

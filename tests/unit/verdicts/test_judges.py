@@ -164,6 +164,7 @@ def test_rows_that_cannot_be_read_again_leave_every_rule_open() -> None:
 # --- reports ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(REPORTERS) - {"json"}))
 def test_every_report_says_who_judged_and_shows_both_values(tmp_path: Path, name: str) -> None:
     verdict = with_labels(tmp_path, labels_of(ROWS, {**SAID, "s1": False, "s2": False}), correct=True)
