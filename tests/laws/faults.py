@@ -154,7 +154,7 @@ def _second_column_ignored(patch: Patch) -> None:
     """A column or field that stands twice is renamed, or the first one is taken."""
     patch.setattr(twice, "refuse_in_parquet", lambda *_: None)
     patch.setattr(tables, "_refuse_fields", lambda *_: None)
-    patch.setattr(tables, "said_twice", lambda _: None)
+    patch.setattr(tables, "named_twice", lambda _: None)
     patch.setattr(refusals, "refuse_columns", lambda *_: None)
 
 

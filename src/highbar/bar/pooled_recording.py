@@ -123,7 +123,7 @@ def _read_runs(history: History, most: int) -> ReadRuns:
             left[why] += 1
     runs = ChosenRuns(tuple(run for run, _, _ in reversed(taken)), tuple(sorted(left.items())))
     if not taken:
-        message = "no run of this history can be pooled" + (f": {runs.said}" if runs.left_out else ": it is empty")
+        message = f"no run of this history can be pooled: {runs.in_words if runs.left_out else 'it is empty'}"
         raise InputError(Problem(message, history.folder, hint="highbar history list prints its runs"))
     return ReadRuns(
         runs, tuple(one for _, one, _ in reversed(taken)), tuple(one for _, _, one in reversed(taken)), tuple(damaged)

@@ -37,7 +37,8 @@ def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBase
     history = histories.read(folder)
     chosen = comparable(history.runs, ancestors(), most)
     if not chosen.runs:
-        message = "no run of this history can be pooled" + (f": {chosen.said}" if chosen.left_out else ": it is empty")
+        why = chosen.in_words if chosen.left_out else "it is empty"
+        message = f"no run of this history can be pooled: {why}"
         raise InputError(Problem(message, folder, hint="highbar history list prints its runs"))
     pooled = PooledMetrics(history, chosen.runs, float(1 - policy.confidence))
     last = chosen.runs[-1]

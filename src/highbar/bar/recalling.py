@@ -137,7 +137,7 @@ def _lacking_runs(
     if not is_line_known and OTHER_BRANCHES in dict(chosen.left_out):
         found += ("runs of several branches, and git does not say which one this run is of",)
     if alike and not chosen.runs and not found:
-        return (f"no earlier run is of this line of commits: {chosen.said}",)
+        return (f"no earlier run is of this line of commits: {chosen.in_words}",)
     return found
 
 

@@ -226,7 +226,7 @@ def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, 
 
     plan = history.plan
     judges = named_judges(plan) or _suite_of_run(history).judges
-    before, after = (", ".join(map(_said_judge, one)) for one in (suite.judges, judges))
+    before, after = (", ".join(map(_judge_in_words, one)) for one in (suite.judges, judges))
     if before != after:
         return before, after or "none"
     folder = Path(plan.suite_file).parent
@@ -241,7 +241,7 @@ def _suite_of_run(history: RunHistory) -> Suite:
     return read(history.plan.suite_file, data=history.suite_text)
 
 
-def _said_judge(judge: Judge) -> str:
+def _judge_in_words(judge: Judge) -> str:
     """A judge in words, with all on which its answers depend."""
     settings = [f"{key} {value}" for key in ("temperature", "max_tokens") if (value := getattr(judge, key)) is not None]
     return ", ".join([judge.python or f"{judge.model} ({judge.format})", *settings])

@@ -21,13 +21,13 @@ _MOST = 9999.0
 class Explained(Struct, frozen=True):
     """Scenarios that passed in the baseline and not now: those that newly fail, and those that chance explains.
 
-    `said` is what became of those that chance explains, in words, and `unsure` whether that is open. `no_excuse` says
+    `in_words` says what became of those that chance explains, and `unsure` whether that is open. `no_excuse` says
     why the history cannot excuse the failing ones, if it is too short or nobody knows whose it is.
     """
 
     failing: tuple[str, ...]
     chance: tuple[str, ...] = ()
-    said: str = ""
+    in_words: str = ""
     no_excuse: str = ""
     unsure: bool = False
 
@@ -40,21 +40,21 @@ def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Re
     if not broken:
         return Explained(())
     if recalled.problem is not None:
-        said = f"{_broken(broken)}, and the history cannot be read: {recalled.problem}"
-        return Explained((), tuple(broken), said, unsure=True)
+        in_words = f"{_broken(broken)}, and the history cannot be read: {recalled.problem}"
+        return Explained((), tuple(broken), in_words, unsure=True)
     pooled = [recalled.pooled(id_) for id_ in matched]
     now = [recalled.now.get(id_) if id_ in broken else None for id_ in matched]
     others = [recalled.pooled(id_) for id_ in sorted(recalled.scenarios.difference(matched))]
     fails = {id_: fails for id_, (fails, _) in zip(matched, newly_failing(pooled, now, others), strict=True)}
     failing = tuple(id_ for id_ in broken if id_ not in recalled.now or fails[id_])
     chance = tuple(id_ for id_ in broken if id_ not in failing)
-    said = f"{_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
+    in_words = f"{_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
     if not recalled.is_agent_known:
-        said += " (if they are of the same agent, which is not known)"
+        in_words += " (if they are of the same agent, which is not known)"
     if recalled.damaged:
-        said += f"; but records of the history are damaged: {some(recalled.damaged)}"
+        in_words += f"; but records of the history are damaged: {some(recalled.damaged)}"
     no_excuse = recalled.unexplained or _too_short(failing, recalled)
-    return Explained(failing, chance, said, no_excuse, unsure=bool(recalled.damaged))
+    return Explained(failing, chance, in_words, no_excuse, unsure=bool(recalled.damaged))
 
 
 def _broken(ids: Sequence[str]) -> str:

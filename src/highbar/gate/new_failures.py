@@ -92,9 +92,9 @@ def _tested(
     found = explain_failures((*named.steady, *named.flaky), suspects, own or evidence.recalled or NOT_READ)
     if not found.failing and not named.absent:
         outcome: Outcome = "inconclusive" if found.unsure else "pass"
-        return ThresholdOutcome(outcome, f"{found.said}{beside}", outlooks=certain(outcome))
+        return ThresholdOutcome(outcome, f"{found.in_words}{beside}", outlooks=certain(outcome))
     beside += f"; {found.no_excuse}" if found.no_excuse else ""
-    beside += f"; {found.said}" if found.chance else ""
+    beside += f"; {found.in_words}" if found.chance else ""
     return _failed(named, found.failing, None, beside)
 
 

@@ -299,8 +299,8 @@ def _enough(crossed: Crossed, shares: SharesSeen, demand: Demand, lacking: str |
         return crossed
     if len(places) >= least:
         return replace(crossed, at=places[least - 1])
-    said = f"at least {count(least, 'scenario')} {'is' if least == 1 else 'are'} demanded"
-    return Crossed(crossed.method, f"{crossed.standing}, but {said}")
+    wanted = f"at least {count(least, 'scenario')} {'is' if least == 1 else 'are'} demanded"
+    return Crossed(crossed.method, f"{crossed.standing}, but {wanted}")
 
 
 def _by_estimate(rule: WeighedRule) -> WeighedRule:

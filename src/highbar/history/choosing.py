@@ -58,7 +58,7 @@ class ChosenRuns(Struct, frozen=True):
     left_out: tuple[tuple[str, int], ...] = ()
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """What was left out, in words; empty if nothing was."""
         return "; ".join(f"{count(number, 'run')} {reason}" for reason, number in self.left_out)
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 from highbar.columns import of_form
 from highbar.errors import Problem
 from highbar.load import counting, hints, unpacking
-from highbar.load.rows import faults, said_twice
+from highbar.load.rows import faults, named_twice
 from highbar.model import ResultsFile
 from highbar.model.ranges import ColumnRange
 
@@ -124,7 +124,7 @@ def parse_row(text: bytes) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len({name.casefold() for name in row}) != len(pairs):
-        raise _Refused(said_twice([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
+        raise _Refused(named_twice([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
     _check_surrogates(row)  # here, since every object inside of a row passes by
     return row
 
@@ -287,7 +287,7 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange
 
 
 def _header_problem(name: str, header: Sequence[str]) -> Problem | None:
-    again = said_twice(header)
+    again = named_twice(header)
     if again:
         return Problem(again, file=name, line=1, hint=hints.DUPLICATE)
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):

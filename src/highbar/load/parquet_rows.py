@@ -8,7 +8,7 @@ from typing import Any
 
 from highbar.errors import InputError, Problem
 from highbar.load import footer, hints
-from highbar.load.rows import exact_number, said_twice
+from highbar.load.rows import exact_number, named_twice
 
 _AT_ONCE = 10_000
 _ZONED = "TIMESTAMP WITH TIME ZONE"
@@ -47,7 +47,7 @@ def _refuse_repeated(fields: Iterator[tuple[str, int | None]]) -> str:
     The fields are depth first, as in the file's schema. Returns the name of the field.
     """
     name, children = next(fields)
-    again = said_twice([_refuse_repeated(fields) for _ in range(children or 0)])
+    again = named_twice([_refuse_repeated(fields) for _ in range(children or 0)])
     if again:
         raise InputError(Problem(again.replace("key", "column", 1), hint=hints.DUPLICATE))
     return name

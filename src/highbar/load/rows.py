@@ -151,7 +151,7 @@ def exact_number(value: Decimal) -> int | float:
     return number
 
 
-def said_twice(names: Sequence[str]) -> str | None:
+def named_twice(names: Sequence[str]) -> str | None:
     """What to say of keys that are one, apart from case; None if all differ."""
     seen: dict[str, str] = {}
     for name in names:
@@ -167,7 +167,7 @@ def said_twice(names: Sequence[str]) -> str | None:
 def _inside(value: object) -> str | None:
     """The message about a key that occurs twice, at any depth of a value."""
     if isinstance(value, Mapping):
-        own = said_twice([str(name) for name in value])
+        own = named_twice([str(name) for name in value])
         return own or next(filter(None, map(_inside, value.values())), None)
     return next(filter(None, map(_inside, value)), None) if isinstance(value, list | tuple) else None
 

@@ -15,7 +15,7 @@ from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.explain import MOST_PROBLEMS, parse_row
-from highbar.load.rows import exact_number, faults, said_twice
+from highbar.load.rows import exact_number, faults, named_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
@@ -136,7 +136,7 @@ def _refuse_names(names: Sequence[object]) -> None:
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputError(Problem(f"the column name {odd[0]!r} is not text", hint="name every column"))
-    again = said_twice([str(name) for name in names])
+    again = named_twice([str(name) for name in names])
     if again:
         raise InputError(Problem(again.replace("key", "column"), hint=hints.DUPLICATE))
 

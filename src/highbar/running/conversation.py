@@ -63,7 +63,7 @@ class Conversation:
         if self._left <= 0:
             return self._ended("error", "timed out: the turns together took too long")
         says = {"role": "user", "content": self.scenario.turns[len(self._turns)]}
-        self._messages = (*self._messages, *_said(reply), says)
+        self._messages = (*self._messages, *_added_messages(reply), says)
         return None
 
     def _ended(self, outcome: TrialOutcome, reason: str | None) -> TrialEnded:
@@ -97,7 +97,7 @@ def _fault(reply: Reply | None) -> str | None:
     return "empty reply: neither text nor a tool call" if reply.is_empty else None
 
 
-def _said(reply: Reply | None) -> Iterator[Mapping[str, Any]]:
+def _added_messages(reply: Reply | None) -> Iterator[Mapping[str, Any]]:
     """What a reply adds to the conversation: its own messages, and the answer unless they end with it."""
     if reply is None:
         return

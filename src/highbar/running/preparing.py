@@ -251,8 +251,8 @@ def _with_changes(
     gone = [id_ for id_ in history.plan.order if id_ not in there.scenarios]
     added = [id_ for id_ in there.scenarios if id_ not in suite.scenarios]
     if gone or added:
-        said = ", ".join(f"{word} {some(ids, 5)}" for word, ids in (("without", gone), ("with", added)) if ids)
-        message = f"the suite has other scenarios than when the run began: {said}"
+        changes = ", ".join(f"{word} {some(ids, 5)}" for word, ids in (("without", gone), ("with", added)) if ids)
+        message = f"the suite has other scenarios than when the run began: {changes}"
         raise InputError(Problem(message, shown, hint="start a new run"))
     digests = {
         id_: there.scenarios[id_].digest

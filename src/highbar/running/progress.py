@@ -63,8 +63,8 @@ def progress_line(state: ProgressState, now: float, width: int | None = None) ->
     parts = [*_parts(state, now)]
     while width is not None and len(parts) > 1 and len(", ".join(text for _, text in parts)) > width:
         parts.remove(max(parts, key=lambda part: part[0]))
-    said = ", ".join(text for _, text in parts)
-    return said if width is None else said[: max(width, 0)]
+    text = ", ".join(text for _, text in parts)
+    return text if width is None else text[: max(width, 0)]
 
 
 def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:

@@ -101,11 +101,11 @@ def _turns(
     row: Mapping[str, Any], scenario: Scenario, messages: Sequence[Mapping[str, Any]], calls: tuple[ToolCall, ...]
 ) -> tuple[tuple[TurnEnd, ...], bool]:
     """What was received, turn by turn; and whether that is all of it. What was measured is of all turns together."""
-    said = _by_turn(messages, scenario)
+    by_turn = _by_turn(messages, scenario)
     wanted = max(1, len(scenario.turns))
-    is_whole = len(said) == wanted or wanted == 1
-    earlier = [TurnEnd(Reply(_last_text(part), part, tokens_used=0, cost_usd=Decimal(0)), 0.0) for part in said[:-1]]
-    added = said[-1] if said else ()
+    is_whole = len(by_turn) == wanted or wanted == 1
+    earlier = [TurnEnd(Reply(_last_text(part), part, tokens_used=0, cost_usd=Decimal(0)), 0.0) for part in by_turn[:-1]]
+    added = by_turn[-1] if by_turn else ()
     output = row.get("output")
     last = Reply(
         _last_text(added) if output is None else output,

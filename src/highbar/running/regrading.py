@@ -239,7 +239,7 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
         raise InputError(*problems)
     calls = [columns["tool_calls"] > 0 for columns in index.columns]
     missing = [id_ for id_ in grader.suite.scenarios if id_ not in index.places]
-    notes = [*_notes(missing, ()), *_said_of_rows(index, grader.suite)]
+    notes = [*_notes(missing, ()), *_notes_about_rows(index, grader.suite)]
     if by.asks_judge:
         judged = _judge_rows(by, index, copy, files, calls)
         grader = by.grader(None, judged)
@@ -336,7 +336,7 @@ def _no_answers(file: ResultsFile, index: _RowIndex, number: int) -> Iterator[Pr
         yield Problem("this file records no answers: no row has an output", file.name, hint=hint)
 
 
-def _said_of_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
+def _notes_about_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
     columns = [name for name in sorted(REPLACED) if any(counted[name] for counted in index.columns)]
     if columns:
         yield f"the earlier grading is replaced: {', '.join(columns)}"

@@ -13,13 +13,13 @@ from highbar.suite import Scenario
 def transcript(scenario: Scenario, ended: TrialEnded) -> list[dict[str, Any]]:
     """All that was said, in order: what the agent was asked, the messages that it added, and its replies."""
     asked = scenario.turns or (() if scenario.messages else (scenario.input or "",))
-    said = [dict(message) for message in scenario.messages]
+    messages = [dict(message) for message in scenario.messages]
     for index, turn in enumerate(ended.turns):
         if index < len(asked):
-            said.append({"role": "user", "content": asked[index]})
+            messages.append({"role": "user", "content": asked[index]})
         if turn.reply is not None:
-            said += _replied(turn.reply)
-    return said
+            messages += _replied(turn.reply)
+    return messages
 
 
 def _replied(reply: Reply) -> list[dict[str, Any]]:
@@ -27,18 +27,18 @@ def _replied(reply: Reply) -> list[dict[str, Any]]:
 
     Tool calls that only the reply has are part of the answer: nothing that the agent did may be missing.
     """
-    said = [dict(message) for message in reply.messages]
-    known = [call for message in said if role_of(message) not in OF_OTHERS for call in message_calls(message)]
+    messages = [dict(message) for message in reply.messages]
+    known = [call for message in messages if role_of(message) not in OF_OTHERS for call in message_calls(message)]
     left = [call for call in reply.tool_calls if call not in known]
     calls = [{"name": call.name, "arguments": call.arguments} for call in left]
-    if said and role_of(said[-1]) not in OF_OTHERS and said[-1].get("content") == reply.output:
+    if messages and role_of(messages[-1]) not in OF_OTHERS and messages[-1].get("content") == reply.output:
         if calls:
-            said[-1] = {**said[-1], "tool_calls": [*_listed(said[-1].get("tool_calls")), *calls]}
-        return said
+            messages[-1] = {**messages[-1], "tool_calls": [*_listed(messages[-1].get("tool_calls")), *calls]}
+        return messages
     answer: dict[str, Any] = {"role": "assistant", "content": reply.output}
     if calls:
         answer["tool_calls"] = calls
-    return [*said, answer]
+    return [*messages, answer]
 
 
 def _listed(value: Any) -> list[Any]:

@@ -103,11 +103,11 @@ class JudgedUnits:
 
     def unlabeled(self) -> str | None:
         """Why the labels say nothing: a stratum that has trials has none, or more than there are trials."""
-        for index, (_, said) in enumerate(STRATA):
+        for index, (_, judgment) in enumerate(STRATA):
             judged, labeled = (sum(column[index] for column in part) for part in self._columns())
             if judged and not labeled:
                 where = "the scenarios that this is about" if self.term.where else "these results"
-                words = _SAID[self.term.column][1 - said]
+                words = _SAID[self.term.column][1 - judgment]
                 return f"people labeled none of the trials that the judge {words}, in {where}"
             if any(one.labeled[index] > one.judged[index] for one in self.tallies.values()):
                 return "labels are of trials that the judge has otherwise in these results"
@@ -172,6 +172,6 @@ class JudgedUnits:
     def _labels(self, id_: str) -> Iterator[tuple[ScoredLabel, int]]:
         for label in self.labeled.get(id_, ()):
             stratum = self._stratum(self.of.strata[label.trial.id, label.trial.trial])
-            said = label.values.get(self.term.column)
-            if stratum is not None and said is not None:
-                yield label, STRATA.index((stratum, said[0]))
+            label_value = label.values.get(self.term.column)
+            if stratum is not None and label_value is not None:
+                yield label, STRATA.index((stratum, label_value[0]))

@@ -27,7 +27,7 @@ def test_the_last_runs_are_chosen_whatever_their_verdict_was():
 def test_runs_of_other_commits_are_left_out_and_counted():
     found = comparable([*runs(1, 2), *runs(3, commit="f" * 40), *runs(4, commit=None)], line(1, 2))
     assert numbers(found) == [1, 2]
-    assert found.said == "1 run of commits that are no ancestors; 1 run of which the commit is not known"
+    assert found.in_words == "1 run of commits that are no ancestors; 1 run of which the commit is not known"
 
 
 def test_a_shallow_clone_finds_ancestors_in_the_records():
@@ -37,7 +37,7 @@ def test_a_shallow_clone_finds_ancestors_in_the_records():
 def test_without_git_the_branch_of_the_last_run_decides():
     found = comparable([*runs(1), *runs(2, branch="other"), *runs(3)], None)
     assert numbers(found) == [1, 3]
-    assert found.said == "1 run of other branches"
+    assert found.in_words == "1 run of other branches"
 
 
 def test_runs_that_were_measured_otherwise_than_the_last_are_left_out():

@@ -68,18 +68,18 @@ class InsideAgent:
 
     async def _value(self, call: AgentCall) -> Any:
         # Copies to the ground: what a function changes must not be asked or graded.
-        said: Any = call.text if call.text is not None else copy.deepcopy(list(call.messages))
+        asked: Any = call.text if call.text is not None else copy.deepcopy(list(call.messages))
         more = {"scenario": copy.deepcopy(dict(call.scenario))} if self.takes_scenario else {}
         if self._threads is None:
-            return await self.function(said, **more)
+            return await self.function(asked, **more)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: _guarded(self.function, said, more))
+        return await loop.run_in_executor(self._threads, lambda: _guarded(self.function, asked, more))
 
 
-def _guarded(function: Callable[..., Any], said: Any, more: dict[str, Any]) -> Any:
+def _guarded(function: Callable[..., Any], asked: Any, more: dict[str, Any]) -> Any:
     """The value of the function. What is no Exception would stay in the thread: it becomes one."""
     try:
-        return function(said, **more)
+        return function(asked, **more)
     except Exception:
         raise
     except BaseException as error:  # SystemExit and KeyboardInterrupt of the function

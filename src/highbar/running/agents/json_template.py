@@ -27,8 +27,8 @@ def body(call: AgentCall, agent: Agent) -> Any:
 
     {input} is what the user says in this turn. With several turns, {messages} has all of them.
     """
-    said = call.text if call.text is not None else call.messages[-1].get("content")
-    return _filled(agent.body, {"{input}": said, "{messages}": call.messages, "{id}": call.id})
+    text = call.text if call.text is not None else call.messages[-1].get("content")
+    return _filled(agent.body, {"{input}": text, "{messages}": call.messages, "{id}": call.id})
 
 
 def _filled(template: Any, slots: Mapping[str, Any]) -> Any:

@@ -64,7 +64,7 @@ def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mappin
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
     """What a reply has, as `read_reply` takes it. A refusal is what the agent said."""
     message = message_of(document)
-    content, refusal = said(message.get("content")), message.get("refusal")
+    content, refusal = content_text(message.get("content")), message.get("refusal")
     if refusal is not None and not isinstance(refusal, str):
         raise MalformedReply(f"refusal: found {shown(refusal)}, wanted text")
     return {
@@ -94,7 +94,7 @@ def error_in(document: Any) -> str | None:
     return f"the server reports an error: {shown(message)}" if message else None
 
 
-def said(content: Any) -> str | None:
+def content_text(content: Any) -> str | None:
     """The text of a message: text as it is, or all parts that are text (or a refusal) together."""
     if content is None or isinstance(content, str):
         return content

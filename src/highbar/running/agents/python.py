@@ -50,7 +50,7 @@ class FunctionRole(Struct, frozen=True):
     """What a function is called as: its name in messages, what it gets of a call, and how its value is read."""
 
     name: str
-    said: Callable[[AgentCall], Any]
+    first_argument: Callable[[AgentCall], Any]
     read: Callable[[Any, Agent, float | None], Attempt]
 
 
@@ -129,8 +129,8 @@ class PythonAgent:
         """One attempt. Its time and its timeout count from when the function is called."""
         if self._lost is not None:
             return Attempt("error", reason=self._lost)
-        said = self._role.said(call)
-        arguments = [said, call.scenario] if self._takes_scenario else [said]
+        first_argument = self._role.first_argument(call)
+        arguments = [first_argument, call.scenario] if self._takes_scenario else [first_argument]
         number = next(self._numbers)
         message = frames.encoded(frames.CALL, number, 0.0, arguments)
         pending = PendingCall(number, call, message, asyncio.get_running_loop().create_future())

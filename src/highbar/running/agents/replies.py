@@ -251,7 +251,7 @@ def _behaviors(value: Any) -> Mapping[str, bool]:
     return {text(name): True for name in _list(value, "a list of names, or a mapping of names to true or false")}
 
 
-def _said(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     """A text; None if it is blank, which says nothing."""
     return text(value) if not isinstance(value, str) or value.strip() else None
 
@@ -264,8 +264,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "context": json_value,
     "tokens_used": _tokens,
     "cost_usd": _number(0, BY_NAME["cost_usd"].most or math.inf),
-    "agent_version": _said,
-    "error": _said,
+    "agent_version": _text_or_none,
+    "error": _text_or_none,
     "tags": _tags,
     "behaviors": _behaviors,
     "quality_score": _number(0, 1),

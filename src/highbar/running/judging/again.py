@@ -56,11 +56,12 @@ class EarlierJudgments:
     def add_row(self, row: Mapping[str, Any]) -> None:
         """What a row says, if it was judged."""
         with suppress(msgspec.ValidationError):  # a column of this name that somebody else wrote
-            said = msgspec.convert(row.get("judged"), JudgedTrial)
+            judged = msgspec.convert(row.get("judged"), JudgedTrial)
             statements = {
-                name: StatementJudgment(one.judgment, one.evidence, one.votes) for name, one in said.statements.items()
+                name: StatementJudgment(one.judgment, one.evidence, one.votes)
+                for name, one in judged.statements.items()
             }
-            self._add(said.digest, str(row.get("judge", "")), JudgeAnswer(statements))
+            self._add(judged.digest, str(row.get("judge", "")), JudgeAnswer(statements))
 
     def _add(self, digest: str, judge: str, answer: JudgeAnswer) -> None:
         # What the digest in the name is of, all statements of the suite, may have changed; the question has not.

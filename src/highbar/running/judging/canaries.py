@@ -28,8 +28,8 @@ def canary_result(
     for canary in canaries:
         answer = answers.get(canary.id) or JudgeAnswer(failure="it was not asked")
         for name, observed in canary.observed.items():
-            said = answer.statements[name].judgment if name in answer.statements else "cannot_tell"
-            counts[observed][0] += said != ("observed" if observed else "not_observed")
+            judgment = answer.statements[name].judgment if name in answer.statements else "cannot_tell"
+            counts[observed][0] += judgment != ("observed" if observed else "not_observed")
             counts[observed][1] += 1
     (wrong_true, true), (wrong_false, false) = counts[True], counts[False]
     if not true + false:
@@ -55,10 +55,10 @@ def statement_rates(trials: Iterable[LabeledTrial]) -> Rates | None:
     """Sensitivity and specificity for single statements, as people labeled them; None if one of them is not known."""
     right, all_ = {True: 0, False: 0}, {True: 0, False: 0}
     for trial in trials:
-        for said, observed in trial.statements.values():
+        for judgment, observed in trial.statements.values():
             if observed is not None:
                 all_[observed] += 1
-                right[observed] += said == ("observed" if observed else "not_observed")
+                right[observed] += judgment == ("observed" if observed else "not_observed")
     if not all(all_.values()):
         return None
     # A rate of exactly 1 would make a single wrong canary impossible: one more label, half right, is added.

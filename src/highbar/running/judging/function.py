@@ -96,8 +96,10 @@ def _judgment(name: str, value: Any, quotable: Quotable) -> StatementJudgment:
     given = value if isinstance(value, Mapping) else {"judgment": value}
     if not given.keys() <= {"judgment", "evidence"} or "judgment" not in given:
         raise Unusable(f"it has other keys than judgment and evidence for {shown(name)}")
-    said = given["judgment"]
-    word = read_word(name, {True: "observed", False: "not_observed"}[said] if isinstance(said, bool) else said)
+    judgment = given["judgment"]
+    if isinstance(judgment, bool):
+        judgment = "observed" if judgment else "not_observed"
+    word = read_word(name, judgment)
     evidence = quotable.verified(given.get("evidence"))
     if word == "observed" and evidence is None and given.get("evidence") not in (None, ""):
         raise Unusable(f"its evidence for {shown(name)} is not in the conversation")

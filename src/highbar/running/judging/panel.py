@@ -55,19 +55,19 @@ def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], nam
     )
 
 
-def _vote(said: Sequence[StatementJudgment]) -> StatementJudgment:
+def _vote(judgments: Sequence[StatementJudgment]) -> StatementJudgment:
     """The judgment of more than half, with the evidence of the first of them; without a majority nobody can tell."""
-    votes = tuple(one.judgment for one in said)
+    votes = tuple(one.judgment for one in judgments)
     word, number = Counter(votes).most_common(1)[0]
     if number == len(votes):
-        return StatementJudgment(word, _evidence(said))
+        return StatementJudgment(word, _evidence(judgments))
     if 2 * number <= len(votes):
         return StatementJudgment("cannot_tell", votes=votes)
-    return StatementJudgment(word, _evidence([one for one in said if one.judgment == word]), votes)
+    return StatementJudgment(word, _evidence([one for one in judgments if one.judgment == word]), votes)
 
 
-def _evidence(said: Iterable[StatementJudgment]) -> str | None:
-    return next((one.evidence for one in said if one.evidence is not None), None)
+def _evidence(judgments: Iterable[StatementJudgment]) -> str | None:
+    return next((one.evidence for one in judgments if one.evidence is not None), None)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

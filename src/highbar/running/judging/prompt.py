@@ -88,17 +88,17 @@ class Prompt(Struct, frozen=True):
 
 def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
     """What the judge is told. `again`: its first answer could not be used."""
-    said = "\n".join(conversation_lines(question.conversation))
+    conversation = "\n".join(conversation_lines(question.conversation))
     statements = harmless(dict(question.statements))
-    mark = _mark(said + statements)
+    mark = _mark(conversation + statements)
     user = [
         _STATEMENTS,
         statements,
         "",
         *([_AGAIN, ""] if again else []),
-        f"{_CONVERSATION} {mark}. {_NUMBERS} {len(question.conversation)}, {len(said)}",
+        f"{_CONVERSATION} {mark}. {_NUMBERS} {len(question.conversation)}, {len(conversation)}",
         f"<<<conversation {mark}>>>",
-        said,
+        conversation,
         f"<<<end of conversation {mark}>>>",
         f"{_END} {harmless(list(question.statements))}",
     ]

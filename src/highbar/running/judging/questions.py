@@ -99,12 +99,12 @@ def judged_trial(
     question: JudgeQuestion, answer: JudgeAnswer, digest: str, conversation: str, *, replayed: bool = False
 ) -> JudgedTrial:
     """The column `judged`, but for the tables of behaviors."""
-    said = {
+    statements = {
         name: JudgedStatement(text, one.judgment, one.evidence, one.votes)
         for name, text in question.statements.items()
         for one in (answer.statements[name],)
     }
-    return JudgedTrial(digest, conversation, said, replayed=replayed)
+    return JudgedTrial(digest, conversation, statements, replayed=replayed)
 
 
 def tables(scenario: Scenario, answer: Answer, functions: Functions | None) -> dict[str, BehaviorTable]:
@@ -130,12 +130,12 @@ def _mark(finding: Finding) -> str:
     return "?" if finding.observed is None else str(int(finding.observed))
 
 
-def _finding(said: StatementJudgment) -> Finding:
-    if said.judgment == "cannot_tell":
+def _finding(judged: StatementJudgment) -> Finding:
+    if judged.judgment == "cannot_tell":
         return Finding(None, reason=CANNOT_TELL)
-    if said.judgment == "observed":
-        return yes(said.evidence)
-    return no("the judge did not find it" + (f": {said.evidence}" if said.evidence else ""))
+    if judged.judgment == "observed":
+        return yes(judged.evidence)
+    return no("the judge did not find it" + (f": {judged.evidence}" if judged.evidence else ""))
 
 
 def _checks(scenario: Scenario) -> Iterator[tuple[str, Check, bool]]:

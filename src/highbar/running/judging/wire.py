@@ -101,7 +101,7 @@ def _read_openai(document: Any) -> JudgeReply:
     usage, end = document.get("usage"), document["choices"][0].get("finish_reason")
     refusal = message.get("refusal")
     return JudgeReply(
-        text=openai.said(message.get("content")),
+        text=openai.content_text(message.get("content")),
         calls=tuple(openai.tool_calls(message.get("tool_calls"))),
         model=_model(document),
         tokens=_count(openai.tokens(usage)),
