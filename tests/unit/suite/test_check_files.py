@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -86,12 +87,16 @@ def test_a_run_is_not_judged_by_a_schema_that_was_never_applied(tmp_path: Path, 
 
 @pytest.mark.process
 def test_a_resume_notices_a_changed_function(tmp_path: Path, suite_with: Suites) -> None:
-    (tmp_path / "mine.py").write_text(BEGINS)
+    mine = tmp_path / "mine.py"
+    mine.write_text(BEGINS)
+    written = mine.stat()
     (tmp_path / "agent.py").write_text("def answer(said):\n    return '12'\n")
     suite_with({"answer": {"python": "mine:begins"}}, agent={"python": "agent:answer"})
     assert run(tmp_path, "run", "suite.json", "--output", "out", "--no-check").exit == 0
     assert run(tmp_path, "run", "--resume", "out", "--no-check").exit == 0
-    (tmp_path / "mine.py").write_text(BEGINS.replace("'1'", "'2'"))
+    mine.write_text(BEGINS.replace("'1'", "'2'"))
+    # Python takes stored bytecode for that of a file with the same size and the same second of its last change.
+    os.utime(mine, ns=(written.st_atime_ns, written.st_mtime_ns))
     (tmp_path / "agent.py").write_text("def answer(said):\n    raise SystemExit('nobody asks again')\n")
     done = run(tmp_path, "run", "--resume", "out", "--no-check")
     assert done.exit == 0, done.err

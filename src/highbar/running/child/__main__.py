@@ -53,6 +53,9 @@ def _serve(requests: int, replies: int, shared: int) -> None:
     # What we need ourselves is loaded first: a module beside the suite file may have any name, such as queue.
     from highbar.running.child import checks, finding, threads  # noqa: F401  # see above
 
+    # Python takes stored bytecode for that of a changed file if size and second of the change are the same: answers
+    # would come from code that is no longer there.
+    sys.dont_write_bytecode = True
     sys.path.insert(0, setup["folder"])
     sys.argv[:] = [setup.get("name", "")]
     if setup["role"] == "agent":
