@@ -15,7 +15,7 @@ from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 
 COLUMN = "agent_tags"
-"""The column in which a run says which tags came from the agent, as `{name: text}`."""
+"""The column in which a run records the tags that came from the agent, as `{name: text}`."""
 _HINT = "an agent must not decide what is judged: give the scenarios this tag in the suite"
 
 
@@ -28,7 +28,7 @@ def refuse_agent_tags(rows: Rows, parts: Sequence[SourcePart], columns: Iterable
 
 
 def _given(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None:
-    """The problem if the agent gave the tag in some trial."""
+    """The problem if the agent gave the tag in any trial, else None."""
     # Every row counts, left out or not: an agent could tag exactly the trials that are to be left out.
     found = [_ids(replace(part, chosen="", chosen_by=()), name) for part in parts]
     each = " UNION ALL ".join(query for query in found if query)
@@ -40,7 +40,7 @@ def _given(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None
 
 
 def _ids(part: SourcePart, name: str) -> str:
-    """SQL: the ids of the rows in which the agent gave the tag; nothing if no row says so."""
+    """SQL for the ids of the rows in which the agent gave the tag; empty if the part has no such column."""
     marks, flat = part.columns.get(COLUMN), part.columns.get(f"{COLUMN}.{name}")
     given = [] if marks is None else [f"json_extract_string({marks.as_json()}, {pointer(name)}) IS NOT NULL"]
     given += [] if flat is None else [f"{flat.sql} IS NOT NULL"]

@@ -19,11 +19,11 @@ class Approximation(Struct, frozen=True):
 
     sql: str  # `{shares}` is replaced by the list
     slack: float
-    of_sample: bool = False  # whether it is costly enough to be asked of a part of the numbers
+    of_sample: bool = False  # whether it is too costly for all numbers, and so is computed on a sample
 
 
 BY_RESERVOIR = Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
-"""DuckDB's quantiles of a sample, and five of their standard errors."""
+"""DuckDB's quantiles of a sample of 100,000 numbers; the slack is five of their standard errors."""
 
 
 class _Bracket(Struct, frozen=True):
@@ -107,7 +107,7 @@ def _decade(size: int) -> int:
 
 
 def _joined(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same numbers in spans that do not touch, in order."""
+    """The union of the spans, as spans that do not touch, in order."""
     joined: list[tuple[float, float]] = []
     for low, high in sorted(spans):
         if joined and low <= joined[-1][1]:
@@ -118,13 +118,13 @@ def _joined(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _around(share: float, spans: Iterable[tuple[float, float]], at: Mapping[float, float]) -> tuple[float, float]:
-    """About the numbers at both ends of the span that contains a share; infinite if that is not known."""
+    """The approximate numbers at both ends of the span that contains a share; infinite if they are not known."""
     low, high = next((span for span in spans if span[0] <= share <= span[1]), (0.0, 1.0))
     return at.get(low, -inf), at.get(high, inf)
 
 
 def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
-    """The numbers at which the stretches of each group start: inside a bracket and between brackets, in turn.
+    """The numbers at which the stretches of each group start; they are in turn inside a bracket and between brackets.
 
     The stretch before the first start is outside.
     """
@@ -158,6 +158,7 @@ def _inside(ranked: str, brackets: list[_Bracket]) -> str:
         f" (VALUES {listed}) AS listed(group_name, group_number, {', '.join(names)})) AS s"
         " ON r.group_name = s.group_name"
     )
+    # Odd stretches are inside a bracket: only their numbers are grouped one by one.
     counted = (
         "SELECT group_number, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
         f" FROM ({placed}) GROUP BY group_number, stretch, 3"

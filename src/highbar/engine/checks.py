@@ -1,6 +1,6 @@
-"""What must be true of the rows before any sum is trusted.
+"""Refuses rows that no sum may be trusted over.
 
-No bad rows, unique (id, trial), the same description in all trials of a scenario, one agent version.
+What must hold: no bad rows, unique (id, trial), one description in all trials of a scenario, one agent version.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.policy.patterns import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
+"""Characters that an id may have without a reader seeing them; as a pattern of RE2 and of Java."""
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
 
 PLAIN = (
     "CASE WHEN strlen(id) = length(id) AND NOT contains(id, ' ') THEN lower(id)"
     f" ELSE lower(regexp_replace(id, '{INVISIBLE}', '', 'g')) END"
 )
-"""An id without case, spaces and invisible characters."""
+"""SQL: an id without case, spaces and invisible characters. Most ids are plain ASCII, and need no pattern."""
 
 
 NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
 
 
 class BadRows(InputError):
-    """Some rows do not have the declared form; the reader of the files explains which, and why."""
+    """Some rows do not have the declared form; `load.explain` finds out which, and why."""
 
 
 def refuse_bad_rows(trials: int, bad: int) -> None:
@@ -50,10 +51,10 @@ def refuse_or_warn_of_ids(
 ) -> tuple[str, ...]:
     """Refuse two results for one (id, trial); warn of ids that look alike.
 
-    If all ids differ even without case and spaces, neither can happen, so one count answers both questions. In several
-    `turns`, each has a part of the ids in memory.
+    If all ids differ even without case and spaces, neither can happen, so one count answers both questions. With several
+    `turns`, only a part of the ids is in memory at a time.
     """
-    # Hashes, not ids: a million ids of any length fit into memory. Equal hashes only lead to a closer look.
+    # Hashes, not ids: those of millions of long ids fit into memory. Equal hashes only lead to a closer look.
     if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
     key = "id, trial" if repeated else "id"
@@ -63,7 +64,7 @@ def refuse_or_warn_of_ids(
 
 
 def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
-    """Whether no two rows have the same hash. If two have, they may still differ: the caller looks closer."""
+    """Whether no two rows have the same hash. Rows with the same hash may still differ: the caller looks closer."""
     hashes = f"(SELECT hash({key}) AS hashed FROM {relation}) AS hashes"
     condition = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
     counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{condition} GROUP BY hashed)"
@@ -89,7 +90,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
 
 
 def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
-    """The hint if the results of one key differ in a tag or a text of the user's own: they come from several agents."""
+    """The hint if the results of one key differ in a tag or in a column that names an agent: several agents ran."""
     from highbar.engine.variants import differing  # only for results that are refused
 
     found = differing(rows, parts, key[0], key[1] if len(key) > 2 else None, repeated=len(key) > 2)
@@ -101,7 +102,7 @@ def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) 
 
 
 def _for_trial(row: Sequence[Any]) -> str:
-    """The end of the message: which trial. A row is (id, trial, count), or (id, count) if no result has a trial."""
+    """The end of the message: which trial. A row is (id, trial, count), or (id, count) if the results have no trials."""
     if len(row) == 2:
         return " and no trial tells them apart"
     return " without a trial" if row[1] is None else f" for trial {row[1]}"
@@ -133,7 +134,7 @@ def _is_number_id(part: SourcePart) -> str:
 
 
 def omits_descriptions(rows: Rows, layout: Layout) -> bool:
-    """Whether a trial omits what another one of its scenario says: then it must be filled in."""
+    """Whether a trial omits a description that another trial of its scenario has, so that it must be filled in."""
     columns = _descriptions(layout)
     if not columns:
         return False
@@ -163,7 +164,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> None:
 
 
 def _descriptions(layout: Layout) -> dict[str, str]:
-    """The columns of trials that describe their scenario, and what they are called; none if each has one trial."""
+    """The columns of trials that describe their scenario, and their names; empty if each scenario has one trial."""
     if not layout.repeated:
         return {}
     columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
@@ -184,7 +185,7 @@ def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> 
 
 
 def one_agent_version(rows: Rows) -> str | None:
-    """The version of the agent that ran; more than one is refused."""
+    """The agent version of the results, None if no row has one. Refuses more than one."""
     found = rows(
         f"SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED}"
     )
@@ -197,7 +198,7 @@ def one_agent_version(rows: Rows) -> str | None:
 
 
 def look_alike_ids(rows: Rows) -> tuple[str, ...]:
-    """A warning for each two ids that differ only in case, spaces or invisible characters; they count as different."""
+    """A warning for each pair of ids that differ only in case, spaces or invisible characters; they count as two."""
     if _all_differ(rows, PLAIN, "scenarios"):
         return ()
     found = rows(
@@ -212,7 +213,7 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
 def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     """A warning about ids that both a required and an optional pattern match.
 
-    If one of the two is a plain id, the policy was refused before.
+    A plain id that is required and optional was already refused with the policy.
     """
     required, optional = list(filter(is_pattern, request.required)), list(filter(is_pattern, request.optional))
     if not (required and optional):

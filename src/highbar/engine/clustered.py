@@ -27,7 +27,7 @@ def rank_ends(
     sizes: Sizes,
 ) -> Ends:
     """The ranks that bound each percentile in each group."""
-    # To order the trials needs a window over all of them, which does not scale; the estimate needs only sums.
+    # Ordering the trials needs a window over all of them, which does not scale; the estimate needs only sums.
     largest = max(sizes.values(), default=0)
     if largest > MOST_IN_ORDER:
         return _by_design_effect(database, layout, same, alpha, ranked, sizes)
@@ -69,7 +69,7 @@ def _ordered(ranked: str, layout: Layout) -> str:
 
 
 def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Sizes) -> Ends:
-    """In two queries: the sums at every n-th rank, then at all ranks between the two that enclose an end."""
+    """Find the ends in two queries: the sums at every n-th rank, then at all ranks between the two around an end."""
     columns = "group_name, rank, zz, zd, units, fewest, most"
     rows = database.rows(f"SELECT {columns} FROM ordered WHERE rank % stride = 0 OR rank = group_trials")
     some, pseudo = _sums_at(rows), {row[0]: unseen_weight(*row[-2:]) for row in rows}
@@ -112,8 +112,9 @@ def _between(known: Sequence[int], place: int) -> range:
 
 
 def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
-    """By group and rank: the sums of "is among the smallest". The last rank of a group has those of all its trials."""
+    """By group and rank: the sums of "is among the smallest". The last rank of a group has the sums of all its trials."""
     found: dict[str, dict[int, Sums]] = {}
+    # In descending order, so that the last rank, which has the sums of the whole group, comes first.
     for group, rank, zz, zd, units, *_ in sorted(rows, key=lambda row: -row[1]):
         of = found.setdefault(group, {0: Sums(units, rank, 0, 0, 0, zz)})
         of[rank] = Sums(of[0].clusters, of[0].d, rank, zz, zd, of[0].dd)
@@ -123,7 +124,7 @@ def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
 def _by_design_effect(
     database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
 ) -> Ends:
-    """For many trials: the ranks of their effective number at the percentile itself, scaled up."""
+    """For many trials: find the ranks for their effective number at the percentile itself, and scale them up."""
     nearest = {group: [nearest_rank(n, wanted.share) for wanted in same] for group, n in sizes.items()}
     values = database.values_at(ranked, nearest, sizes)
     limits = [

@@ -1,4 +1,4 @@
-"""What a request needs of these files: which columns take part, and how the relations are laid out."""
+"""A request and some files → which columns take part, and how they are named and laid out in SQL."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Layout(Struct, frozen=True):
     weights: tuple[Fraction, ...]  # the distinct products of the policy's weights
     weight_index: str  # SQL for the place of a scenario's weight among them: whole numbers group and add exactly
     columns: frozenset[str]  # those of the results, and those that the suite fills in
-    per_k: bool  # whether pass_at_K or pass_hat_K is wanted, so that scenarios are grouped by passed trials
+    per_k: bool  # whether pass_at_K or pass_hat_K is requested, so that scenarios are grouped by passed trials
     demands: bool  # whether a suite says what its scenarios must be judged by
     ends: Mapping[str, Ends]
-    lone_bits: Mapping[str, int]  # bits in `lone`: whether trials have a quantity only `alone`; 0 if none can
+    lone_bits: Mapping[str, int]  # the bit of a quantity in `lone`; 0 if every trial has the quantity
 
     @property
     def measured(self) -> tuple[Column, ...]:
-        """The measured columns of ours that some quantity has the values of."""
+        """The measured columns that some quantity is computed from."""
         used = {recorded_column(name) for name in self.quantities}
         return tuple(column for column in MEASURED if column.name in used)
 
@@ -53,7 +53,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def bits(self) -> int:
-        """What the trials of these files can be judged by at all, as bits."""
+        """The bits of everything that trials of these files can be judged by."""
         found = scoring.ANSWER if self.columns & {"correct", "outcome", "expected"} else 0
         found |= scoring.BEHAVIORS if "expected_behaviors" in self.columns else 0
         found |= scoring.MUST_NOTS if "must_not" in self.columns else 0
@@ -63,7 +63,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def may_differ(self) -> bool:
-        """Whether a trial can be judged by less than its scenario is."""
+        """Whether a trial can be judged by less than its scenario."""
         return self.demands or (self.repeated and self.bits > 0)
 
     @property
@@ -92,7 +92,7 @@ class Layout(Struct, frozen=True):
 
 
 def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
-    """What takes part in this request over these files."""
+    """The columns that take part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)
     # Columns of the user's own get numbered names in SQL: their real names may be anything.
@@ -122,7 +122,7 @@ def _lone_bits(quantities: Mapping[str, QuantitySql]) -> Mapping[str, int]:
 
 
 def _wheres(request: Request) -> Iterator[Where]:
-    """The filters of rules whose undecided trials are named: a margin's sums are not asked for, but these are."""
+    """The filters of rules that name their undecided trials; the sums of a margin are not requested, but these are."""
     for demand in request.undecided:
         yield from (where for _, where in demand.parts)
 

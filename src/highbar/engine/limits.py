@@ -1,4 +1,4 @@
-"""The limits of the engine, each with its reason. What a report may show is bounded too: a verdict must open."""
+"""The limits of the engine, each with its reason. What reports show is limited too, so that every verdict opens."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from __future__ import annotations
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one row: DuckDB holds a row in memory, once per thread."""
 MOST_JSON_WORK = 50_000_000
-"""Bytes times brackets of a JSON text beyond which DuckDB is not asked: it copies the text at every level."""
+"""Bytes times brackets of a JSON text above which DuckDB is not used: it copies the text at every level."""
 FEW_FILES = 3
-"""Parquet files up to which each is asked for its columns in a query of its own: more are faster in one query."""
+"""Up to this many Parquet files, a query for each finds its columns; for more, one query for all is faster."""
 LARGE_BYTES = 4_000_000
-"""From here on a first look pays, and JSON rows are first supposed to be alike, which saves a pass."""
+"""From here on a first look at a sample pays, and JSON rows are first assumed to be alike, which saves a pass."""
 SMALL_BYTES = 500_000
 """Up to here a second thread and a better plan take longer to set up than they save."""
 SOME_ROWS = 20_000
@@ -22,28 +22,28 @@ SOME_ROWS = 20_000
 MOST_IDS_AT_ONCE = 5_000_000
 """Ids that are compared at once; more are compared in two turns, which needs half the memory."""
 MOST_STORED_SCENARIOS = 1_000_000
-"""Scenarios with undecided trials up to which those trials are stored, not read and scored for every query again."""
+"""Up to this many scenarios with undecided trials, those trials are stored instead of scored again for every query."""
 MOST_VALUES_AT_ONCE = 20_000_000
-"""Values of a grouping whose quantiles are found with all of them in memory; beyond, those near a rank are counted."""
+"""Values of a grouping whose quantiles are found with all of them in memory; for more, those near a rank are counted."""
 MOST_VALUES_WITHIN_LIMIT = 1_000_000
 """The same if the caller limits the memory."""
 MOST_VALUES_TOGETHER = 20_000_000
-"""Values of all groupings up to which one query serves all; beyond, one query each, which needs less memory."""
+"""Values of all groupings that one query handles together; for more, each grouping has its own, to save memory."""
 MOST_IN_ORDER = 50_000
-"""Trials of a group that are put in one order; beyond, their effective number at the percentile itself is used."""
+"""Trials of a group that are put in one order; for more, their effective number at the percentile itself is used."""
 ALL_IN_ORDER = 1_000
-"""Trials of a group whose order is fetched whole, which saves a query."""
+"""Trials of a group whose order is fetched as a whole, which saves a query."""
 SAMPLED = 100_000
-"""Numbers of a group, about, from which its ranks are bracketed, if the approximation is too costly for all."""
+"""About how many numbers of a group are sampled to bracket its ranks, if approximating all of them costs too much."""
 ALL_INSIDE = 10_000
-"""Numbers of a group that are all counted one by one: a bracket would save nothing."""
+"""Numbers of a group that are all counted one by one: for so few a bracket would save nothing."""
 MOST_FETCHED = 200
-"""Rows of a profile that Spark hands over, about 400 bytes each; larger profiles, of slices with many values, stay."""
+"""Rows of a profile that are fetched from Spark, about 400 bytes each; a larger one, of a large slice, stays there."""
 
 # --- how much a report shows -----------------------------------------------------------------
 
 MOST_SLICES = 1000
-"""Values of a slice, the largest first; more are counted and warned about, not measured."""
+"""Values of a slice, the largest first; the others are counted and warned about, but not measured."""
 MOST_REFUSED = 20
 """Scenarios that one refusal names: enough to see what they have in common."""
 MOST_NAMED = 5
@@ -57,7 +57,7 @@ MOST_FLAKY = 100
 MOST_SUITE_IDS = 10
 """Missing, extra or different scenarios of a suite that a verdict names."""
 MOST_VARIANT_ROWS = 100
-"""Rows of one (id, trial) that are looked at to find what distinguishes them."""
+"""Rows of one (id, trial) that are compared to find what distinguishes them."""
 MOST_TRIALS = 20
 """Trials of one scenario in the details; those that did not pass come first."""
 MOST_BEHAVIORS = 100
@@ -65,7 +65,7 @@ MOST_BEHAVIORS = 100
 LONGEST_NAME = 300
 """Characters of a behavior or a label in the details."""
 LONGEST_EVIDENCE = 100_000
-"""Characters of all evidence of one trial; more than Highbar writes."""
+"""Characters of all evidence of one trial; more than Highbar itself writes."""
 SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
 """Characters of an input or an output in the details: fewer if many scenarios failed."""
 MOST_BINS = 40

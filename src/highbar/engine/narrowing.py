@@ -1,6 +1,6 @@
-"""A request → the part of it that the columns of these results can give; and the sums, with zeros for the rest.
+"""A request → the part of it that the columns of these results can answer; and the sums, with zeros for the rest.
 
-A report shows every metric of the catalogue, and most files have columns for few of them. To plan the sums of the
+A report shows every metric of the catalogue, and most files have columns for only a few. Planning the sums of the
 others would take a quarter of the time of a small check.
 """
 
@@ -26,9 +26,9 @@ _NO_CROSS = CrossSums(0.0, 0.0, 0.0, 0.0)
 
 
 def narrowed(request: Request, parts: Sequence[SourcePart]) -> Request:
-    """The request without the sums of quantities that no trial of these files is given."""
+    """The request without the sums of quantities that no trial of these files can have."""
     layout = layout_of(parts, request)
-    # Trials that are undecided for a rule are named even if no trial has what it needs.
+    # A rule lists the trials that are undecided for it even if no trial has what it needs.
     needed = {column for demand in request.undecided for column, _ in demand.parts}
     absent = {
         name
@@ -55,7 +55,7 @@ def narrowed(request: Request, parts: Sequence[SourcePart]) -> Request:
 
 
 def with_absent(reduction: Reduction, request: Request) -> Reduction:
-    """The reduction, with all that the request asks for: what was left out of it is zero over no scenario."""
+    """The reduction with everything that the request asks for: what was left out is zero over no scenarios."""
     return replace(
         reduction,
         whole=_completed(reduction.whole, request),

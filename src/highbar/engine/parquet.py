@@ -18,7 +18,7 @@ _OF_FORM: Mapping[Form, str] = {
     "tags": "MAP(VARCHAR, VARCHAR)",
     **dict.fromkeys(("id", "text", "shown", "outcome"), "VARCHAR"),
 }
-"""The forms that Parquet has a type for; a column of any other gets the type of what it holds."""
+"""The forms that have a type in Parquet; a column of any other form gets the type of its values."""
 _TYPES = {column.name: _OF_FORM[column.form] for column in COLUMNS if column.form in _OF_FORM}
 _SAFE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
 

@@ -19,7 +19,7 @@ COMMON_DENOMINATOR = 5_342_931_457_063_200
 FINEST = 10**15
 """The denominator if even that is no multiple: over 40 expected behaviors, and not the same number in each trial."""
 _UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
-"""Whether a trial is undecided for any quantity, even without a look at the other trials of its scenario."""
+"""SQL: whether a trial is undecided for any quantity, by its own row alone."""
 
 
 def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
@@ -48,7 +48,7 @@ def ends_of(quantity: QuantitySql) -> list[str]:
 
 
 def is_undecided(layout: Layout, column: str) -> str:
-    """Whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
+    """SQL: whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
     quantity = layout.quantities[column]
     if not layout.may_differ and column in ("passed", "violated"):
         return quantity.unknown
@@ -65,7 +65,7 @@ def is_undecided(layout: Layout, column: str) -> str:
 
 
 def beside_facts(layout: Layout, columns: Sequence[str], of: str = "trials") -> str:
-    """SQL for some trials, joined with the facts of their scenarios that `undecided` needs."""
+    """SQL for some trials, joined with the facts about their scenarios that `is_undecided` and percentiles need."""
     rows = _ScenarioColumns(layout, "worst")
     found = {"scenario_bits": rows.bits()} if layout.may_differ else {}
     quantities = [layout.quantities[name] for name in columns]
@@ -83,13 +83,13 @@ def _lacks(quantity: QuantitySql) -> str:
 
 
 class _ScenarioColumns(Struct, frozen=True):
-    """The columns of a scenario: of all its trials together, or of its one trial, which needs no grouping."""
+    """The columns of a scenario: aggregates over its trials, or the values of its only trial, without grouping."""
 
     layout: Layout
     world: World
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Names and SQL; quantities that share a count name it twice, with the same SQL."""
+        """Yield names and SQL; a count that several quantities share comes several times, with the same SQL."""
         yield from ((EVERY_TRIAL, self._every_trial()), ("bad_trials", self._count("bad")))
         yield from (("crashed_trials", self._count("is_error")), ("violating_trials", self._count("is_violated")))
         yield from (("failed_trials", self._count("is_failed")), ("blank_trials", self._count("is_blank")))
@@ -114,7 +114,7 @@ class _ScenarioColumns(Struct, frozen=True):
         return f"({given}{demanded})"
 
     def bits(self) -> str:
-        """What any trial of the scenario is judged by, or must be according to the suite."""
+        """SQL for the bits of what any trial of the scenario is judged by, or must be according to the suite."""
         given = "bit_or(given_bits)" if self.layout.repeated else "given_bits"
         return f"({given} | {self._suite_bits()})" if self.layout.demands else given
 
@@ -169,10 +169,10 @@ class _ScenarioColumns(Struct, frozen=True):
         return f"{amount} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE 0 END"
 
     def _pooled(self, name: str, quantity: QuantitySql) -> str:
-        """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
+        """Behaviors counted one by one: a trial that expects none lacks as many as any trial of its scenario expects.
 
-        If only the suite expects some, it lacks at least one. If nothing expects any, an open trial counts as one
-        behavior, and so does a crashed trial without expectations.
+        If only the suite expects some, it lacks one. If nothing expects any, an open trial counts as one behavior, and
+        so does a crashed trial without expectations.
         """
         amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
         alone = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"
@@ -190,8 +190,8 @@ class _ScenarioColumns(Struct, frozen=True):
             return self._count("is_passed")
         if not self.layout.repeated:
             return "CAST(is_passed AND (lacking_bits & suite_bits) = 0 AS INTEGER)"
-        # What the scenario is judged by is known after the grouping, what a trial lacks before it. So passed trials are
-        # counted by what they lack, and counts are left out whose bits the scenario has: no second pass over trials.
+        # A scenario's bits are known only after the grouping, those that a trial lacks before it. So passed trials are
+        # counted by what they lack, and counts whose bits the scenario has are dropped: no second pass over the trials.
         mask = self.layout.bits
         codes = [code for code in range(mask + 1) if code & mask == code]
         counted = (
@@ -240,7 +240,7 @@ class _ScenarioColumns(Struct, frozen=True):
     def _lone(self) -> str:
         """A bit for each quantity that the scenario has only by errors, violations and open trials.
 
-        Whether those count depends on the other scenarios, so the sum is made first and perhaps ignored later.
+        Whether those count depends on the other scenarios, so they are summed here and may be ignored later.
         """
         # As bits of one number: a column for each quantity would be a key for each in the profile.
         bits = {
@@ -261,7 +261,7 @@ class _ScenarioColumns(Struct, frozen=True):
         )
 
     def _score(self) -> str:
-        """Its numerator, over the trials that expect behaviors."""
+        """The numerator of that behavior_score, over the trials that expect behaviors."""
         seen = "score_observed" if self.world == "worst" else "(score_observed + score_unknown)"
         if not self.layout.repeated:
             return seen

@@ -4,7 +4,7 @@
     scenarios   one row per scenario: how many of its trials have a measure, and the sum over those
     profile     scenarios counted and summed by slice values and by denominators, so that shares such as 1/3 are exact
 
-Only what the request asks for and the files hold takes part.
+Only the columns that the request needs and the files have are included.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ReductionPlan(Struct, frozen=True):
 
     layout: Layout
     sides: ratios.Sides
-    described: bool  # whether `trials` is joined with what the suite says of its scenarios
+    described: bool  # whether `trials` is joined with the suite's descriptions and demands
     trials: Query
     scenarios: str
     settled: str  # rows of the profile at the worst that are the same at the best: nothing in them is undecided
@@ -43,7 +43,7 @@ class ReductionPlan(Struct, frozen=True):
     sums: tuple[str, ...]
     products: tuple[str, ...]
     world: World
-    parse_once: bool  # parse text once and store the trials; to read Parquet again is cheaper than to store them
+    parse_once: bool  # text is parsed once and the trials stored; Parquet is cheaper to read again than to store
 
 
 def make(
@@ -52,8 +52,8 @@ def make(
     """The SQL for this request over these files.
 
     If the database has the aggregate of the `smallest` values, the worst scenarios are found in the same pass as the
-    sums. `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes it
-    in the others, which costs a join.
+    sums. `world` says how undecided trials count. `fill` copies a scenario's descriptions from one trial to the others,
+    which costs a join.
     """
     layout = layout_of(parts, request)
     sides = ratios.Sides(layout)
@@ -66,11 +66,11 @@ def make(
     worst = Worst(request, "" if not with_reasons else "why" if parse_once else "evidence")
     reason = [worst.reason] if with_reasons else []
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
-    at_worst = smallest and world == "worst"  # the worst scenarios are then known
+    at_worst = smallest and world == "worst"  # the best world reuses the list that is made here
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
-    # Each side of a ratio is in many products: named once, it is parsed and planned once, which a small check feels.
+    # Each side of a ratio is in many products: as a column it is parsed and planned once, which a small check notices.
     named = [] if layout.clustered else ratios.side_columns(sides, request)
     beside = "".join(f", {sql} AS {name}" for name, sql in named)
     scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
@@ -108,14 +108,15 @@ def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Seq
 class Worst(Struct, frozen=True):
     """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
 
-    `reason` is the column that says why: `why`, in words; `evidence`, from which the words are made, if trials are a
-    view and so it costs nothing; or none.
+    `reason` is the column with the reason: `why`, in words; `evidence`, from which the words are made later (it costs
+    nothing if `trials` is a view); or empty.
     """
 
     request: Request
     reason: str
 
     def _order(self) -> dict[str, str]:
+        # The id comes last, so that the list does not depend on the order of the rows.
         required = any_match(self.request.required)
         return {
             "optional": f"NOT ({required})",
@@ -131,14 +132,14 @@ class Worst(Struct, frozen=True):
         return f"violating_trials > 0 OR crashed_trials > 0 OR {any_match(self.request.required)}"
 
     def aggregate(self, of: str = "true") -> str:
-        """The worst scenarios of each profile row, as a list in one more column."""
+        """The worst scenarios of each profile row, as a list in an additional column."""
         order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
         about = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
         worst = f"arg_min({{'by': {order}{about}}}, {order}, {self.request.failed_limit})"
         return f"{worst} FILTER (failed_trials > 0 AND ({of})) AS worst"
 
     def set_aside(self) -> str:
-        """The worst of all profile rows together."""
+        """The worst scenarios of all profile rows."""
         limit = f"ORDER BY w.by LIMIT {self.request.failed_limit}"
         each = "(SELECT unnest(worst) AS w FROM profile)"
         if not self.reason:
@@ -152,9 +153,9 @@ class Worst(Struct, frozen=True):
         return f"SELECT id, required, category, {scoring.why_column()} FROM ({evidence})"
 
     def sorted(self, violated: int) -> str:
-        """The same for a database without that aggregate; `violated` counts the scenarios with a violation.
+        """The same for a database without that aggregate; `violated` is the number of scenarios with a violation.
 
-        Only required scenarios are worse than those. If they fill the list, no other scenario is sorted.
+        Only required scenarios rank before violated ones. If the two fill the list, no other scenario is sorted.
         """
         columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
         order = ", ".join(f"{name}_" for name in self._order())

@@ -1,6 +1,6 @@
-"""What an engine is asked for and what it gives back: the whole contract.
+"""The contract of an engine: a request goes in, sums come out.
 
-An engine that speaks SQL needs less: `Database` is all that it has to offer, and the rest of the package does the work.
+An engine that speaks SQL needs to offer only `Database`: the rest of the package does the work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Engine(Protocol):
     """Anything that can reduce trials to sums."""
 
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the results, tags as `tags.name` not included."""
+        """The names of the results' columns; tags inside `tags` are not listed."""
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
@@ -32,40 +32,41 @@ class Engine(Protocol):
         """
 
     def watched(self, progress: Callable[[float], None] | None) -> AbstractContextManager[None]:
-        """Tell `progress` now and then how much of the running query is done, from 0 to 1."""
+        """While the context is open, report the finished share of the running query to `progress`, from 0 to 1."""
 
 
 class FileEngine(Engine, Protocol):
     """An engine that reads the files that it is given."""
 
     def rows_of(self, file: ResultsFile) -> int:
-        """How many rows of one file are read; for a message, if the total is not what the files hold."""
+        """The number of rows that are read from one file, to name the file if the totals differ."""
 
 
 class PathEngine(Engine, Protocol):
-    """An engine that finds and reads the files itself, maybe where this process cannot."""
+    """An engine that finds and reads the files itself, possibly files that this process cannot read."""
 
     format: str
 
     def addresses(self) -> tuple[str, ...]:
-        """Of all files that are read."""
+        """The addresses of all files that the engine reads."""
 
     def count(self) -> int:
-        """How many results there are, by a separate query."""
+        """The number of results, counted by a separate query."""
 
 
 Sizes = Mapping[str, int]
-"""By group, how many numbers it has."""
+"""By group: how many numbers it has."""
 Wanted = Mapping[str, Sequence[int]]
-"""By group, the ranks that are asked for, the smallest number having rank 1."""
+"""By group: the ranks to look up; the smallest number has rank 1."""
 Found = Mapping[str, Mapping[int, float]]
+"""By group and rank: the number at that rank."""
 
 
 class LargeNumbers(Struct, frozen=True):
     """Columns whose whole numbers may need more than 64 bits.
 
-    DuckDB has a type for those, and widens sums. For an engine that has none, or a slow one: which columns of `trials`
-    have such `values`, and which columns of `scenarios` fit 64 bits but have `sums` that may not.
+    DuckDB has a type for these, and widens sums. An engine without such a type, or with a slow one, needs to know which
+    columns of `trials` have such `values`, and which columns of `scenarios` fit 64 bits but have `sums` that may not.
     """
 
     values: frozenset[str] = frozenset()
@@ -76,16 +77,16 @@ NO_LARGE_NUMBERS = LargeNumbers()
 
 
 class Query(Struct, frozen=True):
-    """SQL in DuckDB's dialect, and what an engine that compiles queries and spreads their rows should know about it.
+    """SQL in DuckDB's dialect, with hints for an engine that compiles queries and distributes their rows.
 
-    DuckDB needs none of the hints. Subqueries are named by their aliases.
+    DuckDB ignores the hints. They name subqueries by their aliases.
     """
 
     sql: str
-    stages: tuple[str, ...] = ()  # subqueries whose rows are large expressions of each other: compile each apart
-    spread: tuple[str, ...] = ()  # subqueries whose rows are nearly all different: spread them by their values
-    of_profile: bool = False  # whether it reads the relation `profile` alone, which may be small enough to fetch
-    large: LargeNumbers = NO_LARGE_NUMBERS  # what the columns of this relation hold; later queries sum them
+    stages: tuple[str, ...] = ()  # subqueries that build large expressions on each other: compile each separately
+    spread: tuple[str, ...] = ()  # subqueries whose rows are nearly all distinct: distribute them by value
+    of_profile: bool = False  # whether it reads only the relation `profile`, which may be small enough to fetch
+    large: LargeNumbers = NO_LARGE_NUMBERS  # the large columns of the relation that it defines; later queries sum them
 
 
 Rows = Callable[[str | Query], list[Any]]
@@ -93,16 +94,16 @@ Rows = Callable[[str | Query], list[Any]]
 
 
 def as_query(query: str | Query) -> Query:
-    """The query; plain SQL is one without hints."""
+    """The query as a `Query`; plain SQL becomes one without hints."""
     return Query(query) if isinstance(query, str) else query
 
 
 class Database(Protocol):
-    """Runs queries in DuckDB's dialect over the relations that it has been given."""
+    """Runs queries in DuckDB's dialect over named relations."""
 
     @property
     def has_smallest(self) -> bool:
-        """Whether it has the aggregate `arg_min(value, by, count)`: the smallest values, a list of bounded length."""
+        """Whether it has the aggregate `arg_min(value, by, count)`: the `count` values with the smallest `by`."""
 
     def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query, each a tuple; whole numbers as int, however large."""
@@ -111,8 +112,8 @@ class Database(Protocol):
         """Name a query; a `materialized` one runs once, and later queries read its stored rows."""
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
-        """Name a table of texts from this process: passed as data, since a query that contains them parses slowly."""
+        """Name a table of texts, passed as data: a query that contains them would be slow to parse."""
 
     # Not SQL: every engine has its own way to find exact quantiles in bounded memory.
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
-        """The numbers at the wanted ranks of each group, exact; `ranked` selects `group_name`, `number` and `id`."""
+        """The exact numbers at the wanted ranks of each group; `ranked` selects `group_name`, `number` and `id`."""

@@ -1,6 +1,6 @@
 """What a trial adds to each quantity, at worst and at best, as SQL over `trials`: a table with one entry per quantity.
 
-At the end: what one scenario then adds to a sum, its mean over the trials that have the quantity.
+The last section has what one scenario then adds to a sum: its mean over the trials that have the quantity.
 
 Quantities that are computed from judgments are listed here. Those of a measured column follow from its row in
 `columns.py`: whether it has bounds, its scale, and which direction is better.
@@ -31,12 +31,12 @@ World = Literal["worst", "best"]
 class QuantitySql(Struct, frozen=True):
     """A number that a trial may have, as SQL over `trials`, and the names of its sums over a scenario.
 
-    `count` is the column that counts the trials which have the number, `total` the one that sums it up.
+    `count` is the column that counts the trials with the number, `total` the one that sums it up.
 
-    A trial has the number if its columns give it or demand it (`given`); so has every other trial of that scenario.
-    `alone` says which trials have it even so: what an error, a violation or an unjudged trial counts as if other
-    scenarios have the number. `worst` and `best` are whole numbers, 0 for any other trial. A trial that lacks what its
-    scenario has counts `lack_worst` and `lack_best`, each times `unit`, SQL over a scenario.
+    A trial has the number if its columns give it or demand it (`given`), and then so do all other trials of its
+    scenario. `alone` is true for the trials that have it anyway: errors, violations and unjudged trials, which count if
+    other scenarios have the number. `worst` and `best` are whole numbers, 0 for any other trial. A trial that lacks
+    what its scenario has counts `lack_worst` and `lack_best`, each times `unit`, SQL over a scenario.
     """
 
     count: str
@@ -48,12 +48,12 @@ class QuantitySql(Struct, frozen=True):
     lack_worst: str = "0"
     lack_best: str = "0"
     unit: str = "1"
-    unknown: str = "false"  # of a trial that is given it or has it alone: whether it is undecided
-    bit: int = 0  # of what a suite can demand
+    unknown: str = "false"  # whether a trial that is given it, or has it alone, is undecided
+    bit: int = 0  # the bit of the suite's demand for it, 0 if a suite cannot demand it
     apart: tuple[str, ...] = ()  # the scenario has it if each of these is given by some trial, not by the same one
-    valueless: str = ""  # of a trial that has it: whether it has no value of its own, in a column without bounds
-    beyond: str = ""  # of a trial: whether its value is beyond the end at which trials without a value count
-    read_from: tuple[tuple[str, ...], ...] = ()  # columns of the results: of each group one, or no trial is given it
+    valueless: str = ""  # in a column without bounds: whether a trial that has it has no value of its own
+    beyond: str = ""  # whether a trial's value is beyond the end at which trials without a value count
+    read_from: tuple[tuple[str, ...], ...] = ()  # without a result column from each group, no trial is given it
 
     @property
     def of_every_trial(self) -> bool:
@@ -69,7 +69,7 @@ class QuantitySql(Struct, frozen=True):
         return self.lack_worst if world == "worst" else self.lack_best
 
     def can_be_given(self, columns: Collection[str], *, demanded: bool) -> bool:
-        """Whether a trial of results with these columns can be given it; `demanded`: whether a suite demands anything.
+        """Whether any trial of results with these columns can be given it; `demanded`: whether a suite has demands.
 
         If no trial can, no scenario has it, whatever errors and open trials count as.
         """
@@ -98,7 +98,7 @@ def _integer(condition: str) -> str:
 
 _NO_ANSWER = "(is_open AND NOT has_answer)"
 _NO_OUTCOME = "(is_open AND NOT has_outcome)"
-_CRASHED = "(is_bare_error AND NOT has_outcome)"  # nothing was expected of it: wrong, as it is in accuracy
+_CRASHED = "(is_bare_error AND NOT has_outcome)"  # a crash without any expectation is wrong, as it is in accuracy
 _NO_SCORE = "(is_open AND expected_count = 0 AND NOT is_violated)"
 _OUTCOME_UNKNOWN = f"(has_outcome AND NOT outcome_known) OR {_NO_OUTCOME}"
 _BARE_OR_OPEN = "is_bare_error OR is_open"
@@ -106,7 +106,7 @@ _BEHAVIORS = (("expected_behaviors",),)
 SCORE_DENOMINATOR = "score_denominator"
 """The column of `scenarios` with the denominator of its behavior_score."""
 MOST_EXPECTED = "max(expected_count)"
-"""As a `unit`: as many behaviors as any trial of the scenario expects."""
+"""A `unit`: the largest number of behaviors that any trial of the scenario expects."""
 
 
 def _of_every_trial(quantity: str, worst: str, best: str, unknown: str = "false") -> QuantitySql:
@@ -141,7 +141,7 @@ COMPUTED = {
         lack_best=_integer("NOT is_error"), unknown=f"(has_answer AND NOT answer_known) OR {_NO_ANSWER}",
         bit=scoring.ANSWER, read_from=(("correct", "outcome", "expected"),),
     ),
-    # What no prediction would have been is not known either: a false positive in precision, a false negative in recall.
+    # An unknown prediction counts against both at worst: as a false positive in precision, a false negative in recall.
     "tp": _outcome("tp", "tp", f"tp OR (fn AND NOT outcome_known) OR {_NO_OUTCOME}",
                    lack_worst="0", lack_best=_integer("NOT is_error")),
     "fp": _outcome("fp", f"fp OR {_NO_OUTCOME}", "fp AND outcome_known",
@@ -165,9 +165,10 @@ COMPUTED = {
         read_from=_BEHAVIORS,
     ),
 }  # fmt: skip
-"""The quantities that are computed from what judges a trial: the scoring expressions of those columns."""
+"""The quantities that are computed from judgments, as SQL over the columns that `scoring.py` adds."""
 
 ALWAYS = ("passed", "error", "violated", "unjudged", "correct", "behavior_score")
+"""The quantities that every check needs."""
 
 
 def _unbounded(name: str, scale: int, ends: Ends, read_from: str) -> QuantitySql:
@@ -175,6 +176,7 @@ def _unbounded(name: str, scale: int, ends: Ends, read_from: str) -> QuantitySql
     value = scaled(name)
     worst, best = (str(int((end or 0) * scale)) for end in (ends.worst, ends.best))
     is_known = ends.worst is not None and ends.best is not None
+    # An error counts at the worse end even at best: it is known to be bad, not undecided.
     return QuantitySql(
         f"{name}_count",
         f"{name}_sum",
@@ -276,7 +278,7 @@ Row = Mapping[str, Any]
 class Contribution(Struct, frozen=True):
     """A scenario's mean of a quantity: its column `total`, divided by the columns in `divisors` and by `scale`.
 
-    `count` is the column with the number of its trials that have the quantity. A scenario without one has no value.
+    `count` is the column with the number of its trials that have the quantity. A scenario without any has no value.
     Profiles, records and the sums of products all take it from here, so that they cannot disagree about a denominator.
     """
 
@@ -286,7 +288,7 @@ class Contribution(Struct, frozen=True):
     scale: int
 
     def denominator(self, row: Row) -> int:
-        """By what the total of a scenario is divided."""
+        """The number by which the total of a scenario is divided."""
         return int(prod(row[name] for name in self.divisors)) * self.scale
 
     def exact(self, row: Row) -> Fraction | None:
@@ -296,7 +298,7 @@ class Contribution(Struct, frozen=True):
 
     @property
     def sql(self) -> str:
-        """The same as a double, for scenarios that have such a trial."""
+        """SQL for the mean as a double, for scenarios that have such a trial."""
         # Divided by one product: a quotient of quotients would round twice.
         divisors = " * ".join([*self.divisors, f"{self.scale}e0"])
         return f"(CAST({self.total} AS DOUBLE) / ({divisors}))"
@@ -316,7 +318,7 @@ def tries(quantity: str) -> int:
 
 
 def pass_k_value(quantity: str, trials: int, passed: int) -> Fraction | None:
-    """Unbiased pass@k or pass^k of one scenario; None if it has fewer than k trials."""
+    """Unbiased pass@k = 1 - C(n-c, k) / C(n, k) or pass^k = C(c, k) / C(n, k) for c of n trials passed; None if n < k."""
     k = tries(quantity)
     if trials < k:
         return None

@@ -1,4 +1,4 @@
-"""Reports now and then how much of a running query is done."""
+"""Reports at intervals how much of a running query is done."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _SECONDS = 0.2
-"""Often enough for a bar that moves, and seldom enough to cost nothing."""
+"""Often enough for a bar that moves, rarely enough to cost nothing."""
 
 
 @contextmanager
 def reported(progress: Callable[[float], None], share: Callable[[], float]) -> Iterator[None]:
-    """Tell `progress` the `share` that is done, from 0 to 1, from a thread of its own: the query keeps this one."""
+    """Call `progress` with the finished `share`, from 0 to 1, from another thread: this one runs the query."""
     done = threading.Event()
 
     def watch() -> None:

@@ -23,7 +23,7 @@ INFINITE = "CAST('Infinity' AS DOUBLE)"
 
 
 def rank_column(layout: Layout, column: str, world: World = "worst", *, repeated: bool = False) -> str:
-    """SQL for the number by which a percentile ranks a trial, NULL if it is not ranked.
+    """SQL for the number by which a percentile ranks a trial; NULL if it is not ranked.
 
     If lower is better, a crashed trial ranks above every number. `repeated`: over `trials` joined with facts about
     their scenarios, so that a trial without the number counts if its scenario has it.
@@ -107,7 +107,7 @@ def find_percentiles(
         trials_of = "trials" if not (layout.repeated and open_trials) else _beside_facts(layout, name)
         ranked = _ranked(layout, column, trials_of, where, profiles)
         counts = _in_profiles(profiles, name, where)
-        if layout.repeated:  # several trials of a scenario: the profile knows which groups have the number at all
+        if layout.repeated:  # with several trials per scenario, the profile knows only which groups have the number
             given = {group for group, *_ in counts}
             counts = [one for one in _counted(database, ranked) if one[0] in given]
         if not counts:
@@ -151,7 +151,7 @@ def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Coll
 
 
 def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]:
-    """In each group: how many trials are ranked, how many of these are errors, and of how many scenarios."""
+    """By group: how many trials are ranked, how many of these are infinite (errors), and of how many scenarios."""
     return database.rows(
         f"SELECT group_name, count(*), count_if(isinf(number)), count(DISTINCT id) FROM ({ranked}) GROUP BY group_name"
     )
@@ -180,7 +180,7 @@ def _wanted_ranks(
 
 
 def values_by_quantile(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
-    """The numbers at the wanted ranks. Rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
+    """The numbers at the wanted ranks. Rank r of n is the quantile (r - ½)/n: no rounding moves it to another rank."""
     shares = sorted({(rank - 0.5) / sizes[group] for group, places in wanted.items() for rank in places})
     if not shares:
         return {}

@@ -1,8 +1,8 @@
 """The sums of products that bounds are made from: Σz², Σzd, Σd² of a ratio, and the same across two ratios.
 
-If the skewness of a ratio is needed, also Σz³, Σz²d, Σzd² and Σd³; if only trials vary, the weight of the heaviest.
+For the skewness of a ratio there are also Σz³, Σz²d, Σzd² and Σd³; if only trials vary, the weight of the heaviest one.
 
-A unit is a scenario, or with a `cluster` column all scenarios of a cluster. If units are scenarios, the sums are taken
+A unit is a scenario, or, if there is a `cluster` column, all scenarios of a cluster. Units that are scenarios are summed
 in the profile, in the same pass as everything else; with clusters each group is summed by cluster first. If every z and
 d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² is Σd.
 """
@@ -25,7 +25,7 @@ COUNTED = quantities("counted") | {"scenario"}
 
 ONE = "1e0"
 THIRDS = ("zzz", "zzd", "zdd", "ddd")
-"""The sums of three factors, as their columns are called."""
+"""The columns with the sums of three factors."""
 
 
 def double(number: Fraction) -> str:
@@ -34,7 +34,7 @@ def double(number: Fraction) -> str:
 
 
 class Sides(Struct, frozen=True):
-    """How a scenario's part in each sum is written."""
+    """SQL for what a scenario adds to each sum."""
 
     layout: Layout
 
@@ -48,7 +48,7 @@ class Sides(Struct, frozen=True):
         return counted and single and _never_both(ratio.z) and _never_both(ratio.d)
 
     def is_mean(self, ratio: Ratio) -> bool:
-        """Whether d only says which scenarios have a value: then Σzd is Σz, and Σd² is Σd."""
+        """Whether d only tells which scenarios have a value: then Σzd is Σz, and Σd² is Σd."""
         (term, factor), *more = ratio.d
         counts_scenarios = term.of == "count" or term.column == "scenario"
         return counts_scenarios and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
@@ -58,12 +58,12 @@ class Sides(Struct, frozen=True):
         return has_weights and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
 
     def linear(self, linear: Linear) -> str:
-        """SQL for a scenario's part in a weighted sum of terms."""
+        """SQL for what a scenario adds to a weighted sum of terms."""
         parts = (self.term(term) if factor == 1 else f"{double(factor)} * {self.term(term)}" for term, factor in linear)
         return " + ".join(parts)
 
     def term(self, term: Term) -> str:
-        """SQL for a scenario's part in one term, as a double; 0 if it has none."""
+        """SQL for what a scenario adds to one term, as a double; 0 if it has no value."""
         # Doubles are enough for bounds, which are estimates; values come from exact sums (`totals.py`).
         conditions = [self.layout.flag(term.where)] if term.where else []
         trials, value = self._value(term)
@@ -76,8 +76,8 @@ class Sides(Struct, frozen=True):
     def trials(self, ratio: Ratio) -> str:
         """SQL for the number of a scenario's trials that a ratio rests on.
 
-        Of pass@k and pass^k as many as there are groups of k trials with none in two of them: the mean over all groups
-        varies no more than that over these (Hoeffding 1963), and up to k times as much as a mean of all trials.
+        For pass@k and pass^k this is how many groups of k trials there are that share no trial: the mean over all
+        groups varies no more than the mean over these (Hoeffding 1963), and up to k times as much as a mean of trials.
         """
         column = ratio.z[0][0].column
         if is_repeated(column):
@@ -85,9 +85,9 @@ class Sides(Struct, frozen=True):
         return self._value(ratio.z[0][0])[0] or EVERY_TRIAL
 
     def heaviest_trial(self, ratio: Ratio) -> str:
-        """SQL for what one of a scenario's trials can add to the lower sum of a ratio, at most.
+        """SQL for the most that one of a scenario's trials can add to the lower sum of a ratio.
 
-        A lower sum may be random (precision): then a trial can add its whole weight, whatever the scenario's mean is.
+        If the lower sum is random (precision), a trial can add its whole weight, whatever the scenario's mean is.
         """
         d = self.linear(ratio.d)
         weight = self._weight() if any(term.weighted for term, _ in ratio.d) else ONE
@@ -102,7 +102,7 @@ class Sides(Struct, frozen=True):
         return own if self.layout.own_weight else by_policy
 
     def _value(self, term: Term) -> tuple[str, str]:
-        """The column with the number of trials that have the quantity, empty if that is no condition; and the mean."""
+        """The column that counts the trials with the quantity, empty if every scenario has it; and SQL for the mean."""
         column = term.column
         if column == "scenario":
             return "", ONE
@@ -113,7 +113,7 @@ class Sides(Struct, frozen=True):
 
 
 def _never_both(linear: Linear) -> bool:
-    """Whether at most one of the terms can be 1: of tp and fp, or tp and fn; an undecided trial may be both others."""
+    """Whether at most one of the terms can be 1: tp and fp, or tp and fn. An undecided trial may be both fp and fn."""
     columns = {term.column for term, _ in linear}
     return len(linear) == 1 or (columns in ({"tp", "fp"}, {"tp", "fn"}) and all(term.of == "sum" for term, _ in linear))
 
@@ -126,7 +126,7 @@ def side_columns(sides: Sides, request: Request) -> list[tuple[str, str]]:
 
 
 def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[str, str]]:
-    """Names and SQL of the sums to take: over scenarios in one pass, or over clusters; each has columns z_i and d_i."""
+    """Names and SQL of the sums over scenarios in `one_pass`, or over clusters; each of them has columns z_i and d_i."""
     found: list[tuple[str, str]] = []
     for i, ratio in enumerate(request.ratios):
         if one_pass and sides.is_plain(ratio):
@@ -157,12 +157,12 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
 
 
 def profile_aggregate(name: str) -> str:
-    """How a sum over profile rows is put together from its parts."""
+    """SQL for how a sum is combined from profile rows."""
     return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
 
 
 def by_cluster(sides: Sides, request: Request, groups: str) -> str:
-    """SQL for the sums over clusters in each group, in one query: to plan one for each slice takes longer than to run.
+    """SQL for the sums over clusters in each group, in one query: planning one per slice takes longer than running it.
 
     `groups` is SQL for the names of the groups that a scenario is in, one row for each. A scenario without a cluster is
     a cluster of its own.

@@ -45,7 +45,7 @@ _UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
 
 
 class _Groups(Struct, frozen=True):
-    """The sums of the whole and of every slice, and what to warn of; with the ranks that they came from."""
+    """The sums of the whole and of every slice, warnings about the slices, and the percentiles of each group."""
 
     whole: Group
     slices: tuple[Group, ...]
@@ -129,7 +129,7 @@ class Reducer(Struct, frozen=True):
         return self._with_best(reduction, made, request, groups, few=open_ <= MOST_STORED_SCENARIOS, fill=fill)
 
     def _define(self, request: Request) -> tuple[plan.ReductionPlan, bool]:
-        """Name the three relations of a request; and whether descriptions were filled in."""
+        """Define the three relations of a request; return the plan, and whether descriptions were filled in."""
         made, fill = self._define_trials(request, smallest=self.database.has_smallest)
         self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         grave = self._mostly_grave(made, request)
@@ -137,7 +137,7 @@ class Reducer(Struct, frozen=True):
         return made, fill
 
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
-        """Name them with undecided trials at their best; only scenarios with undecided trials are computed again."""
+        """Define them with undecided trials at their best; only scenarios with undecided trials are computed again."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # The sums of a cluster need all of its scenarios, decided or not.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
@@ -147,7 +147,7 @@ class Reducer(Struct, frozen=True):
         return made
 
     def _define_trials(self, request: Request, *, smallest: bool) -> tuple[plan.ReductionPlan, bool]:
-        """Name the trials; if one omits what another of its scenario says, once more, with that filled in."""
+        """Define the trials; again with descriptions filled in if a trial omits what another of its scenario says."""
         fill = False
         while True:
             made = plan.make(self.parts, request, smallest=smallest, fill=fill)
@@ -162,7 +162,7 @@ class Reducer(Struct, frozen=True):
     def _with_best(
         self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
-        """The reduction with undecided trials named, and with the sums at their best."""
+        """The reduction, with undecided trials listed and with the sums at their best."""
         self.database.define("unsettled", made.unsettled, materialized=few)
         named = scenarios.undecided_trials(self.database.rows, made.layout, request)
         listed = scenarios.list_undecided(self.database.rows, request)
@@ -298,7 +298,7 @@ class Reducer(Struct, frozen=True):
             worst = self.database.rows(made.worst.sorted(violated if made.with_reasons else 0))
         if made.with_reasons:
             return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
-        ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
+        ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list is pushed down to the files
         alike = (
             "SELECT id, why, any_value(category) AS category, count(*) AS trial_count, count_if(is_passed) AS passed"
             f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
@@ -325,7 +325,7 @@ class Reducer(Struct, frozen=True):
         return details.read_details(self.database, self.parts, failed)
 
     def _trials_of(self, ids: tuple[str, ...]) -> Mapping[str, tuple[TrialDetail, ...]]:
-        from highbar.engine import details  # likewise
+        from highbar.engine import details  # few reports need it
 
         return details.trials_of(self.database.rows, self.parts, ids)
 
@@ -336,7 +336,7 @@ class Reducer(Struct, frozen=True):
         return match_suite(self.database, request, self.parts)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
-        """What each demand on ids found; all plain ids in one query, however many there are."""
+        """What each id or pattern of the request matches; all plain ids in one query, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
         ids = [text for text in wanted if not is_pattern(text)]
         sql = f"SELECT id, CAST({_FAILED} AS INTEGER), CAST({_UNDECIDED} AS INTEGER) FROM scenarios"

@@ -1,4 +1,4 @@
-"""Scenarios by name: all of them for reports that list them, and undecided ones for the rules that depend on them."""
+"""Scenarios by name: all of them for reports that list them, and the undecided ones that rules depend on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _milliseconds(total: int | None) -> Fraction | None:
 
 
 def undecided_trials(rows: Rows, layout: Layout, request: Request) -> dict[Undecided, tuple[Trial, ...]]:
-    """The first undecided trials of each demand of the request; all of them are among the `unsettled`."""
+    """The first undecided trials for each demand of the request; all of them are in the relation `unsettled`."""
     return {wanted: _trials(rows, layout, wanted) for wanted in request.undecided}
 
 
@@ -70,7 +70,7 @@ def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
 
 
 def list_undecided(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
-    """The scenarios that failed no trial and did not pass them all, the required ones first."""
+    """The scenarios of which no trial failed and not every trial passed, the required ones first."""
     required = any_match(request.required)
     found = rows(
         f"SELECT id, category, trial_count, passed_trials, {required} AS required FROM scenarios"
@@ -79,6 +79,7 @@ def list_undecided(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...
     )
     if not found:
         return ()
+    # A trial that lacks what another one is judged by has no reason of its own: then `_LACKS` is the reason.
     ids = ", ".join(literal(row[0]) for row in found)
     reasons = dict(rows(f"SELECT id, nullif({_REASONS}, '') FROM unsettled WHERE id IN ({ids}) GROUP BY id"))
     return tuple(

@@ -1,6 +1,6 @@
 """Typed trials → scored trials: violated, behavior_score, passed, correct, tp/fp/fn, one row per trial.
 
-Every expression gives a small integer or a boolean; nothing is divided here. The columns that it makes:
+Every expression gives a small integer or a boolean; nothing is divided here. The columns that this module adds:
 
     is_error, is_violated       the trial crashed; something happened that must not
     is_passed, is_failed        a trial that is neither is undecided
@@ -8,22 +8,22 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     is_blank                    nothing in the row judges anything
     is_open                     undecided for every rate: the row says `unjudged`, or it is blank
     has_answer, is_correct      the answer can be judged, and it is right
-    answer_known                whether the row tells if the answer is right
+    answer_known                whether the row says if the answer is right
     has_outcome, tp, fp, fn     the outcome can be judged, and what it was
-    outcome_known               whether the row tells what it was
-    violation_known             whether the row tells that nothing was violated
+    outcome_known               whether the row says what it was
+    violation_known             whether the row says if anything was violated
     expected_count              distinct behaviors that are expected
     observed_count              those of them that were observed (0 on an error)
-    unknown_count               those of them of which the row does not tell
+    unknown_count               those of them about which the row says nothing
     score_observed              behavior_score is score_observed / score_expected
     score_expected
     score_unknown               as unknown_count, but 0 on a violation
     is_bare_error               an error about which nothing else is known: it has no expectation, or nobody checked it
     given_bits                  ANSWER, BEHAVIORS and so on: what the row is judged by
-    lacking_bits                what the row would lack if another trial of its scenario, or the suite, has it
+    lacking_bits                what a passed row lacks if another trial of its scenario, or the suite, has it
     why                         for a trial that did not pass: the reason in words
 
-Amounts of what is not known are at their worst here; the relation `scenarios` adds what they could be at best.
+Unknown amounts are at their worst here; the relation `scenarios` adds what they could be at best.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from highbar.engine.sql import literal
 
 
 def _positive(label: str, positive: str | None) -> str:
-    """Whether a label is the positive one; NULL if the row does not tell. Text has a quote before it."""
+    """SQL: whether a label is the positive one; NULL if the row does not say. Labels of text start with a quote."""
     if positive is None:
         return f"{label}_true"
     quoted = literal('"' + positive)
@@ -52,14 +52,14 @@ LOOKED_AT = {
     "expected": (4, "predicted IS NOT NULL OR correct IS NOT NULL OR expected IS NOT NULL"),
     "answer": (8, "correct IS NOT NULL"),
 }
-"""By what a suite demands: its bit in `looked_at`, and whether a trial tells if the demand was met."""
+"""By demand of a suite: its bit in `looked_at`, and SQL for whether a trial says if the demand was met."""
 
 FIRST = "list_position(expected_behaviors, x) = i"
-"""Whether the behavior x at position i does not occur before it."""
+"""SQL: whether position i has the first occurrence of the behavior x."""
 
 
 ANSWER, BEHAVIORS, MUST_NOTS, OWN, VIOLATIONS = 1, 2, 4, 8, 16
-"""Bits of what a trial can be judged by: what one trial of a scenario has, all of its trials must have to pass."""
+"""Bits for what a trial can be judged by: to pass, every trial of a scenario needs what any of them has."""
 OF_DIFFERENCES = ("given_bits", "lacking_bits")
 """The columns with such bits; needed only if the trials of a scenario can differ in them."""
 
@@ -82,13 +82,13 @@ WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
     (_ANSWERS, {"has_answer": "false", "is_correct": "false"}),
     (frozenset({"outcome", "expected"}), dict.fromkeys(("has_outcome", "tp", "fp", "fn"), "false")),
 )
-"""What expressions come to if no result has some columns; of two that apply, the later one holds.
+"""Simpler expressions for results that have none of some columns; of two that apply, the later one counts.
 
-To plan the long forms takes longer than to read a small file."""
+Planning the long forms takes longer than reading a small file."""
 
 
 def simplified(expressions: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
-    """The expressions, as simple as results with these columns allow."""
+    """The expressions, simplified for results with these columns."""
     found = dict(expressions)
     for absent, simpler in WITHOUT:
         if not any(name in columns for name in absent):
@@ -97,7 +97,7 @@ def simplified(expressions: Mapping[str, str], columns: Collection[str]) -> dict
 
 
 def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
-    """First step: what was seen. `extras` is how many columns of the user's own the policy measures."""
+    """First step: the evidence. `extras` is the number of the user's own columns that the policy measures."""
     # A behavior that is listed twice is expected once: else repeating an easy one would raise the score.
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
     seen_count = "len(list_filter(seen, lambda x: x))"
@@ -108,7 +108,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     return {
         "is_error": "coalesce(error <> '', false)",
         "is_unjudged": "coalesce(unjudged <> '', false)",
-        # list_distinct costs four times this, list_has_any and list_intersect three times theirs
+        # Faster than list_distinct, which takes four times as long, and list_has_any and list_intersect (three times).
         "wanted": (
             f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
             " ELSE expected_behaviors END"
@@ -127,7 +127,8 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
         "lists_must_nots": "coalesce(len(must_not) > 0, false)",
         # An empty mapping marks nothing: it is no more than an empty list.
         "marks_must_nots": "lists_must_nots AND coalesce(must_not_says, false)",
-        # Whether the row tells if its must-nots happened. Of an unjudged row only what it says is known.
+        # Whether the row says if its must-nots happened. In an unjudged row, what `behaviors` does not name is unknown.
+        # The inner CASE is for speed: DuckDB computes both sides of AND for every row, and only CASE skips rows.
         "must_nots_checked": (
             "violation_count IS NOT NULL OR marks_must_nots OR (coalesce(has_behaviors, false) AND NOT is_unjudged"
             f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
@@ -142,7 +143,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
 
 
 def answer_columns() -> dict[str, str]:
-    """Second step: what follows for the answer and the behaviors."""
+    """Second step: how the answer and the behaviors are judged."""
     # The caller's own `correct` comes first: it may accept answers that are not equal to `expected`.
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
     unnamed = (
@@ -161,6 +162,7 @@ def answer_columns() -> dict[str, str]:
         "outcome_known": "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL",
         "answer_known": "outcome_known OR correct IS NOT NULL",
         "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
+        # An error turns a true positive into a false negative. A recorded false positive stays one.
         "tp": (
             "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
             " ELSE expected_positive AND predicted_positive END AND NOT is_error, false)"
@@ -191,9 +193,10 @@ def answer_columns() -> dict[str, str]:
 
 
 def passing_columns(pass_score: Fraction) -> dict[str, str]:
-    """Third step: did the trial fail, did it pass, and what would it lack if its scenario had that elsewhere."""
+    """Third step: whether the trial failed, whether it passed, and the bits that it lacks if another trial has them."""
     # A pass_score of many digits (Python's 2/3 has 16) would overflow 64 bits.
     digits = [f"CAST({n} AS HUGEINT)" if n > 10**12 else f"{n}" for n in (pass_score.denominator, pass_score.numerator)]
+    # Unknown behaviors count as observed: only a trial that misses `pass_score` even so has failed.
     at_best = f"expected_count = 0 OR (observed_count + unknown_count) * {digits[0]} >= {digits[1]} * expected_count"
     # An agent that answers nothing does nothing forbidden either: a blank output earns no pass by its must-nots alone.
     clean_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
@@ -221,8 +224,8 @@ HAPPENED = (
     "list_sort(list_distinct(list_concat(violation_names, happened,"
     " list_filter(must_not, lambda x: list_contains(behaviors, x)))))"
 )
-"""What happened that must not, by whichever column says it. A list that is NULL adds nothing; coalesce() of lists is
-not used, since DuckDB copies the lists of all rows for it."""
+"""The violations of a trial, from every column that names some. A NULL list adds nothing; coalesce() of lists is not
+used, since DuckDB would copy the lists of all rows for it."""
 
 
 EVIDENCE = (
@@ -231,7 +234,7 @@ EVIDENCE = (
     "is_correct", "expected_count", "observed_count", "unknown_count", "lists_must_nots", "must_nots_checked",
     "output_blank",
 )  # fmt: skip
-"""What `why_column` is made from."""
+"""The columns that `why_column` reads."""
 
 
 _TRIMMED = r"regexp_replace(error, '\s+$', '')"
@@ -244,7 +247,7 @@ _ONE_LINE = (
 
 
 def why_column(columns: Collection[str] = COLUMN_NAMES) -> str:
-    """Why a trial of results with these columns did not pass, in words; NULL for one that did."""
+    """SQL for why a trial did not pass, in words, NULL for one that did; for results with these columns."""
 
     def listed(names: str) -> str:
         return f"array_to_string(list_slice({names}, 1, 10), ', ')"
@@ -273,7 +276,7 @@ def why_column(columns: Collection[str] = COLUMN_NAMES) -> str:
 
 
 def _undecided(columns: Collection[str]) -> str:
-    """Why a trial is undecided: the first reason that applies."""
+    """SQL for why a trial is undecided: the first reason that applies."""
     unknown_must_not = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
     alone = (

@@ -1,4 +1,4 @@
-"""Text that is safe inside SQL: the only module that puts names and values into a query; and patterns of text."""
+"""Text that is safe inside SQL: only this module quotes names and values for queries; and patterns of text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pointer(name: str) -> str:
 
 
 def matches_sql(pattern: str) -> str:
-    """SQL: whether an id is the pattern, with `*` for any text and `?` for any character."""
+    """SQL: whether an id matches the pattern, in which `*` is any text and `?` any character."""
     if not is_pattern(pattern):
         return f"id = {literal(pattern)}"
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
@@ -36,16 +36,16 @@ def matches_sql(pattern: str) -> str:
 
 
 def group_names(by: Sequence[str]) -> str:
-    """SQL: the names of the groups that a row is in, one row for each; `by` is SQL for the value of each slice.
+    """SQL for the names of the groups that a row is in, one row for each; `by` is SQL for the value of each slice.
 
-    The whole is '', a slice its place and value; a row without a value has the name NULL in that place.
+    The whole is '', a slice is its place and value. A row without a value for a slice has the name NULL there.
     """
     named = [literal(""), *(f"'{place}:' || {value}" for place, value in enumerate(by))]
     return f"unnest([{', '.join(named)}])" if by else named[0]
 
 
 def any_match(patterns: Iterable[str]) -> str:
-    """SQL: whether an id is one of the patterns."""
+    """SQL: whether an id matches any of the patterns."""
     listed = list(patterns)
     ids = [literal(text) for text in listed if not is_pattern(text)]
     conditions = [f"id IN ({', '.join(ids)})"] if ids else []
@@ -63,6 +63,6 @@ SEEN = literal(
 )
 """A character that a reader sees: no space of any kind, nothing invisible, no mark without a letter.
 
-Letters and symbols that are drawn as nothing (Hangul fillers, the blank Braille cell) have no class of their own. What
-Unicode has not assigned is spelled out too: Java counts it as a control character, and DuckDB does not.
+Letters and symbols that are drawn as nothing (Hangul fillers, the blank Braille cell) have no class of their own, so
+they are listed. So are unassigned code points: Java counts those as control characters, and DuckDB does not.
 """

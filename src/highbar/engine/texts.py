@@ -1,4 +1,4 @@
-"""Rows → by scenario, a digest of what it asks and demands, so that the same text is known again in another run."""
+"""Rows → by scenario, a digest of what it asks and demands, which recognizes the same scenario in another run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _DEMANDS = ("expected_behaviors", "must_not")
 
 
 def find_texts(rows: Rows, parts: Sequence[SourcePart]) -> Mapping[str, str]:
-    """The digests by id. A scenario whose input is in no row, or whose trials disagree, has none.
+    """The digests by id. A scenario without an input, or whose trials disagree, has none.
 
-    A trial that does not have a column says nothing about it: an error may have come before anything was recorded.
+    A trial without one of the columns does not disagree: an error may have come before anything was recorded.
     """
     if not all("input" in part.columns for part in parts):
         return {}
-    # The order of a list, and a name that is there twice, demand nothing else.
+    # Order and repetition in a list change nothing about what is demanded.
     lists = [f"to_json(list_sort(list_distinct({name})))::VARCHAR AS {name}" for name in _DEMANDS]
     source = " UNION ALL ".join(f"SELECT id, input, expected, {', '.join(lists)} FROM ({typed_rows(p)})" for p in parts)
     names = ("input", "expected", *_DEMANDS)

@@ -33,8 +33,8 @@ def relation(
 ) -> Query:
     """The query for the trials of all parts.
 
-    `with_evidence`: add the struct `evidence`, from which the reason of a failure can be made later. `fill`: what
-    describes a scenario in one of its trials describes it in the others.
+    `with_evidence`: add the struct `evidence`, from which the reason of a failure can be made later. `fill`: copy a
+    scenario's descriptions from one of its trials to the others.
     """
     columns = named_columns(layout)
     rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
@@ -94,7 +94,7 @@ def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) ->
     fields += [(name, f"CAST({name} AS INTEGER)") for name in counts]
     for column in layout.measured:
         fields += _measured(column)
-    # Latencies are also ranked and drawn as they were recorded: scaled ones are rounded.
+    # Percentiles and charts use latencies as recorded: scaled ones are rounded.
     fields.append(("latency_rank", "CASE WHEN is_error THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
     if len(layout.weights) > 1:
         fields.append(("weight_index", f"CAST({layout.weight_index} AS INTEGER)"))
@@ -107,7 +107,7 @@ def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) ->
 
 
 def _measured(column: Column) -> list[tuple[str, str]]:
-    """The scaled value of a measured column, and whether the trial has one if a crashed trial counts as 0."""
+    """The scaled value of a measured column; if it is bounded, also whether it is known, since a crash counts as 0."""
     if column.form == "whole":
         return [(scaled(column.name), column.name)]
     number = _scaled(column.name, column.scale, up=column.better == "lower")
@@ -118,7 +118,7 @@ def _measured(column: Column) -> list[tuple[str, str]]:
 
 
 def _differing(layout: Layout) -> list[tuple[str, str]]:
-    """Columns that identify a trial which is judged by less than its scenario; a lone trial never is."""
+    """Columns that identify a trial that is judged by less than its scenario; none if no trial can be."""
     if not layout.may_differ:
         return []
     unsaid = "violation_known AND NOT is_violated AND violation_count IS NULL"
@@ -128,10 +128,10 @@ def _differing(layout: Layout) -> list[tuple[str, str]]:
 
 
 def _scaled(number: str, scale: int, *, up: bool = False) -> str:
-    """A number as a whole multiple of 1/scale: exact if it has no more digits, else the next one to the worse side.
+    """SQL for a number as a whole multiple of 1/scale: exact if it has no more digits, else the next worse multiple.
 
-    The nearest one could be better than what was recorded, and reach a threshold that the number does not. A number has
-    no more digits exactly if it is the double that is nearest to that multiple, which is what a division gives.
+    The nearest multiple could be better than what was recorded, and reach a threshold that the number misses. A number
+    has no more digits exactly if dividing the nearest multiple by the scale gives that double again.
     """
     nearest = f"round({number} * {scale}e0)"
     better, step = ("<", "+ 1") if up else (">", "- 1")
@@ -144,7 +144,7 @@ def typed(
 ) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
-    # A fault anywhere makes the row bad. Which fault it is, the reader of the files finds out: only if there are any.
+    # Any fault makes the row bad. `load.explain` reads the files again to find out which, only if there is one.
     bad = [] if "id" in part.columns else ["true"]
     for name, raw in part.columns.items():
         if name in READERS:
@@ -177,10 +177,10 @@ def typed(
 
 
 def _perhaps_trailing(part: SourcePart) -> str:
-    """SQL: whether a comma may be trailing. A suspicion sends the file the slower way, which looks outside of strings.
+    """SQL: whether a row may have a trailing comma. If so, the file is read the slower way, which ignores strings.
 
-    Commas are everywhere, and to stop at each costs a tenth of a second for a million rows; a blank before a bracket is
-    seldom there, and seen at no cost.
+    Commas are everywhere, and testing each costs a tenth of a second for a million rows. A blank before a bracket is
+    rare and costs nothing to see, so it is tested first.
     """
     nested = "tags" in part.columns or any(name not in READERS for name in part.columns)
     at = "contains" if nested else "ends_with"
@@ -200,7 +200,7 @@ def _outside(range_: ColumnRange, part: SourcePart) -> str:
 
 
 def column_text(name: str, column: str, part: SourcePart) -> Typed:
-    """The value of any column as text, to slice or to filter by. What describes a scenario is absent if it is blank."""
+    """The value of any column as text, to slice or to filter by; blank text in a sliceable column is absent."""
     read = _any_text(name, column, part)
     (_, value), *_ = read.columns
     if not catalogue.sliceable(column):
@@ -224,7 +224,7 @@ def _any_text(name: str, column: str, part: SourcePart) -> Typed:
 
 
 def _scalar_text(raw: Raw) -> tuple[str, str]:
-    """A scalar as text, and whether it is not one."""
+    """SQL for a scalar as text, and for whether the value is no scalar."""
     if raw.type != "JSON":
         nested = raw.type.endswith(("]", ")")) and not raw.is_number
         return f"CAST({raw.sql} AS VARCHAR)", "true" if nested else "false"
@@ -242,7 +242,7 @@ def _is_selected(where: Where, places: dict[str, str]) -> str:
     return " AND ".join(conditions)
 
 
-# --- what describes a scenario, if a trial does not say it: from its other trials, or from the suite ---
+# --- descriptions that a trial lacks: from the other trials of its scenario, or from the suite -----------
 # Demands of the suite are joined as bits, so that a trial which does not answer them cannot pass.
 
 
@@ -263,6 +263,7 @@ def with_descriptions(typed: str, columns: tuple[str, ...], extras: int, *, desc
         selected.append(f"t.{name} AS {name}" if len(sources) == 1 else f"coalesce({', '.join(sources)}) AS {name}")
     source = f"({typed}) AS t"
     if fill:
+        # `max` is any value: trials that disagree are refused before a sum is used.
         shared = ", ".join(f"max({name}) AS {name}" for name in named)
         source += (
             f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS {TYPED} GROUP BY id) AS others ON t.id = others.id"
@@ -280,7 +281,7 @@ def is_described(suite: SuiteDemands | None, columns: tuple[str, ...]) -> bool:
 
 
 def define_described(database: Database, suite: SuiteDemands, columns: tuple[str, ...]) -> None:
-    """Name `described`: what describes each scenario of the suite, and the bits of what it demands."""
+    """Define `described`: what describes each scenario of the suite, and the bits of what it demands."""
     named = _named(columns)
     listed = [
         (id_, *(fields.get(column) for column in named.values()), str(_bits(fields)))

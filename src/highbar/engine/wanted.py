@@ -1,4 +1,4 @@
-"""Failed scenarios → the same, with what a wrong answer should have been, if the rows of a run say it."""
+"""Failed scenarios → the same, with the answer that was wanted instead of a wrong one, if the rows of a run have it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from highbar.engine.typed import READERS
 from highbar.model import FailedScenario
 
 COLUMN = "missed"
-"""The column in which a run says, by behavior, what was not observed; `answer` is the check of the answer."""
+"""The column in which a run records, by behavior, what was not observed; `answer` is the check of the answer."""
 _WRONG = "wrong answer"
 _LONGEST = 200
 
@@ -21,7 +21,7 @@ _LONGEST = 200
 def with_wanted(
     rows: Rows, parts: Sequence[SourcePart], failed: tuple[FailedScenario, ...]
 ) -> tuple[FailedScenario, ...]:
-    """The scenarios, with `wrong answer` followed by what was wanted."""
+    """The scenarios, with what was wanted in parentheses after `wrong answer`."""
     ids = [one.id for one in failed if _WRONG in one.reason]
     marked = [part for part in parts if {COLUMN, "id"} <= part.columns.keys()]
     if not ids or not marked:
@@ -39,7 +39,7 @@ def _wanted_sql(part: SourcePart, ids: Sequence[str]) -> str:
 
 
 def _reason(reason: str, wanted: str | None) -> str:
-    """Parts of a reason are divided by semicolons and slashes, so that what was wanted may have none."""
+    """The reason with what was wanted, without the semicolons and slashes that separate the parts of a reason."""
     if not wanted:
         return reason
     text = " ".join(wanted.replace(";", ",").replace(" / ", " or ").split())
