@@ -26,22 +26,22 @@ class Weakening(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """`thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%`."""
+        """The change in one line: `thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%`."""
         if self.now is None:
             return f"{self.what}: {self.before}, removed"
         return f"{self.what}: {self.before} → {self.now}"
 
 
 class Against(Struct, frozen=True):
-    """The bar as it was at a git ref: the verdict by it, and what was weakened since then."""
+    """The bar as it was at a git ref: the verdict by that bar alone, and what was weakened since."""
 
     ref: str
     commit: str
-    verdict: Decision  # by that bar alone
+    verdict: Decision
     policy: Source
     weakened: tuple[Weakening, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The warnings that this adds to the verdict."""
+        """The warnings for the verdict: one for each weakened demand."""
         return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)

@@ -19,10 +19,10 @@ class ToolCall(Struct, frozen=True):
 class Answer(Struct, frozen=True):
     """What the agent said and did, turn by turn. All values are plain JSON values, and all are untrusted.
 
-    `replies` and `tool_calls` have one entry per turn; a reply of tool calls alone has no text (None). `state` and
-    `context` are None if the agent reported none, as are the measured numbers that are not known. `behaviors` is what
-    the agent said about itself; None if it said nothing. `unrecorded` names what is not known because another program
-    kept the record: `tool_calls`, or `replies` if only the last one is there.
+    `replies` and `tool_calls` have one entry per turn; a reply that only calls tools is None. `state`, `context` and
+    `behaviors` are what the agent reported about itself, None if it reported nothing. `measured` has only the numbers
+    that are known for every turn. `unrecorded` names what is unknown because another program recorded the trial:
+    `tool_calls`, or `replies` if only the last reply was recorded.
     """
 
     replies: tuple[str | None, ...] = ()
@@ -36,7 +36,7 @@ class Answer(Struct, frozen=True):
 
     @property
     def output(self) -> str | None:
-        """The last reply."""
+        """The last reply; None if there is no reply, or if the last one only calls tools."""
         return self.replies[-1] if self.replies else None
 
     @property

@@ -37,9 +37,9 @@ class Scoring(Struct, frozen=True):
 class Baseline(Struct, frozen=True):
     """A recorded run: its metrics with their bounds, and every scenario, so that later runs can be paired with it.
 
-    It may be several runs of a history together, scenario by scenario: `pooled` has the names of their records.
-    `forced`: the --force reason, if the run did not pass or was not complete. `date` is a label that the caller gave
-    and is never compared. `file` and `sha256` are those of the baseline itself, if it was read from a file.
+    It may pool several runs of a history, scenario by scenario; then `pooled` has the names of their records.
+    `forced`: the --force reason, if the run did not pass or was not complete. `date` is a label from the caller that is
+    never compared. `file` and `sha256` are those of the baseline itself, if it was read from a file.
     """
 
     scenarios: tuple[ScenarioRecord, ...]  # sorted by id
@@ -67,5 +67,5 @@ class Baseline(Struct, frozen=True):
 
     @property
     def runs(self) -> int:
-        """The number of runs."""
+        """How many runs the baseline pools; 1 for a single run."""
         return len(self.pooled) or 1

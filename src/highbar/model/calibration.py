@@ -1,4 +1,4 @@
-"""How good a judge is, by what people said about the same trials."""
+"""How often a judge agrees with people who labeled the same trials."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from highbar.model.verdict import Value
 from highbar.statistics.agreement import Agreement
 
 LabelsOf = LabelSource | Literal["these results, as you say"]
-"""Which run labels are of: found by digests, or taken from the caller if they do not say."""
+"""Which run the labels belong to: found by digests, or as the caller says if the labels have none."""
 
 
 class CalibratedWord(Struct, frozen=True):
-    """What a judge says of one behavior, of all, or of whole trials, beside what people say of the same.
+    """How a judge compares with people on one behavior, on all statements, or on whole trials.
 
-    `agreement` and the rates are those of all judged trials, of which the labels are a sample: a label counts as often
-    as its stratum has trials for it. What the judge cannot tell counts against both rates, and not in the agreement.
+    `agreement` and the rates are estimates for all judged trials, of which the labels are a sample: a label is weighted
+    by the trials of its stratum divided by the labeled ones. A `cannot_tell` of the judge counts as wrong in both
+    rates, and is left out of the agreement.
     """
 
     name: str
@@ -34,7 +35,7 @@ class CalibratedWord(Struct, frozen=True):
 
 
 class ReaderDisagreement(Struct, frozen=True):
-    """A statement of which people say another thing than the judge; `people` has what each of them said."""
+    """A statement on which most people disagree with the judge; `people` has the answer of each person."""
 
     id: str
     trial: int
@@ -47,7 +48,7 @@ class ReaderDisagreement(Struct, frozen=True):
 
 
 class PairOfPeople(Struct, frozen=True):
-    """Two people who labeled some of the same statements, and the share of them of which they say the same."""
+    """Two people who labeled some of the same statements, and the share of these on which they agree."""
 
     first: str
     second: str
@@ -56,7 +57,7 @@ class PairOfPeople(Struct, frozen=True):
 
 
 class PeopleAgreement(Struct, frozen=True):
-    """How far people agree with each other; `alpha` is Krippendorff's, None if it is not defined."""
+    """How far people agree with each other; `alpha` is Krippendorff's alpha, None if it is not defined."""
 
     statements: int
     alpha: float | None
@@ -64,7 +65,7 @@ class PeopleAgreement(Struct, frozen=True):
 
 
 class CalibratedMetric(Struct, frozen=True):
-    """A share of trials as the judge has it, and as people would."""
+    """A share of trials by the judge's answers, and corrected to what people would have answered."""
 
     name: str
     raw: Value
@@ -72,10 +73,11 @@ class CalibratedMetric(Struct, frozen=True):
 
 
 class Calibration(Struct, frozen=True):
-    """What labels say about the judge of some results.
+    """What labels show about the judge of some results.
 
-    `trials` are the labeled ones that count; `incomplete` lack an answer. `passes` is about whole trials, `statements`
-    about all statements, `behaviors` about each. `unused` says which labels do not count, and why.
+    `trials` counts the labeled trials with an answer to every statement, `incomplete` those that lack one. `passes` is
+    about whole trials, `statements` about all statements together, `behaviors` about each behavior. `unused` says which
+    labels do not count, and why.
     """
 
     judge: str

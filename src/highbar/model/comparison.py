@@ -13,11 +13,12 @@ from highbar.model.judging import Judging, Selection
 from highbar.model.verdict import Doubt, RuleResult, Value
 from highbar.model.words import Decision
 
-if TYPE_CHECKING:  # which itself refers to a comparison
+if TYPE_CHECKING:  # a cycle: details has a field of type Comparison
     from highbar.model.details import TrialDetail
 
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
-"""How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""
+"""How a metric changed, by its interval: certainly better; certainly worse by more than the margin; certainly not worse
+by more than the margin; or none of these."""
 
 
 Direction = Literal["better", "worse", "mixed", "no clear change"]
@@ -34,8 +35,8 @@ class Factor(Struct, frozen=True):
 class Difference(Struct, frozen=True):
     """A metric over the scenarios of both runs, and head minus base with its bounds (None if unbounded).
 
-    `pairs` is the number of scenarios behind it; `missing` have the metric in one run only, `lost` of those in the base
-    only. If the difference is undefined, `reason` says why.
+    `pairs` is the number of scenarios behind it. `missing` counts the scenarios that have the metric in one run only,
+    `lost` those that have it in the base only. If the difference is undefined, `reason` says why.
     """
 
     base: Value
@@ -54,7 +55,7 @@ class Difference(Struct, frozen=True):
 class MetricChange(Struct, frozen=True):
     """The difference of one metric, its outcome, and the margin that the policy allows, in words.
 
-    `allowed` is the worst difference that the margin accepts; None without a margin, or if that is not known.
+    `allowed` is the worst difference that the margin accepts; None without a margin, or if the difference is undefined.
     """
 
     difference: Difference
@@ -138,10 +139,10 @@ class Comparison(Struct, frozen=True):
 
     @property
     def direction(self) -> Direction:
-        """Where the pass rate, and every metric that a rule compares, surely went; and whether safety surely fell.
+        """The common direction of the pass rate and of every metric that a rule compares; `mixed` if they disagree.
 
-        Only these, which were named before the runs: of twenty metrics one or two change by chance alone. A few unsafe
-        scenarios among many can be lost in the pass rate.
+        Other metrics do not count: of twenty, one or two change by chance alone. Only a certain fall of the safety rate
+        always counts as worse, because the pass rate can hide a few unsafe scenarios among many safe ones.
         """
         named = dict.fromkeys(("pass_rate", *(rule.metric for rule in self.rules if rule.metric)))
         found = {self.metrics[name].outcome for name in named if name in self.metrics}

@@ -20,9 +20,9 @@ class Excerpt(Struct, frozen=True):
 class TrialDetail(Struct, frozen=True):
     """One trial of a scenario that did not pass every trial: input, output and what was expected.
 
-    `reason` says why it did not pass; None if it did. `violations` are those that happened, however they were recorded;
-    `violation_count` is set if only their number is known. `why` has the evidence that the row gives for a behavior, or
-    the reason why it was not observed, by its name.
+    `reason` says why it did not pass; None if it did. `violations` are those that happened, in whatever form they were
+    recorded; `violation_count` is set if only their number is known. `why` has pairs of a behavior's name and the
+    evidence that the row gives for it, or the reason why it was not observed.
     """
 
     trial: int | None
@@ -43,7 +43,7 @@ class TrialDetail(Struct, frozen=True):
 
 
 class ScenarioDetail(Struct, frozen=True):
-    """A scenario that did not pass every trial, with its trials: those that did not pass first, a bounded number."""
+    """A scenario that did not pass every trial, with a bounded number of its trials, those that did not pass first."""
 
     scenario: FailedScenario
     trials: tuple[TrialDetail, ...]
@@ -58,7 +58,7 @@ class Bin(Struct, frozen=True):
 
 
 class Latency(Struct, frozen=True):
-    """The distribution of the latencies of all trials; trials that ended in an error never completed."""
+    """The distribution of the latencies of all trials; `errors` counts the trials that never completed."""
 
     bins: tuple[Bin, ...]
     errors: int

@@ -1,4 +1,4 @@
-"""What the history remembers of a run, and what many runs are together."""
+"""What the history stores about a run, and what is computed over many runs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from highbar.model.words import Better, Decision, Level, Operator, Outcome, Unit
 
 SCHEMA: Literal["highbar/history/1"] = "highbar/history/1"
 Break = Literal["agent", "suite", "scoring", "judge", "unknown"]
-"""Why values of two runs are not on one line; `unknown` if a record does not say what it was measured with."""
+"""What changed between two runs, so that no line may join their values; `unknown` if a record does not say what it was
+measured with."""
 AgentKey = tuple[str | None, str | None]
-"""The name of an agent, and the digest of its settings; None if it is not known."""
+"""The name of an agent and the digest of its settings, each None if it is not known."""
 NOBODY: AgentKey = (None, None)
 
 
 class MetricInRun(Struct, frozen=True):
-    """A metric of a run. `value` is None if it is undefined; it counts `undecided` trials at their worst.
+    """A metric of a run. `value` is None if it is undefined; it counts the `undecided` trials at their worst.
 
-    `definition` is a digest of its formula and of those of the metrics in it; None if they are not known.
+    `definition` is a digest of its formula and of the formulas of the metrics in it; None if they are not known.
     """
 
     value: float | None
@@ -54,7 +55,7 @@ class RuleInRun(Struct, frozen=True):
 
 
 class RunRecord(Struct, frozen=True):
-    """A run as the list of the history shows it: all that is in the footer of its file.
+    """A run as `highbar history list` shows it: everything in the footer of its file.
 
     `time` is in UTC, ISO 8601 with `Z`; `time_of` says whether it is when the run ended, what the caller gave, or when
     the record was added. `commit`, `branch` and `parents` are None if they are not known, and `parents` is empty for a
@@ -63,9 +64,9 @@ class RunRecord(Struct, frozen=True):
 
     `policy`, `suite`, `scoring`, `judge` and `agent` are digests, None if not known: of the policy's text; of the
     scenarios; of the settings by which values are computed; of who judged; of the settings of the agent that was run.
-    `listed` is the number of scenarios in the file, and `rows` the digest of the part of the file that has them, which
-    the writer fills in. `listed` is None if only the verdict was recorded: then nothing is known
-    of scenarios that passed.
+    `listed` is the number of scenarios in the file; None if only the verdict was recorded, so that nothing is known
+    about scenarios that passed. `rows` is the digest of the part of the file that has the scenarios; the writer fills
+    it in.
     """
 
     record: str
@@ -93,18 +94,18 @@ class RunRecord(Struct, frozen=True):
     begun: str | None = None  # a digest that all records of one run folder share, however far the run had come
     listed: int | None = None
     rows: str | None = None
-    added: int = 0  # when, in microseconds since 1970: what came first of two runs of the same second
+    added: int = 0  # when, in microseconds since 1970: it orders runs of the same second
     highbar: str = ""
     schema: Literal["highbar/history/1"] = SCHEMA
 
     @property
     def moment(self) -> tuple[str, int, str]:
-        """By which runs are ordered."""
+        """The sort key of runs: the time, then when the record was added, then its name."""
         return self.time, self.added, self.record
 
     @property
     def of_agent(self) -> AgentKey:
-        """Which agent it is a run of."""
+        """The agent that was run."""
         return self.agent_name, self.agent
 
     @property
@@ -116,8 +117,8 @@ class RunRecord(Struct, frozen=True):
 class ScenarioCounts(Struct, frozen=True):
     """One scenario in one run: how many of its trials passed, failed, and are undecided.
 
-    `digest` is of its text: what is asked and demanded; None if it is not known. `latency_ms` is the mean over its
-    trials, `cost_usd` the sum; None if a trial has no value.
+    `digest` is the digest of its text (what it asks and demands), None if that is not known. `latency_ms` is the mean
+    over its trials, `cost_usd` the sum; None if a trial has no value.
     """
 
     id: str
@@ -137,8 +138,9 @@ class ScenarioCounts(Struct, frozen=True):
 class PooledScenario(Struct, frozen=True):
     """One text of a scenario over several runs.
 
-    If the digest of the text is not known, `digest` is None, and only runs of the same `suite` are pooled. `runs` is in
-    how many runs it was, `passed_runs` and `failed_runs` in how many of them all trials passed or some trial failed.
+    If the digest of the text is not known, `digest` is None, and only runs of the same `suite` are pooled. `runs`
+    counts the runs that have the scenario, `passed_runs` those in which all its trials passed, and `failed_runs` those
+    in which some trial failed.
     """
 
     id: str
@@ -162,7 +164,7 @@ class DamagedRecord(Struct, frozen=True):
 
 
 class SeriesPoint(Struct, frozen=True):
-    """A metric in one run. `rules` are those about it: thresholds and their outcomes."""
+    """A metric in one run. `rules` are the rules about it, with thresholds and outcomes."""
 
     run: RunRecord
     value: float | None
@@ -173,14 +175,14 @@ class SeriesPoint(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True):
-    """Points that are measured alike; `because` is what changed since the segment before, None for the first one."""
+    """Consecutive points that a line may join; `because` is what changed since the last segment, None for the first."""
 
     points: tuple[SeriesPoint, ...]
     because: Break | None = None
 
 
 class Series(Struct, frozen=True):
-    """A metric over runs in the order of time, in segments that no line may join."""
+    """A metric over runs in order, in segments that no line may join."""
 
     metric: str
     unit: Unit
@@ -199,10 +201,10 @@ class Series(Struct, frozen=True):
 
 
 class NewRun(Struct, frozen=True):
-    """A run that is to be remembered: its footer, the text of its verdict document, and its scenarios if known.
+    """A run to add to the history: its footer, the text of its verdict document, and its scenarios if known.
 
-    `measures` has each scenario as a line of a baseline, in the same order; empty if that is not known. `no_commit`
-    says why its commit is not known although one is checked out.
+    `measures` has each scenario as a baseline writes it, in the same order; empty if that is not known. `no_commit`
+    says why the commit of the run is not known although one is checked out.
     """
 
     run: RunRecord
@@ -213,7 +215,7 @@ class NewRun(Struct, frozen=True):
 
 
 class PooledScenarios(Struct, frozen=True):
-    """Scenarios over several runs, sorted by id, and the files that had to be left out."""
+    """Scenarios over several runs, sorted by id, and the damaged files that were left out."""
 
     scenarios: tuple[PooledScenario, ...]
     runs: tuple[RunRecord, ...] = field(default_factory=tuple)  # those that were pooled, each result once

@@ -1,6 +1,6 @@
-"""A job: which results are judged by which policy, on which engine, and what the reports want of them.
+"""A job: which results to judge by which policy, on which engine, and what the reports need from them.
 
-Nothing compares or prints these classes, and without the methods for it every start is faster.
+Most of these structs have `eq=False`: nothing compares them, and every start is faster without the methods for it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:  # few checks have a mapping, or a quarantine
 
 
 class Recall(Protocol):
-    """How the history is read: it is above those who judge by it."""
+    """A function that reads the history. A job carries it, because the code that judges is in a layer below it."""
 
     def __call__(self, policy: Policy, run: Any, texts: Mapping[str, str], /) -> Recalled:
-        """What it says about a scored run; `texts` are digests of what the scenarios ask, as far as rows say that."""
+        """What the history says about a scored run; `texts` has, by id, digests of what scenarios ask, if known."""
 
 
 class ReadOrder(Protocol):
-    """How the order of a run is read from its journal: that is above those who judge by it."""
+    """A function that reads the order of a run from its journal. A job carries it for the same reason."""
 
     def __call__(self, files: Sequence[ResultsFile], /) -> RunOrder | NoOrder:
-        """The order in which the scenarios of these results are looked at. Raises InputError if it is not the run's."""
+        """The recorded order of the scenarios of these results. Raises InputError if the results do not fit the run."""
 
 
 class EngineChoice(Struct, frozen=True):
@@ -58,10 +58,10 @@ class Table(Struct, frozen=True, eq=False):
 
 
 class Wants(Struct, frozen=True, eq=False):
-    """What the caller wants of the results besides the verdict."""
+    """What the caller needs from the results besides the verdict."""
 
     slices: tuple[str, ...] = ()  # columns to show the metrics by, besides those that the policy names
-    subset: bool = False  # accept a run of a part of its suite, and a choice of rows that leaves a scenario without any
+    subset: bool = False  # accept a run of a part of its suite, and a selection that leaves a scenario without rows
     scenarios: bool = False  # every scenario, for reports that list them
     details: bool = False  # the trials of failed scenarios in full
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials a comparison shows, passed ones too
@@ -74,7 +74,7 @@ NOTHING_MORE = Wants()
 
 
 class Job(Struct, frozen=True, eq=False):
-    """Results in one form or the other (paths, or a table), and all that says how they are read and judged."""
+    """Results, as paths or as a table, and every setting for reading and judging them."""
 
     results: tuple[str, ...] = ()  # files, folders, patterns, or - for standard input
     table: Table | None = None
@@ -90,11 +90,11 @@ class Job(Struct, frozen=True, eq=False):
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
-    order: ReadOrder | None = None  # reads the order of a run, if a rule is sequential; None: rows have none
+    order: ReadOrder | None = None  # reads the order of a run, if a rule is sequential; None: the rows have no order
     recall: Recall | None = None  # reads the history, if a rule needs it; None: nothing is known about earlier runs
-    today: date | None = None  # by which a quarantine ends; None: today's date
-    flaky: AutoQuarantine | None = None  # what the history says, if it was read
-    regraded: Mapping[str, str] = field(default_factory=dict)  # by the results of a run, the rows to read instead
+    today: date | None = None  # the day that decides whether a quarantine has ended; None: today's date
+    flaky: AutoQuarantine | None = None  # what the history says about flaky scenarios, if it was read
+    regraded: Mapping[str, str] = field(default_factory=dict)  # path of a run's results → path of rows to read instead
 
 
 Progress = Callable[[float], None]
@@ -102,9 +102,9 @@ Say = Callable[[str], None]
 
 
 class JobWatch(Struct, frozen=True, eq=False):
-    """Whom to tell while a job runs: how much is read (0 to 1), and what was made of each file of another tool.
+    """Callbacks of a running job: `progress` (0 to 1), and `say` for what was read from each file of another tool.
 
-    `urge` is called with the notes that no option hides, for callers that do not want to hear the rest.
+    `urge` gets only the notes that no option hides, for callers that do not show the rest.
     """
 
     progress: Progress | None = None

@@ -1,4 +1,4 @@
-"""What results rest on a judge, how good that judge is known to be, and what that makes of a share of trials."""
+"""Which results depend on a judge, how accurate it is known to be, and shares of trials corrected for its errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CorrectionMethod = Literal["post-stratified", "rogan-gladen"]
 
 
 class JudgeRate(Struct, frozen=True):
-    """A rate that labels show, and its bounds, each at the policy's confidence."""
+    """A rate estimated from labels, and its bounds, each at the policy's confidence."""
 
     value: Fraction
     low: float
@@ -20,7 +20,7 @@ class JudgeRate(Struct, frozen=True):
 
 
 class CorrectedShare(Struct, frozen=True):
-    """A share of trials as people would have it. `value` is None if the labels do not tell; then `reason` says why."""
+    """A share of trials as people would judge it. `value` is None if the labels cannot show it; `reason` says why."""
 
     value: Fraction | None
     low: float | None = None
@@ -30,9 +30,9 @@ class CorrectedShare(Struct, frozen=True):
 
 
 class LabelsUsed(Struct, frozen=True):
-    """The labels of the judge at hand: how many trials, by how many people, and of which run.
+    """The labels of this judge: how many trials, by how many people, and of which run.
 
-    `source` is None if no trial has labels that say which conversation they are about.
+    `source` is None if no label says which conversation it is about.
     """
 
     file: str
@@ -42,14 +42,14 @@ class LabelsUsed(Struct, frozen=True):
 
 
 class SelfConsistency(Struct, frozen=True):
-    """How often a judge said the same when it was asked the same again: `same` of `of` pairs of judgments."""
+    """How often a judge repeated its judgment when asked the same again: in `same` of `of` pairs of judgments."""
 
     same: int
     of: int
 
 
 class CanaryReport(Struct, frozen=True):
-    """What the judge made of statements that people know to be true or false, as the folder of the run has it."""
+    """How the judge did on canaries (statements that people know to be true or false), as the run folder records it."""
 
     statements: int
     wrong: int
@@ -58,11 +58,11 @@ class CanaryReport(Struct, frozen=True):
 
 
 class JudgeReport(Struct, frozen=True):
-    """What rests on a judge, and how good it is known to be.
+    """Which trials depend on a judge, and how accurate it is known to be.
 
-    `trials` rest on it, `undecided` of them because it could not tell or failed; `elsewhere` of them name a judge, but
-    not what it said. `why` says why it is not calibrated. `same_model` is None if it is not known whether the judge is
-    the model under test.
+    `trials` depend on it. Of these, `undecided` are so because it could not tell or failed, and `elsewhere` name a
+    judge but not what it said. `why` says why it is not calibrated. `same_model` is None if it is not known whether
+    the judge is the model under test.
     """
 
     by: tuple[str, ...]

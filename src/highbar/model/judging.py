@@ -50,7 +50,7 @@ class Judging(Struct, frozen=True, eq=False):
 
 
 class Selection(Struct, frozen=True):
-    """Which rows were judged, and what was left out: the number of rows, and the scenarios without any row left."""
+    """Which rows were judged, and what was left out: how many rows, and the scenarios that lost all their rows."""
 
     where: Where
     rows: int = 0

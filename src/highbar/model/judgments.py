@@ -22,7 +22,7 @@ class JudgeQuestion(Struct, frozen=True):
 
 
 class StatementJudgment(Struct, frozen=True, omit_defaults=True):
-    """What a judge found of one statement. `evidence` is a quote; `votes` are those of several judges that differ."""
+    """A judge's answer to one statement. `evidence` is a quote; `votes` has the answers of judges that disagree."""
 
     judgment: JudgmentWord
     evidence: str | None = None
@@ -30,11 +30,11 @@ class StatementJudgment(Struct, frozen=True, omit_defaults=True):
 
 
 class JudgeAnswer(Struct, frozen=True, omit_defaults=True):
-    """What one question to a judge came to. `failure` says why there is no judgment; `statements` is empty then.
+    """The result of one question to a judge. `failure` says why there is no judgment; then `statements` is empty.
 
-    `model` is what the endpoint calls itself. `refusal` names an answer that a wrong key or address gives. `unusable`:
-    the judge answered, but not in a way that can be used, as against one that could not be reached. `form` is how
-    structured output was asked for. Tokens and cost are None if they are not known.
+    `model` is the name that the endpoint reports. `refusal` is set if the answer looks like that of a wrong key or
+    address. `unusable`: the judge was reached, but its answer cannot be used. `form` is how structured output was
+    requested. Tokens and cost are None if they are not known.
     """
 
     statements: Mapping[str, StatementJudgment] = {}
@@ -60,9 +60,9 @@ class JudgedStatement(Struct, frozen=True, omit_defaults=True):
 class BehaviorTable(Struct, frozen=True):
     """How a behavior follows from several statements, or from statements and other checks.
 
-    `table` has one character for each combination, `1` observed, `0` not, `?` not known. Bit i of its place says
-    whether statement i of `of` is true. It is empty if there are too many statements. A behavior that is one statement
-    and nothing else needs no table.
+    `table` has one character for each combination of statements: `1` observed, `0` not observed, `?` not known. Bit i
+    of a character's index says whether statement `of[i]` is true. The table is empty if there are too many statements.
+    A behavior that is one statement and nothing else needs no table.
     """
 
     of: tuple[str, ...]
@@ -72,8 +72,9 @@ class BehaviorTable(Struct, frozen=True):
 class JudgedTrial(Struct, frozen=True, omit_defaults=True):
     """The column `judged` of a row: what a judge said about one trial.
 
-    `digest` is of judge, prompt, statements and conversation: the same question to the same judge. `conversation` is of
-    statements and conversation alone: what people label. `replayed`: an earlier judgment was used again.
+    `digest` is computed from judge, prompt, statements and conversation: it identifies a question to a judge.
+    `conversation` is computed from statements and conversation alone: it identifies what people label. `replayed`: an
+    earlier judgment was reused.
     """
 
     digest: str
@@ -84,11 +85,11 @@ class JudgedTrial(Struct, frozen=True, omit_defaults=True):
 
 
 class Sampling(Struct, frozen=True, omit_defaults=True):
-    """How a labeled trial was chosen, and what the judge made of it: the key `sample` of a label.
+    """How a labeled trial was chosen, and how it was judged: the key `sample` of a label.
 
-    `run` is the digest of all judgments of the run that it was drawn from. `stratum` is `passed` or `failed`, as the
-    judge had it; `drawn` of `of` trials of that stratum were drawn at random with `seed`. `row` has the columns of the
-    trial by which it is scored, without texts.
+    `run` is the digest of all judgments of the run that it was drawn from. `stratum` is `passed` or `failed` by the
+    judge's answers, or `given` if the label was written by hand; `drawn` of `of` trials of the stratum were drawn at
+    random with `seed`. `row` has the columns by which the trial is scored, without texts.
     """
 
     run: str
@@ -117,10 +118,10 @@ class Label(Struct, frozen=True, omit_defaults=True):
 
 
 class LabeledTrial(Struct, frozen=True):
-    """A trial that people labeled: as the judge had it, and as people have it.
+    """A trial that people labeled: as a row by the judge's answers, and as a row by people's.
 
-    `statements` has the pairs (judge, people) by name; the people's side is the majority, None if there is none.
-    `as_judged` and `as_labeled` are rows that differ only in what the statements decide. If the labels leave it
+    `statements` has a pair (judge, people) for each name; the people's answer is that of the majority, None if there is
+    no majority. `as_judged` and `as_labeled` differ only in what the statements decide. If the labels leave the trial
     undecided, `as_labeled` has `unjudged`.
     """
 
@@ -133,7 +134,7 @@ class LabeledTrial(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether people said something about every statement. What they could not tell counts as a failure."""
+        """Whether people answered every statement; "cannot tell" is an answer, and counts as a failure."""
         return "unjudged" not in self.as_labeled
 
     @property

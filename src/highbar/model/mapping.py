@@ -72,5 +72,5 @@ class RowMap(Struct, frozen=True):
 
     @property
     def describes(self) -> bool:
-        """Whether it judges nothing, so that it can add columns to the rows of a tool's importer."""
+        """Whether it fills no judging column and selects no records: only then can it add columns to imported rows."""
         return not self.rows and self.where is None and not JUDGING & {column for column, _ in self.columns}

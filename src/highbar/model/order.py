@@ -1,4 +1,4 @@
-"""The order in which the scenarios of a run are looked at, which was recorded before its first call."""
+"""The order in which sequential rules look at the scenarios of a run; it is recorded before the first call."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class RunOrder(Struct, frozen=True):
     ids: tuple[str, ...]
     trials: Mapping[str, int]  # planned, by id
     finished: frozenset[str]
-    ended: int  # how many trials have ended, those of unfinished scenarios included
+    ended: int  # how many trials have ended, including those of unfinished scenarios
     seed: int
-    decided_by: str | None = None  # the digest of the policy by which the run was to be decided, if that is known
+    decided_by: str | None = None  # the digest of the policy that was to decide the run, if it is known
 
     @property
     def planned(self) -> int:
@@ -27,6 +27,6 @@ class RunOrder(Struct, frozen=True):
 
 
 class NoOrder(Struct, frozen=True):
-    """Why rows have no order, so that they are judged only once all of them are there."""
+    """Why rows have no recorded order; such rows are judged only when all of them are there."""
 
     reason: str = "the rows have no recorded order"

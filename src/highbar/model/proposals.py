@@ -21,7 +21,7 @@ class Proposal(Struct, frozen=True):
 
 
 class PooledRuns(Struct, frozen=True):
-    """Which runs of a history were pooled, by the names of their records, and by reason how many were not."""
+    """The runs of a history that were pooled, by the names of their records, and how many were left out by reason."""
 
     folder: str
     records: tuple[str, ...]

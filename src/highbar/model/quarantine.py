@@ -1,4 +1,4 @@
-"""Scenarios that are known to be flaky, and so do not count as new failures: what a policy says, and who it is."""
+"""Scenarios that are known to be flaky, so that they do not count as new failures: what a policy says about them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fractions import Fraction
 from msgspec import Struct, field
 
 LARGEST_SHARE = Fraction(5, 100)
-"""Of the suite. A quarantine of more is no exception any more, and the rule `quarantine` fails."""
+"""Share of the suite. A larger quarantine is no longer an exception, and the rule `quarantine` fails."""
 MOST_DAYS = 30
-"""A scenario that `auto` took goes free after so many days, repaired or not."""
+"""Days after which a quarantine by `auto` ends, whether or not the scenario was repaired."""
 MOST_RUNS = 50
-"""And after so many runs."""
+"""Runs after which it ends."""
 NEVER = "adversarial"
-"""The category that no quarantine takes: an attack that works only sometimes works."""
+"""The category that is never quarantined: an attack that works only sometimes still works."""
 
 
 class QuarantineEntry(Struct, frozen=True):
@@ -28,7 +28,8 @@ class QuarantineEntry(Struct, frozen=True):
 class QuarantinePolicy(Struct, frozen=True):
     """The block `quarantine`: scenarios by name, and how many runs `auto` looks at; None if there is no `auto`.
 
-    `history` is the folder of the runs as the policy has it, `folder` the same seen from the working folder.
+    `history` is the folder of the runs as the policy writes it, `folder` the same folder as a path from the working
+    folder.
     """
 
     ids: tuple[QuarantineEntry, ...] = ()
@@ -38,10 +39,11 @@ class QuarantinePolicy(Struct, frozen=True):
 
 
 class UnsteadyScenario(Struct, frozen=True):
-    """A text of a scenario that passed in one of the last runs and failed in another, judged alike.
+    """A text of a scenario that passed in one of the last runs and failed in another, scored and judged alike.
 
-    That has been so in every run since the day `since`, for `runs` runs. `passed` and `failed` count the last runs. If
-    the start is not known, the history has too few runs before that day: it may have been so long before.
+    It has been unsteady since the day `since`, for `runs` runs. `passed` and `failed` count the runs of the last
+    window. If `is_start_known` is False, the history has too few runs before that day: the scenario may have been
+    unsteady for longer.
     """
 
     id: str
@@ -55,10 +57,10 @@ class UnsteadyScenario(Struct, frozen=True):
 
 
 class AutoQuarantine(Struct, frozen=True):
-    """What the history says: the unsteady scenarios, the digests of today's texts by id, and what people should know.
+    """What the history says: the unsteady scenarios, the digests of today's texts by id, and notes for the report.
 
-    `window` is how many runs decide whether a scenario is unsteady. `problem` says why nothing is known; then nothing
-    is unsteady.
+    `window` is how many runs decide whether a scenario is unsteady. `problem` says why the history could not be used;
+    then no scenario is unsteady.
     """
 
     unsteady: tuple[UnsteadyScenario, ...] = ()
@@ -69,7 +71,7 @@ class AutoQuarantine(Struct, frozen=True):
 
 
 class QuarantinedScenario(Struct, frozen=True):
-    """A scenario whose failure is no new failure, and why; both dates are ISO 8601, None if there is none."""
+    """A scenario whose failure does not count as new, and why; both dates are ISO 8601, None if there is none."""
 
     id: str
     why: str

@@ -1,4 +1,4 @@
-"""What the history says about the scenarios of a run that is judged."""
+"""What the history says about the scenarios of the run that is being judged."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ Trials = tuple[int, int]
 
 
 class Recalled(Struct, frozen=True):
-    """Earlier runs that are judged and scored like this one, the oldest first: by id, what became of the same text.
+    """Earlier runs that were judged and scored like this one, the oldest first.
 
-    `runs` count decided trials. `now` has this run in the same form, with undecided trials at one of their ends. If
-    `problem` says why the history could not be read, there are no runs; `damaged` names records that were left out.
-    `lacking` says which runs may belong to these, and are not among them because a fact about them is not known.
+    Each of `runs` maps the id of a scenario to its decided trials, if its text is the same as today. `now` has this run
+    in the same form, with undecided trials at their worst or at their best; `decided` has its decided trials alone. If
+    the history could not be read, `problem` says why, and there are no runs. `damaged` names records that were left
+    out. `lacking` says which runs might belong here, but were left out because a fact about them is not known.
     """
 
     runs: tuple[Mapping[str, Trials], ...] = ()
@@ -23,13 +24,13 @@ class Recalled(Struct, frozen=True):
     decided: Mapping[str, Trials] = field(default_factory=dict)
     explaining: tuple[Mapping[str, Trials], ...] = ()  # the runs that may excuse a failure of this one
     unexplained: str = ""  # why no run may excuse a failure, if something is wrong with the history
-    is_agent_known: bool = True  # if not, nobody knows whether these are runs of the same agent
+    is_agent_known: bool = True  # if not, these may be runs of other agents
     damaged: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     problem: str | None = None
 
     def pooled(self, id_: str) -> Trials:
-        """The trials of a scenario in all runs that may excuse its failure, together."""
+        """The sum of a scenario's trials over all runs that may excuse its failure."""
         found = [run[id_] for run in self.explaining if id_ in run]
         return sum(passed for passed, _ in found), sum(trials for _, trials in found)
 
@@ -40,5 +41,5 @@ class Recalled(Struct, frozen=True):
 
     @property
     def series(self) -> list[list[Trials]]:
-        """The scenarios of this run, run by run, and this run as the last one; no trials in a run without it."""
+        """The trials of this run's scenarios in every earlier run, then in this one; (0, 0) if a run lacks one."""
         return [[run.get(id_, (0, 0)) for id_ in self.decided] for run in (*self.runs, self.decided)]

@@ -48,7 +48,7 @@ class ScenarioRecord(Struct, frozen=True):
         return self.ranks.get(column) or self.single_rank(column)
 
     def single_rank(self, column: str) -> tuple[Fraction | None, ...]:
-        """What `values` implies for `ranks`, if the scenario has one trial; empty if it has several."""
+        """The rank that `values` implies if the scenario has one trial; empty if it has several, or no value."""
         if self.trials != 1:
             return ()
         # In a column without bounds a crashed trial ranks beyond every number.

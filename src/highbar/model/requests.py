@@ -1,4 +1,4 @@
-"""What an engine is asked for."""
+"""A request to an engine: the sums to compute, and the settings for scoring trials."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Part = TypeVar("_Part")
 
 
 class Request(Struct, frozen=True):
-    """The sums that are wanted, and what scoring a trial needs to know."""
+    """The sums to compute, and the settings for scoring a trial."""
 
     terms: tuple[Term, ...]
     percentiles: tuple[Percentile, ...] = ()
@@ -34,26 +34,26 @@ class Request(Struct, frozen=True):
     alpha: float = 0.05
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
-    thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
+    thirds: tuple[Ratio, ...] = ()  # the ratios that also need sums of products of three factors
     ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
     ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
-    undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
+    undecided: tuple[Undecided, ...] = ()  # the questions whose undecided trials are to be named
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
     count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials are read in full, passed ones too
-    select: Where = ()  # which rows take part; all unless given
-    subset: bool = False  # whether a scenario may lose all its rows by that
+    select: Where = ()  # which rows take part; empty: all
+    subset: bool = False  # whether a scenario may lose all its rows by `select`
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
     record_by: tuple[str, ...] | None = None  # the columns that the record of every scenario has; None: no records
-    record_texts: bool = False  # and the digest of what each scenario asks and demands, as far as the rows say it
+    record_texts: bool = False  # also record the digest of what each scenario asks and demands, if the rows say it
 
 
 def covering(one: Request, other: Request) -> Request | None:
-    """One request that has the sums of both, if both score and read the same trials alike; None if they do not.
+    """One request for the sums of both; None if they do not read and score the same trials in the same way.
 
-    The sums of one must not change by those of the other: a column more, or one more to choose scenarios by, could be
-    undecided in some trial, or contradict itself.
+    Both must use the same columns. With an additional column, a trial could become undecided or a scenario contradict
+    itself, so that the sums of the other request would change.
     """
     same_suite = (one.suite and one.suite.scenarios) == (other.suite and other.suite.scenarios)
     as_one = replace(
@@ -64,7 +64,7 @@ def covering(one: Request, other: Request) -> Request | None:
         crosses=one.crosses,
         thirds=one.thirds,
         undecided=one.undecided,
-        suite=one.suite if same_suite else other.suite,  # whose file may be a copy
+        suite=one.suite if same_suite else other.suite,  # equal scenarios are enough: one file may be a copy
         details=one.details,
         failed_limit=one.failed_limit,
         scenario_limit=one.scenario_limit,
@@ -92,6 +92,6 @@ def _either(*parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
 
 
 def _columns(request: Request) -> frozenset[str]:
-    """Every column that is summed, or by which scenarios are chosen."""
+    """Every column that is summed, or that selects scenarios."""
     wanted: tuple[Term | Percentile, ...] = (*request.terms, *request.percentiles)
     return frozenset({one.column for one in wanted} | {column for one in wanted for column, _ in one.where})

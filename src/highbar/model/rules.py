@@ -21,7 +21,7 @@ JudgeKey = Literal["min_labels", "min_sensitivity", "min_specificity", "uncalibr
 
 
 class Metric(Struct, frozen=True):
-    """A formula over measures and other metrics, with what is needed to read and to judge its value."""
+    """A formula over measures and other metrics, with the unit and the direction of its value."""
 
     name: str
     formula: str
@@ -61,9 +61,9 @@ class Demand(Struct, frozen=True):
     """How much evidence a rule demands.
 
     `failures` is an acceptance number: a threshold of 100 % under `confident` fails only with more failed scenarios
-    than that, and passes only if a failure rate of `tolerate` is excluded. `spending` and `horizon` are those of
-    `sequential`: how the accepted error is spread over the scenarios, and over how many of them; None for as many as
-    the rule is about.
+    than that, and passes only if a failure rate of `tolerate` is excluded. `spending` and `horizon` apply to
+    `sequential`: how the accepted error is spread over the scenarios, and over how many of them. A `horizon` of None
+    means as many as the rule is about.
     """
 
     evidence: EvidenceKind = "estimate"
@@ -76,7 +76,7 @@ class Demand(Struct, frozen=True):
 
     @property
     def is_confident(self) -> bool:
-        """Whether the interval has to meet the threshold, not only the value."""
+        """Whether the interval must meet the threshold, not only the value."""
         return self.evidence != "estimate"
 
     @property
@@ -199,8 +199,8 @@ class NewFailuresRule(Struct, frozen=True):
     file: str
     place: Place = Place()
     description: str | None = None
-    history: str | None = None  # the folder of earlier runs as the policy has it; failures that they explain are none
-    folder: str | None = None  # the same, seen from the working folder
+    history: str | None = None  # the folder of earlier runs as the policy writes it; they may explain a failure
+    folder: str | None = None  # the same folder, as a path from the working folder
 
 
 class ProgressiveRule(Struct, frozen=True):
@@ -219,7 +219,7 @@ class ProgressiveRule(Struct, frozen=True):
 
 
 class JudgeRule(Struct, frozen=True):
-    """How much must be known about the judge that the results rest on, by the key of the block `judge`.
+    """How much must be known about the judge that the results depend on, by the key of the block `judge`.
 
     `bound` is a number of labeled trials or a rate; None for `uncalibrated`.
     """
@@ -242,9 +242,9 @@ class QuarantineRule(Struct, frozen=True):
 
 
 class DriftRule(Struct, frozen=True):
-    """Scenarios must not pass less and less often, by the runs in the folder `history`, as the policy has it.
+    """Scenarios must not pass less and less often, by the runs in the folder `history`, as the policy writes it.
 
-    `folder` is the same, seen from the working folder.
+    `folder` is the same folder, as a path from the working folder.
     """
 
     name: str
@@ -271,16 +271,16 @@ Rule = (
 
 
 def demands_of(rule: Rule) -> tuple[Demand, ...]:
-    """How a rule about a number weighs its evidence, in each of its steps; nothing for any other rule."""
+    """The evidence that a rule about a number demands, one entry for each of its steps; empty for any other rule."""
     if isinstance(rule, ProgressiveRule):
         return tuple(step.demand for step in rule.steps)
     return (rule.demand,) if isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) else ()
 
 
 class JudgePolicy(Struct, frozen=True):
-    """What the block `judge` says besides its rules: where people's labels are, and whether they correct shares."""
+    """The block `judge` besides its rules: the path of the file with people's labels, and whether they correct shares."""
 
-    labels: str | None = None  # the path of the file
+    labels: str | None = None
     correct: bool = False
 
 
@@ -293,7 +293,7 @@ class Weights(Struct, frozen=True):
 
 
 DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
-"""What a suite can demand that every trial answers."""
+"""The demands that a suite can make of every trial."""
 
 
 class SuiteDemands(Struct, frozen=True):
@@ -304,7 +304,7 @@ class SuiteDemands(Struct, frozen=True):
 
     @property
     def demands(self) -> bool:
-        """Whether it says by what any of its scenarios must be judged."""
+        """Whether the suite demands anything of any scenario; an empty list demands nothing."""
         return any(
             name in DEMANDS and text != "[]" for fields in self.scenarios.values() for name, text in fields.items()
         )
@@ -318,7 +318,7 @@ class Policy(Struct, frozen=True):
     file: str | None = None
     sha256: str | None = None
     text: str | None = None  # of the file
-    agent: str | None = None  # its name, which tells runs of several agents in one history apart
+    agent: str | None = None  # its name, which distinguishes the agents whose runs share one history
     agent_version: str | None = None
     weights: Weights = Weights()
     suite: SuiteDemands | None = None
@@ -348,16 +348,16 @@ class Policy(Struct, frozen=True):
 
     @property
     def recalls(self) -> str | None:
-        """The folder of earlier runs that some rule needs; None if none does. Rules that need it name the same."""
+        """The folder of earlier runs that a rule needs; None if no rule does. All such rules name the same folder."""
         folders = (rule.folder for rule in self.rules if isinstance(rule, NewFailuresRule | DriftRule))
         return next((folder for folder in folders if folder is not None), None)
 
     @property
     def is_sequential(self) -> bool:
-        """Whether a part of the scenarios may decide some rule."""
+        """Whether a part of the scenarios may decide at least one rule."""
         return any(demand.is_sequential for rule in self.rules for demand in demands_of(rule))
 
     @property
     def compares(self) -> bool:
-        """Whether some rule compares with a baseline."""
+        """Whether at least one rule compares with a baseline."""
         return bool(self.comparing)

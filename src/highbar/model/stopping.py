@@ -1,4 +1,4 @@
-"""How far a run has come, and where in its recorded order each rule was decided."""
+"""How much of a run has finished, and where in its recorded order each rule was decided."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 SequentialMethod = Literal["spending", "bets", "looks", "zero tolerance", "at the end"]
-"""How a rule is decided: exact boundaries for what passes or fails, bets on scores, five looks, the first failure and a
-number of scenarios without one, or one look when all scenarios were run."""
+"""How a rule is decided: by exact boundaries for passes and failures, by bets on scores, in five looks, by the first
+failure or enough scenarios without one, or in one look after all scenarios were run."""
 
 
 class Stopping(Struct, frozen=True):
@@ -27,7 +27,7 @@ class Stopping(Struct, frozen=True):
 
 
 class SequentialRun(Struct, frozen=True):
-    """What was planned, what was run of it, and what was saved by stopping early, in scenarios and in trials.
+    """How much was planned, run, and saved by stopping early, in scenarios and in trials.
 
     A scenario was run if all its trials have ended. `problem` says why the rows have no order, so that nothing could be
     decided early.
@@ -42,7 +42,7 @@ class SequentialRun(Struct, frozen=True):
 
     @property
     def saved(self) -> int:
-        """Scenarios that were not run, or not to their end."""
+        """Scenarios that were not run, or not all of whose trials have ended."""
         return self.planned - self.ran
 
     @property

@@ -19,15 +19,15 @@ class ResultsFile(Struct, frozen=True):
     format: Format
     compression: str | None = None
     original: str | None = None  # the original path, if `path` is a copy
-    imported: str | None = None  # what was read, in words, if the rows were made from another tool's file
+    imported: str | None = None  # a summary of what was read, if the rows were made from another tool's file
     notes: tuple[str, ...] = ()  # what the import warns of
     urgent: tuple[str, ...] = ()  # the notes that no option hides
     judging: Judging | None = None  # who judged, if the rows were made from another tool's file
     columns: tuple[str, ...] = ()  # of all its rows, if an importer wrote them and no key occurs twice
-    recorded: str | None = None  # the digest that the file must have: a run folder says it
+    recorded: str | None = None  # the digest that the file must have, if it belongs to a run folder
     is_part: bool = False  # the results of a run of some scenarios of its suite, judged as such
-    partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
-    has_known_units: bool = False  # made from the file of a tool, whose format says what its times are measured in
+    partitions: tuple[tuple[str, str | None], ...] = ()  # columns from the names of its folders (`day=2026-11-14`)
+    has_known_units: bool = False  # made from the file of a tool whose format defines the unit of its times
 
 
 class Term(Struct, frozen=True):
@@ -56,14 +56,14 @@ class Ends(Struct, frozen=True):
 
 
 class Undecided(Struct, frozen=True):
-    """Asks which trials are undecided in any of some columns, each over some scenarios; of ids that match a pattern."""
+    """Asks which trials are undecided in any (column, where) of `parts`, among scenarios whose id matches `pattern`."""
 
     parts: tuple[tuple[str, Where], ...]
     pattern: str | None = None
 
 
 Trial = tuple[str, int | None]
-"""A scenario's id, and which of its trials."""
+"""A scenario's id, and the number of one of its trials."""
 
 Linear = tuple[tuple[Term, Fraction], ...]
 """A weighted sum of terms."""

@@ -27,7 +27,7 @@ else:  # few checks need those modules; without the names, `help(Verdict)` fails
 
 NOWHERE = Place()
 ReadAgain = Callable[[bool, bool], "Verdict"]
-"""Judges the same results again, with details and with all scenarios if wanted."""
+"""Judges the same results again; its two flags ask for the details and for all scenarios."""
 NO_POLICY = "no policy: nothing was judged"
 """What reports show in place of the policy's name if no policy was found."""
 
@@ -35,7 +35,7 @@ NO_POLICY = "no policy: nothing was judged"
 class Doubt(Struct, frozen=True):
     """Why no valid interval is known for a value, so that a rule with `evidence: confident` stays inconclusive.
 
-    Because sums have no limit, weights leave few scenarios, or the scenarios differ too much in number of trials.
+    The reasons: unbounded sums, weights that leave few effective scenarios, or too unequal numbers of trials.
     """
 
     about: Literal["sums", "weights", "trials"]
@@ -55,10 +55,10 @@ class Value(Struct, frozen=True):
     high: float | None = None
     undecided: int = 0  # trials whose contribution is not known; `value` counts them at their worst
     best: Fraction | None = None  # counts them at their best; None if that is undefined, or if no trial is undecided
-    own_low: float | None = None  # the interval of this value alone, if `low` and `high` cover the best one too
+    own_low: float | None = None  # the interval of this value alone, if `low` and `high` also cover that of `best`
     own_high: float | None = None
     doubt: Doubt | None = None
-    corrected: CorrectedShare | None = None  # as people would have it, if the policy corrects the judge
+    corrected: CorrectedShare | None = None  # as people would judge it, if the policy corrects the judge
 
     def __float__(self) -> float:
         if self.value is None:
@@ -139,12 +139,12 @@ class RuleResult(Struct, frozen=True):
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # by how much the value surely exceeds the threshold, if that is a lot
     second_run_low: float | None = None
-    evidence: EvidenceKind | None = None  # what the rule compares, if it is about a number
+    evidence: EvidenceKind | None = None  # whether the value or its interval decides, if the rule is about a number
     outlooks: tuple[Outlook, ...] = ()
-    accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
+    accepted: tuple[int, int] | None = None  # for a threshold of 100 %: how many scenarios failed, and how many may
     demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
-    patterns: tuple[str, ...] = ()  # of `new_failures`: the scenarios that it is about; empty if it is about all
-    raw: Value | None = None  # the value as the judge has it, if `value` is corrected for its errors
+    patterns: tuple[str, ...] = ()  # for `new_failures`: the scenarios that it is about; empty for all
+    raw: Value | None = None  # the value by the judge's answers, if `value` is corrected for its errors
     stopping: Stopping | None = None  # where a sequential rule was decided
     open: bool = False  # undecided trials may still give it another outcome
 
@@ -153,7 +153,7 @@ class RuleResult(Struct, frozen=True):
 
 
 class FailedScenario(Struct, frozen=True):
-    """A scenario that did not pass every trial, and why; `required` if a rule demands that it passes."""
+    """A scenario that did not pass every trial, and why; `required`: a rule demands that it passes."""
 
     id: str
     category: str | None
@@ -225,11 +225,11 @@ class FlakyScenario(Struct, frozen=True):
 
 
 class Repetition(Struct, frozen=True):
-    """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
+    """What repeated trials show: the variance between and within scenarios, and how many scenarios are flaky.
 
     `correlation` is the intraclass correlation (1: the trials of a scenario always agree); None if nothing varies.
-    A scenario that passed all of its `fewest` trials may still fail: `still_possible` is the lowest pass rate that is
-    not excluded.
+    `fewest` is the smallest number of trials of a scenario. One that passed all of these may still fail:
+    `still_possible` is the lowest pass rate that is not excluded.
     """
 
     flaky: int
@@ -249,14 +249,14 @@ class Counts(Struct, frozen=True):
     unjudged: int
     failed: int
     undecided: int = 0  # trials that neither passed nor failed
-    left_out: int = 0  # rows that `select` or --where did not choose
+    left_out: int = 0  # rows that `select` or --where excluded
 
 
 class Verdict(Struct, frozen=True):
     """Pass, fail or inconclusive, and everything that this is based on.
 
-    Without a policy `verdict` is None, `rules` is empty, `problems` says in which places no policy was found, and
-    `advice` has the typical thresholds as they would be judged.
+    Without a policy `verdict` is None, `rules` is empty, `problems` says where no policy was found, and `advice` has
+    the typical thresholds as they would be judged.
     """
 
     verdict: Decision | None
@@ -280,11 +280,11 @@ class Verdict(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()  # why there is no verdict
     judged_by: tuple[Judging, ...] = ()  # who judged, if the rows come from files of other tools
     selection: Selection | None = None  # which rows were judged, if not all
-    quarantined: tuple[QuarantinedScenario, ...] = ()  # whose failures are no new failures; they count in rates
-    judge: JudgeReport | None = None  # what rests on a judge, and how good it is; None if nothing does
+    quarantined: tuple[QuarantinedScenario, ...] = ()  # their failures do not count as new, but do count in rates
+    judge: JudgeReport | None = None  # what depends on a judge, and how accurate it is; None if nothing does
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
-    sequential: SequentialRun | None = None  # what was run of what was planned, if a rule is sequential
+    sequential: SequentialRun | None = None  # how much of the plan was run, if a rule is sequential
     read_again: ReadAgain | None = None  # None if the results are not at hand
 
     @property
@@ -300,6 +300,7 @@ class Verdict(Struct, frozen=True):
 
     __hash__ = None  # type: ignore[assignment] # its mappings have none either
 
+    # Otherwise `if verdict:` would be true for a fail, too.
     def __bool__(self) -> bool:
         raise TypeError("a verdict is neither true nor false: use verdict.passed")
 
@@ -314,10 +315,10 @@ class Verdict(Struct, frozen=True):
         return render(self).rstrip("\n")
 
     def complete(self, *, details: bool = False, scenarios: bool = False) -> Verdict:
-        """The verdict with what some reports show beside it: `details` of trials, or the list of all `scenarios`.
+        """The verdict with the `details` of trials, or the list of all `scenarios`, that some reports show.
 
-        The results are read again if they were judged without. Raises ReportError if they have changed since.
-        A verdict from `read_verdict` has no results at hand, and stays as it is.
+        The results are read again if the verdict lacks either. Raises ReportError if they have changed since. A verdict
+        from `read_verdict` has no results to read, and is returned unchanged.
         """
         details, scenarios = details or self.details is not None, scenarios or bool(self.scenarios)
         if self.read_again is None or (details, scenarios) == (self.details is not None, bool(self.scenarios)):

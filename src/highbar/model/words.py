@@ -1,4 +1,4 @@
-"""Words with a fixed set of values, used everywhere."""
+"""Types with a fixed set of words as values, used everywhere."""
 
 from __future__ import annotations
 
