@@ -1,4 +1,4 @@
-"""Highbar: did this version of the agent pass, why not, and how sure is that.
+"""Highbar: did this version of the agent pass, why not, and how sure is the answer.
 
 verdict = highbar.check("results.jsonl", "highbar.yaml")
 verdict.passed, verdict.rules, verdict.metrics["accuracy"].value
@@ -52,14 +52,14 @@ _HOMES = {
 
 
 def __dir__() -> list[str]:
-    """The API, which is loaded when it is used."""
+    """The public names, listed without loading their modules."""
     return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: the command line needs little of it, and pays for start-up."""
+    """Import a public name on first use: the command line needs few of them, and each import slows its start."""
     if name not in _HOMES:
         raise AttributeError(f"module 'highbar' has no attribute {name!r}")
-    import importlib  # the command line never comes here
+    import importlib  # the command line never calls this function
 
     return getattr(importlib.import_module(_HOMES[name]), name)

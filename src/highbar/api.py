@@ -23,7 +23,7 @@ from highbar.errors import InputError, Problem
 from highbar.model import Policy, Verdict
 from highbar.model.job import Job, Wants
 
-if TYPE_CHECKING:  # see compare, and _mapping
+if TYPE_CHECKING:  # most checks need none of these; the functions that do import them
     from highbar.model.comparison import Comparison
     from highbar.model.mapping import RowMap
     from highbar.running.deciding import UntilDecided
@@ -33,15 +33,15 @@ if TYPE_CHECKING:  # see compare, and _mapping
 
 
 class Frame(Protocol):
-    """A pandas or polars data frame, an Arrow table, or what else gives its rows as an Arrow stream."""
+    """A pandas or polars data frame, an Arrow table, or anything else that gives its rows as an Arrow stream."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The rows, as the Arrow C stream interface defines it."""
+        """The rows, by the Arrow C stream interface."""
 
 
 AnyPath = str | PathLike[str]
 Results = AnyPath | Iterable[AnyPath] | Iterable[Mapping[str, Any]] | Frame
-"""A path or several, dicts (one per trial), or a data frame or Arrow table."""
+"""A path or several, dicts (one per trial), a data frame, or an Arrow table."""
 PolicyLike = AnyPath | Mapping[str, Any]
 """The path of a policy, its YAML text, a dict with its keys, or "typical" for the typical thresholds."""
 SuiteLike = AnyPath | Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -67,24 +67,24 @@ def check(  # noqa: PLR0913 - what the command line can say
     list_scenarios: bool = False,
     today: date | None = None,
 ) -> Verdict:
-    """Judge results by a policy; raises InputError if they or the policy cannot be read.
+    """Judge results by a policy. Raises InputError if the results or the policy cannot be read.
 
     Args:
         results: a path, a pattern, a folder, or several; dicts, one per trial; a data frame or an Arrow table.
-        policy: a path, YAML text, a dict of the same keys, or "typical" for the typical thresholds. By default it is
-            looked for as the command line does. If there is none, nothing is judged: `verdict` is None, `passed` is
-            False, and `advice` has the typical thresholds as they would be judged.
-        agent_version: the version that progressive thresholds go by.
+        policy: a path, YAML text, a dict of the same keys, or "typical" for the typical thresholds. By default the
+            policy that the command line would find. Without a policy nothing is judged: `verdict` is None, `passed` is
+            False, and `advice` has the outcomes that the typical thresholds would have.
+        agent_version: the version that selects progressive thresholds.
         slices: columns to show the metrics by, besides those of the policy.
         baseline: the path of a baseline, instead of the one that the policy names.
-        allow_missing_baseline: for a first run: rules about a baseline that does not exist only warn.
+        allow_missing_baseline: for a first run: if the baseline does not exist, the rules about it only warn.
         map: how the records of another tool become rows: a path, YAML text, or a dict.
         where: chooses rows if the policy has no `select`: {"tags.model": "x"}.
-        subset: accept that `where` leaves a scenario without any row.
-        against_ref: judge by the policy as it was at this git ref, too; the worse verdict wins.
-        details: read at once what the HTML report shows; otherwise the results are read again for it.
-        list_scenarios: fill `verdict.scenarios` at once.
-        today: the day by which a quarantine ends; by default today, in UTC.
+        subset: accept that `where` leaves scenarios without a row.
+        against_ref: also judge by the policy as it was at this git ref; the worse verdict wins.
+        details: read what the HTML report shows in the same pass; otherwise a report reads the results again.
+        list_scenarios: fill `verdict.scenarios` in the same pass.
+        today: the date that decides if a quarantine has ended; by default today, in UTC.
     """
     wants = Wants(tuple(slices), subset=subset, scenarios=list_scenarios, details=details)
     job = Job(
@@ -117,7 +117,7 @@ def compare(
 ) -> Comparison:
     """What changed between two runs of the same scenarios; each may also be the path of a baseline.
 
-    The rules of the policy's `baseline` block give the verdict, which is None without one. Raises InputError.
+    The rules of the policy's `baseline` block give the verdict; without that block it is None. Raises InputError.
     """
     job = Job(
         policy=policies.choose(_policy(policy)), mapping=_mapping(map), where=_where(where), wants=Wants(tuple(slices))
@@ -136,7 +136,7 @@ def compare(
 
 
 class Run:
-    """What `highbar.run` gives: the folder of the run, its rows, and the verdict by the policy."""
+    """What `highbar.run` returns: the folder of the run, its rows, and the verdict by the policy."""
 
     def __init__(self, folder: Path, policy: PolicyLike | None, *, subset: bool) -> None:
         self.folder = folder
@@ -151,7 +151,7 @@ class Run:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict, as `highbar.check` gives it for the folder. Raises InputError if nothing can be judged."""
+        """The verdict of `highbar.check` on the folder. Raises InputError if nothing can be judged."""
         if self._verdict is None:
             self._verdict = check(self.folder, self._policy, subset=self._subset)
         return self._verdict
@@ -188,23 +188,24 @@ def run(  # noqa: PLR0913 - what the command line can say
         suite: a path, a dict with the keys of a suite file, or a list of scenarios.
         agent: a function, `python:module:function`, an address, `command: words`, or a dict with the keys of the
             suite's `agent` block. By default the agent that the suite names. A function runs in this process, so that
-            functions of a notebook work; all others are kept apart from it.
+            functions of a notebook work; every other agent runs outside of it.
         judge: `MODEL@ADDRESS`, `python:module:function`, or a dict with the keys of the suite's `judge` block. By
             default the one that the suite names.
-        policy: as in `check`; it is used when `verdict` is asked for.
-        trials, concurrency, timeout, retries, budget, max_time: instead of the suite's `run` block, written as there.
+        policy: as in `check`; it is used when you read `verdict`.
+        trials, concurrency, timeout, retries, budget, max_time: override the suite's `run` block, in the same form.
         only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
         shard: "2/5" runs the second of five parts; `check` judges the folders of all parts together.
-        seed: of the random order of the scenarios; by default a random one. Give all shards of a run the same.
-        output: the run folder, which must not exist; else runs/NAME-DATE-TIME.
-        agent_version: which version this is.
+        seed: the seed of the random order of the scenarios; by default a random one. All shards of a run need the same.
+        subset: accept a verdict on only some of the suite's scenarios.
+        output: the run folder, which must not exist; by default runs/NAME-DATE-TIME.
+        agent_version: the version of the agent.
         until_decided: stop as soon as the verdict by the policy is certain.
     """
     from highbar.load.checkout import checkout  # only for a run
-    from highbar.running.choices import RunOptions, read_run_choices, read_shard  # likewise
-    from highbar.running.preparing import prepare  # likewise
-    from highbar.running.records import Chosen  # likewise
-    from highbar.store.run_document import DecidedBy  # likewise
+    from highbar.running.choices import RunOptions, read_run_choices, read_shard  # only for a run
+    from highbar.running.preparing import prepare  # only for a run
+    from highbar.running.records import Chosen  # only for a run
+    from highbar.store.run_document import DecidedBy  # only for a run
 
     given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
     given |= {"retries": retries, "budget": budget, "max_time": max_time}
@@ -230,7 +231,7 @@ def run(  # noqa: PLR0913 - what the command line can say
 
 
 def _until_decided(policy: PolicyLike | None, chosen: Chosen, *, subset: bool) -> UntilDecided:
-    """What decides a run: the check that `Run.verdict` makes at its end. Raises InputError if that decides nothing."""
+    """What ends a run early: the same check that `Run.verdict` makes. Raises InputError if it can never decide."""
     from highbar.running.deciding import UntilDecided, refuse_undecidable  # only for a run
 
     read = policies.choose(_policy(policy))
@@ -246,7 +247,7 @@ def _judge(judge: str | Mapping[str, Any]) -> Judge:
 
 def _agent(agent: object) -> Agent:
     from highbar.suite.agent_text import read_agent_text, read_agent_values  # only for a run
-    from highbar.suite.parts import Agent  # likewise
+    from highbar.suite.parts import Agent  # only for a run
 
     if isinstance(agent, str):
         return read_agent_text(agent)
@@ -260,24 +261,24 @@ def _agent(agent: object) -> Agent:
 
 
 def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
-    """The file of a suite; if there is none, the text that it would have, in the working folder."""
+    """The path of a suite, and its text if it is not in a file; its relative paths then start at the working folder."""
     if isinstance(suite, str | PathLike):
         return Path(suite), None
-    from highbar.suite.plain import plain_suite  # only for values of Python
+    from highbar.suite.plain import plain_suite  # only for a suite of Python values
 
     return Path("suite.json"), msgspec.json.Encoder(decimal_format="number").encode(plain_suite(suite))
 
 
 def _without_places(error: InputError, file: str) -> InputError:
-    """The problems of a suite that is in no file: each names its scenario, and has no line."""
+    """The error without places, for a suite that is not in a file: its problems name the scenario instead."""
     unplaced = {"file": None, "line": None, "column": None, "excerpt": None}
     return InputError(*(replace(one, **unplaced) if one.file == file else one for one in error.problems))
 
 
 def _in_a_loop_of_its_own(prepared: Prepared, until: UntilDecided | None) -> Path:
-    """Carry out a run in a thread: a notebook has an event loop that is running already."""
+    """Carry out a run in a thread of its own, because a notebook already runs an event loop in this one."""
     from highbar.running.execution import carry_out  # only for a run
-    from highbar.running.stopping import StopRequest  # likewise
+    from highbar.running.stopping import StopRequest  # only for a run
 
     stop = StopRequest()
     with ThreadPoolExecutor(1, "highbar-run") as thread:
@@ -285,6 +286,7 @@ def _in_a_loop_of_its_own(prepared: Prepared, until: UntilDecided | None) -> Pat
         try:
             return done.result().folder
         except KeyboardInterrupt:
+            # Two requests: the first would wait for the calls that are running, the second stops them.
             stop.request()
             stop.request()
             raise
@@ -297,7 +299,7 @@ def _check_both(job: Job, against_ref: str) -> Verdict:
 
 
 def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:
-    """The choice of rows as the command line says it."""
+    """The choice of rows in the form of the command line: `column=value`."""
     pairs = ((column, (value,) if isinstance(value, str) else value) for column, value in (where or {}).items())
     return tuple(f"{column}={value}" for column, values in pairs for value in values)
 
@@ -321,7 +323,7 @@ def _mapping(given: PolicyLike | None) -> str | RowMap | None:
 
 
 def _is_yaml(text: str) -> bool:
-    """Whether this is the text of a file and not its path, which has neither several lines nor keys with values."""
+    """Whether this is YAML text and not a path: a path has neither several lines nor a colon before a space."""
     return "\n" in text or ": " in text
 
 
@@ -334,7 +336,7 @@ def _text_of(path: AnyPath, what: Literal["policy", "map"]) -> str:
 
 
 def _opened(results: Results, *, mapped: bool) -> _Opened:
-    """How a job gets these results, as often as they are read. Raises InputError if they are nothing that has rows."""
+    """A function that gives a job these results, each time they are read. Raises InputError for a type without rows."""
     if isinstance(results, str | PathLike):
         paths = (_path(results),)
         return lambda job: nullcontext(replace(job, results=paths))
@@ -353,7 +355,7 @@ def _opened(results: Results, *, mapped: bool) -> _Opened:
 
 @contextmanager
 def _as_file(lines: Sequence[str], job: Job) -> Iterator[Job]:
-    """The job with rows that go the way of a JSONL file, so that they are read by the same rules."""
+    """The job with the rows in a temporary JSONL file, so that the same rules apply as to any file."""
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         file = Path(folder, "results.jsonl")
         with file.open("w", encoding="utf-8") as stream:
@@ -362,7 +364,7 @@ def _as_file(lines: Sequence[str], job: Job) -> Iterator[Job]:
 
 
 def _path(path: AnyPath) -> str:
-    """A path as text. An empty one is refused: it would mean the working folder and everything in it."""
+    """A path as text. Refuses an empty one, which would mean the working folder and everything in it."""
     text = os.fspath(path)
     try:
         if os.fsencode(text):

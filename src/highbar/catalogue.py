@@ -17,17 +17,17 @@ from highbar.language.formula import parse, to_words
 from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
-"""The guide's categories. Others are welcome; one that is nearly one of these is a misspelling."""
+"""The guide's categories. Others are allowed, but a near miss of one of these is a misspelling."""
 
 
 SUMMED_COLUMNS = NAMED_IN_FORMULAS
-"""Columns of ours that `mean` and `sum` take."""
+"""Built-in columns that `mean` and `sum` take."""
 
 BOUNDED_COLUMNS = NAMED_IN_FORMULAS & BOUNDED
-"""Those of them that are between 0 and 1 in every trial."""
+"""Summed columns that are between 0 and 1 in every trial."""
 
 RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
-"""Columns of ours that `percentile` takes."""
+"""Built-in columns that `percentile` takes."""
 
 SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless given"}
 """Names in a formula that are the policy's own numbers."""
@@ -148,7 +148,7 @@ _LATENCY = re.compile(r"latency_p([1-9][0-9]?)")
 
 @cache
 def metrics() -> Mapping[str, Metric]:
-    """The built-in metrics by name, but for those that need a policy: weighted_score, and pass_at_K for some K."""
+    """The built-in metrics of fixed name; not pass_at_K and latency_pNN in general, nor weighted_score of a policy."""
     return {
         name: Metric(name, formula, parse(formula), unit, better, use_case, typical_threshold)
         for name, formula, unit, better, typical_threshold, use_case in _METRICS
@@ -176,7 +176,7 @@ def find_metric(name: str) -> Metric | None:
 
 def is_repeated(name: str) -> bool:
     """Whether `name` is pass_at_K or pass_hat_K, as a metric and as a column for `mean`."""
-    # Asked for every scenario of a comparison: most names are settled without the pattern.
+    # Called for every scenario of a comparison: `startswith` settles most names without the slower pattern.
     return name.startswith(("pass_at_", "pass_hat_")) and re.fullmatch(_REPEATED, name) is not None
 
 
@@ -214,7 +214,7 @@ def _term_column(leaf: Call) -> str:
 
 
 def narrow(where: Where, by: Where) -> Where:
-    """What both let through: a column in both keeps the values that are in both, and may let nothing through."""
+    """The condition that selects what both select; for a column in both, the values in both, which may be none."""
     columns = dict(where)
     for column, values in by:
         columns[column] = tuple(value for value in columns.get(column, values) if value in values)
@@ -222,5 +222,5 @@ def narrow(where: Where, by: Where) -> Where:
 
 
 def sliceable(column: str) -> bool:
-    """Whether scenarios may be grouped or chosen by `column`: ours that say what was asked, tags, and any other."""
+    """Whether scenarios may be grouped or chosen by `column`: a tag, a user's own column, or one of `SLICEABLE`."""
     return column in SLICEABLE or column not in COLUMN_NAMES

@@ -5,7 +5,7 @@ column rather than by its name. So a new column is one row of `COLUMNS`; if it m
 summed, ranked and compared by that row alone, and the policy takes its limit. If it judges a trial,
 `engine/scoring.py` needs an expression too.
 
-Two tables: `COLUMNS` has what a row of the results may hold, `QUANTITIES` what a scenario adds to a sum because of it.
+Two tables: `COLUMNS` has what a row of the results may have, `QUANTITIES` what a scenario adds to a sum because of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Form = Literal[
     "id", "whole", "number", "text", "shown", "truth", "label", "outcome",
     "names", "observed", "violated", "count", "tags",
 ]  # fmt: skip
-"""How a value is written; `observed` and `violated` are names with a mark, called after the key that holds the mark.
+"""How a value is written; `observed` and `violated` are names with a mark, and called by the key of that mark.
 
     id        text or a whole number       label     text, true or false
     shown     text that is only shown      outcome   tp, fp, fn or tn
@@ -51,11 +51,11 @@ QuantityKind = Literal["counted", "scored", "paired", "unbounded"]
 """
 
 EXTRA = "extra:"
-"""The prefix of a quantity that is a column of the user's own, which may have the name of one of ours."""
+"""The prefix of a quantity that is a user's own column: its name may be that of a built-in quantity."""
 LARGEST_EXTRA = 10**18
-"""The largest number in a column of the user's own that a metric measures."""
+"""The largest number in a user's own column that a metric measures."""
 EXTRA_SCALE = 10**9
-"""For columns of the user's own, whose numbers may be that large: finer sums would not fit 128 bits."""
+"""The scale of users' own columns: with numbers up to `LARGEST_EXTRA`, finer sums would not fit into 128 bits."""
 
 
 class PolicyLimit(Struct, frozen=True):
@@ -68,8 +68,8 @@ class PolicyLimit(Struct, frozen=True):
 class Column(Struct, frozen=True):
     """A column of the results.
 
-    `least` and `most` are the numbers that it takes. Sums are taken in whole multiples of 1/`scale`, so that they are
-    exact in whatever order the rows come.
+    `least` and `most` bound the numbers that it takes. Sums are whole multiples of 1/`scale`, so that they are exact
+    in whatever order the rows come.
 
     A column that measures says which direction is `better`. If it is `bounded`, a crashed trial counts as its worst
     number, and an undecided one as anything in between; if not, the policy's `limit` says what they count as in a mean.
@@ -86,7 +86,7 @@ class Column(Struct, frozen=True):
     better: Direction | None = None
     bounded: bool = False
     limit: PolicyLimit | None = None
-    quantities: tuple[str, ...] = ()  # those that are computed from it and have another name
+    quantities: tuple[str, ...] = ()  # quantities that are computed from it and have another name
 
 
 _ANSWER = ("correct", "tp", "fp", "fn")
@@ -156,25 +156,25 @@ MEASURED = tuple(column for column in COLUMNS if column.kind == "measures")
 UNBOUNDED = tuple(column for column in MEASURED if not column.bounded)
 UNBOUNDED_NAMES = frozenset(column.name for column in UNBOUNDED)
 SCENARIO_TEXTS = column_names("describes", form="text")
-"""Texts that describe a scenario; a suite may say them."""
+"""Text columns that describe a scenario; a suite may fill them in."""
 DESCRIPTION_COLUMNS = (*SCENARIO_TEXTS, *column_names("describes", form="number"))
-"""Everything that describes a scenario but its tags."""
+"""All columns that describe a scenario, except its tags."""
 OF_THE_RUN = column_names("run")
 SLICEABLE = frozenset({*SCENARIO_TEXTS, *OF_THE_RUN})
-"""Columns that scenarios may be chosen by: what was asked of the agent, never what it did."""
+"""Columns by which scenarios may be chosen: they say what the agent was asked, never what it did."""
 JUDGMENTS = frozenset({*column_names("judges"), *of_form("violated")})
 """Columns that can say whether a trial passed. `expected` alone is a demand without an answer."""
 JUDGING = frozenset({*column_names("judges", "demands"), *(column.name for column in MEASURED if column.bounded)})
-"""Columns that judge a trial, or say by what it is to be judged."""
+"""Columns that judge a trial, or say what it must do to pass."""
 
 
 class Quantity(Struct, frozen=True):
-    """A number that a scenario adds to a sum: what a term of a formula names."""
+    """A number that a scenario adds to a sum; terms of formulas name it."""
 
     name: str
     kind: QuantityKind
     better: Direction
-    of: str = ""  # the column that it has the values of, if that is one
+    of: str = ""  # the column whose values it has; empty if it is computed
     bounded: bool = True  # whether a scenario's value is between 0 and 1
 
 
@@ -200,7 +200,7 @@ QUANTITIES: Mapping[str, Quantity] = {
           for one in MEASURED),
     )
 }  # fmt: skip
-"""Every quantity but the number of scenarios, pass_at_K and pass_hat_K, and the columns of the user's own."""
+"""Every quantity except the number of scenarios, pass_at_K, pass_hat_K, and users' own columns."""
 
 
 def quantities(*kinds: QuantityKind) -> frozenset[str]:
@@ -211,20 +211,20 @@ def quantities(*kinds: QuantityKind) -> frozenset[str]:
 BOUNDED = frozenset(name for name, quantity in QUANTITIES.items() if quantity.bounded)
 """Quantities that are between 0 and 1 in every scenario."""
 SHARES = quantities("counted", "scored") - {*_OUTCOMES}
-"""Those of them whose mean is a rate of its own; tp, fp and fn only are one together."""
+"""Bounded quantities whose mean is a rate; tp, fp and fn make a rate only together."""
 WORSE_IF_HIGHER = frozenset(name for name, quantity in QUANTITIES.items() if quantity.better == "lower")
 NAMED_IN_FORMULAS = frozenset({"passed", "correct", "behavior_score", *(column.name for column in MEASURED)})
 """Quantities that `mean` and `sum` take by name."""
 
 
 def recorded_column(quantity: str) -> str:
-    """The column of the results that a quantity has the values of; the quantity itself if it is computed."""
+    """The column of the results whose values a quantity has; the quantity itself if it is computed."""
     known = QUANTITIES.get(quantity)
     return known.of or quantity if known else quantity
 
 
 def scale(quantity: str) -> int:
-    """Of which fraction the sums of a quantity are whole multiples, as its denominator."""
+    """The denominator of a quantity's sums, which are whole multiples of 1 / scale."""
     if quantity.startswith(EXTRA):
         return EXTRA_SCALE
     known = QUANTITIES.get(quantity)
@@ -237,7 +237,7 @@ def sources(quantity: str) -> frozenset[str]:
         return frozenset()
     if quantity in ("passed", "violated") or quantity.startswith(("pass_at_", "pass_hat_")):
         return JUDGMENTS
-    if quantity == "error":  # a trial that left anything behind and no error did not crash
+    if quantity == "error":  # a trial that has any of these values, and no error, did not crash
         return JUDGMENTS | {column.name for column in MEASURED} | {"output"}
     found = frozenset(column.name for column in COLUMNS if quantity in column.quantities)
     return found or frozenset({quantity.removeprefix(EXTRA)})

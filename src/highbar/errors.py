@@ -1,4 +1,4 @@
-"""What can go wrong, as one small tree.
+"""The exceptions that Highbar raises.
 
     HighbarError
     ├── InputError      results, policy or usage could not be judged: exit 2, with every problem
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 
 class LineExcerpt(Struct, frozen=True):
-    """A line of a file, or the part of it around a place, and how many of its characters are before that place."""
+    """A line of a file, or the part of it around a problem; `before` is the number of characters before the problem."""
 
     text: str
     before: int
@@ -24,7 +24,7 @@ class LineExcerpt(Struct, frozen=True):
 class Problem(Struct, frozen=True):
     """One thing that is wrong with an input: where, what was found, what was wanted, and a hint.
 
-    `example` is text of several lines to paste, which the hint is about.
+    `example` is text of several lines that the hint asks the user to paste.
     """
 
     message: str
@@ -47,11 +47,11 @@ class Problem(Struct, frozen=True):
 
 
 class HighbarError(Exception):
-    """Everything that Highbar raises on purpose."""
+    """The base class of every exception that Highbar raises on purpose."""
 
 
 class InputError(HighbarError):
-    """Results, a policy or a call that cannot be judged; `problems` holds all that was found."""
+    """Results, a policy or a call cannot be judged; `problems` has every problem that was found."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -59,7 +59,7 @@ class InputError(HighbarError):
 
 
 class DuplicateResults(InputError):
-    """Several results of one scenario and trial; `keys` has the scenario and the trial of each problem."""
+    """Two or more rows have the same scenario and trial; `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
         super().__init__(*problems)
@@ -67,4 +67,4 @@ class DuplicateResults(InputError):
 
 
 class ReportError(HighbarError):
-    """A report that was asked for could not be written."""
+    """A requested report could not be written."""

@@ -27,9 +27,9 @@ def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
 
 
 def checked(job: Job, watch: JobWatch = SILENT) -> CheckResult:
-    """The same, with the run scenario by scenario if the job wants it."""
+    """As `check`, but also returns what the verdict was made from; `run` has every scenario if the job wants it."""
     policy = policies.choose(job.policy, job.where)
-    # Recalling the history needs the digests of texts, which no other engine gives.
+    # Recalling earlier runs compares digests of the texts, and only DuckDB computes these.
     wants = replace(job.wants, texts=job.wants.texts or (policy.recalls is not None and job.engine.name == "duckdb"))
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, with_order(wants, found)))
@@ -37,12 +37,12 @@ def checked(job: Job, watch: JobWatch = SILENT) -> CheckResult:
 
 
 def with_order(wants: Wants, found: Results) -> Wants:
-    """What a check needs of the results: every scenario on its own, too, if they are judged in a recorded order."""
+    """What a check needs from the results: also every single scenario, if a rule judges them in a recorded order."""
     return replace(wants, run=True) if found.has_order else wants
 
 
 def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckResult:
-    """The part of a check that reads no rows."""
+    """Judge sums that are already computed: the part of a check that reads no rows."""
     refuse_categories(found, sums.categories)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
@@ -55,7 +55,7 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
 
 
 def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
-    """A job's results, scenario by scenario, scored by a policy and judged by none of its rules."""
+    """Score a job's results by a policy, scenario by scenario, without applying the policy's rules."""
     from highbar.changes.run import only_finished, run_of  # only for a comparison
 
     policy, wants = policies.choose(policy, job.where), replace(job.wants, run=True)
@@ -69,7 +69,7 @@ def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
 def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
     """What changed between two runs, by the policy of the head; either may be a baseline. Raises InputError."""
     from highbar.changes.comparison import compare_runs  # only for a comparison
-    from highbar.changes.run import baseline_of  # likewise
+    from highbar.changes.run import baseline_of  # only for a comparison
 
     policy = policies.choose(head.policy)
     scored = policies.without_rules(policy)

@@ -1,4 +1,4 @@
-"""Files that people write: YAML or JSON text in, a tree with the place of everything in it out.
+"""Files that people write: YAML or JSON text in, a tree with the place of every value out.
 
-`files` reads, `tree` is what comes out, `excerpts` shows the lines that problems are about.
+`files` reads them, `tree` has the nodes, `excerpts` adds the lines that problems are about.
 """

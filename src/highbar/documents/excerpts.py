@@ -1,4 +1,4 @@
-"""Problems of policies and suites in, the same with the line of the file that each is about out; at most so many."""
+"""Problems of policies and suites in, the same problems with the line that each is about out; at most MOST_PROBLEMS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from highbar.errors import InputError, LineExcerpt, Problem
 
 
 def with_excerpts(error: InputError, given: Mapping[str, bytes] | None = None) -> InputError:
-    """The error with the lines that its problems are about; `given` has the bytes of files that are not to be read."""
+    """The error with the lines that its problems are about; `given` has the bytes of files that must not be read."""
     problems = error.problems[:MOST_PROBLEMS]
     lines = {file: _lines(file, (given or {}).get(file)) for file in {each.file for each in problems} if file}
     shown = [_with_excerpt(each, lines.get(each.file or "", ())) for each in problems]
@@ -24,7 +24,7 @@ def with_excerpts(error: InputError, given: Mapping[str, bytes] | None = None) -
 
 
 def _lines(file: str, data: bytes | None) -> Sequence[str]:
-    """The lines of a file; none if it cannot be read, which its problem says already."""
+    """The lines of a file; empty if it cannot be read, because then a problem already says so."""
     path = Path(file)
     with suppress(InputError, OSError, ValueError):
         return decode_text(read_bytes(path, MOST_SUITE_BYTES) if data is None else data, path).split("\n")

@@ -1,4 +1,4 @@
-"""Paths in, trees out: the bytes of a file, their text, and the tree of a YAML or JSON document."""
+"""A path in, a tree out: the bytes of a file, their text, and the tree of a YAML or JSON document."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Document(Struct, frozen=True):
 
 
 def read_tree(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None = None) -> Document:
-    """The tree of a YAML or JSON file; by its name, JSON if that ends in .json. Raises InputError.
+    """The tree of a file: JSON if its name ends in .json, otherwise YAML. Raises InputError.
 
-    Where `data` is given it is what the file would hold, and the file itself is not read.
+    If `data` is given, it is the content, and the file is not read.
     """
     data = read_bytes(path, max_bytes) if data is None else data
     text = decode_text(data, path)
@@ -39,7 +39,7 @@ def read_tree(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None
 
 
 def read_bytes(path: Path, max_bytes: int = MOST_POLICY_BYTES) -> bytes:
-    """The bytes of a file. Raises InputError if there is none, or it is larger than `max_bytes`."""
+    """The bytes of a file. Raises InputError if it cannot be read or is larger than `max_bytes`."""
     try:
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)
@@ -54,18 +54,18 @@ def read_bytes(path: Path, max_bytes: int = MOST_POLICY_BYTES) -> bytes:
 
 
 def similar_file(path: Path) -> str | None:
-    """The hint for a file that does not exist: one beside it with nearly the same name, if there is one."""
+    """The hint for a file that does not exist: one in its folder with nearly the same name; None if there is none."""
     from highbar.language.spelling import nearest  # only if a name is wrong
 
     try:
         found = nearest(path.name, (entry.name for entry in path.parent.iterdir()))
-    except OSError:  # nor does the folder
+    except OSError:  # the folder does not exist either
         return None
     return f"did you mean '{path.with_name(found)}'?" if found else None
 
 
 def decode_text(data: bytes, path: Path) -> str:
-    """The text of UTF-8 bytes, with or without a byte order mark, lines ended by line feeds. Raises InputError."""
+    """The text of UTF-8 bytes without a byte order mark, with line feeds for CRLF. Raises InputError."""
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -22,7 +22,7 @@ def parse_json(text: str, file: str) -> Node:
     return _JsonReader(text, file).document()
 
 
-# `json.loads` says where a fault is, but not where the values are, which every message about a policy names.
+# Not `json.loads`, which does not say where each value is: every message about a policy names that place.
 class _JsonReader:
     def __init__(self, text: str, file: str) -> None:
         self.text = text
@@ -72,7 +72,7 @@ class _JsonReader:
         return Node("list", items=tuple(items), line=line, column=column)
 
     def _closes(self, bracket: str, *, first: bool) -> bool:
-        """Whether the list or mapping ends here; if not, its next entry begins at `self.at`."""
+        """Whether the list or mapping ends here. If not, moves to its next entry; `first`: no comma precedes it."""
         self._skip_space()
         character = self.text[self.at : self.at + 1]
         if character == bracket:
@@ -114,7 +114,7 @@ class _JsonReader:
         return Node(_CONSTANTS.get(text, "number"), text, line=line, column=column)
 
     def _skip_space(self) -> None:
-        if self.text[self.at : self.at + 1] not in _BLANKS:  # mostly not, and the pattern costs more than this
+        if self.text[self.at : self.at + 1] not in _BLANKS:  # the usual case, and cheaper than the pattern
             return
         space = _SPACE.match(self.text, self.at)
         self.at = space.end() if space else self.at

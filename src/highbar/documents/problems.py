@@ -1,4 +1,4 @@
-"""Problems of a value that was decoded from a file, gathered while it is read: each with the path that leads to it."""
+"""Collects the problems of a value that was decoded from a file, each with the path that leads to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Path_ = tuple[str | int, ...]
 class ValueProblem(Struct, frozen=True):
     """One thing that is wrong with a value; `path` leads to it from the value that was read.
 
-    `first` leads to the value that was there before, if it is there twice.
+    If the value is a duplicate, `first` leads to the earlier one.
     """
 
     path: Path_
@@ -24,7 +24,7 @@ class ValueProblem(Struct, frozen=True):
 
 
 class ValueCursor(Struct):
-    """Where the reader is: the path so far, the problems so far, and the folder in which schema files are found.
+    """Where the reader is: the path so far, the problems so far, and the folder that has the schema files.
 
     All cursors inside one value share one list of problems, which grows.
     """
@@ -34,20 +34,20 @@ class ValueCursor(Struct):
     folder: Path | None = None
 
     def at(self, *parts: str | int) -> ValueCursor:
-        """The cursor of something inside."""
+        """The cursor of a value inside this one."""
         return ValueCursor((*self.path, *parts), self.problems, self.folder)
 
     def refuse(self, text: str, hint: str | None = None, first: Path_ | None = None) -> None:
-        """Note a problem here."""
+        """Add a problem at this path."""
         self.problems.append(ValueProblem(self.path, text, hint, first))
 
     def refuse_value(self, value: Any, wanted: str, hint: str | None = None) -> None:
-        """Note that a value of another kind was wanted here."""
+        """Add the problem that the value at this path is not what is `wanted`."""
         self.refuse(f"found {shown(value)}, wanted {wanted}", hint)
 
 
 def shown(value: Any) -> str:
-    """A value as a message quotes it: short, on one line, in ASCII if it is not plainly printable."""
+    """A value as a message quotes it: short, on one line, in ASCII if it has an unprintable character."""
     if isinstance(value, str):
         text = f"'{value[:60]}'" if value.isprintable() else ascii(value[:60])
         return text if len(value) <= 60 else f"{text}…"

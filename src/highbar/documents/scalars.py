@@ -1,4 +1,4 @@
-"""Unquoted scalars by JSON's rules: `true`, `false`, `null` and JSON numbers; all else is text as it was written."""
+"""Unquoted scalars by JSON's rules: `true`, `false`, `null` and JSON numbers; anything else is text as written."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][-+]?[0-9
 _CONSTANTS = {"true": True, "false": False, "null": None, "": None}
 _STARTS = frozenset("-0123456789")
 _MOST_INT_DIGITS = 18
-"""What fits 64 bits. A longer whole number is a Decimal, which every encoder takes."""
+"""The digits that fit into 64 bits. A longer whole number becomes a Decimal, which every encoder takes."""
 MOST_DIGITS = 400
-"""Of a number, and the size of its exponent: as checks compare them."""
+"""The digits of a number, and the size of its exponent: the same limit as for numbers in checks."""
 
 
 def scalar(text: str) -> Any:
-    """What an unquoted text of YAML is.
+    """The value of an unquoted YAML scalar.
 
     >>> [scalar(text) for text in ("true", "yes", "7", "1.10", "01234", "10:30", "2026-01-01", "~")]
     [True, 'yes', 7, Decimal('1.10'), '01234', '10:30', '2026-01-01', '~']
@@ -30,7 +30,7 @@ def scalar(text: str) -> Any:
 
 
 def written_number(text: str) -> int | Decimal | None:
-    """The JSON number that a text is; a Decimal keeps how it was written. None for other text, or beyond all bounds."""
+    """The value of a JSON number; a Decimal keeps how it was written. None for other text, or above MOST_DIGITS."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -44,7 +44,7 @@ def written_number(text: str) -> int | Decimal | None:
 
 
 def as_written(value: Any) -> str | None:
-    """A text as it is, a number as it was written, and true and false as words; None if it is something else."""
+    """Text as it is, a number as it was written, true and false as words; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A policy file as it was written: nodes with their place and their raw text, whatever the format was.
+"""A policy file as a tree of nodes with their places and raw texts, in YAML and JSON alike.
 
 Nothing is converted here: `1.0` and `1` stay different texts, so that a threshold can be read exactly.
 """
@@ -40,12 +40,12 @@ class Node(Struct, frozen=True):
     line: int | None = None
     column: int | None = None
     text_at: tuple[int, int] | None = None
-    """Line and column of the text's first character; None if places in the text are not places in the file."""
+    """Line and column of the text's first character; None if places in the text cannot be mapped to the file."""
     block: bool = False
-    """Whether YAML read it as a block of text, as it does with whatever follows a `>` or `|`."""
+    """Whether YAML read it as a block of text, as it does with anything after a `>` or `|`."""
 
     def place(self, file: str | None, line: int = 1, column: int = 1) -> Place:
-        """The place in `file` of the character at `line` and `column` of this node's text, as nearly as is known."""
+        """The place in `file` of a character of this node's text; the node's own place if `text_at` is None."""
         if self.text_at is None or (line, column) == (1, 1):
             return Place(file, self.line, self.column)
         first_line, first_column = self.text_at
@@ -61,7 +61,7 @@ _NUMBER = re.compile(
 
 
 def plain_kind(text: str) -> Kind:
-    """What an unquoted scalar is by YAML's core schema: `yes`, `no`, `on` and `12:30` are text there."""
+    """The kind of an unquoted scalar by YAML's core schema, in which `yes`, `no`, `on` and `12:30` are text."""
     if _NULL.fullmatch(text):
         return "null"
     if _BOOLEAN.fullmatch(text):
@@ -70,7 +70,7 @@ def plain_kind(text: str) -> Kind:
 
 
 def from_values(value: object, depth: int = 0) -> Node:
-    """The tree of Python values, for policies that were never a file. Raises InputError for what a file cannot say."""
+    """The tree of a policy given as Python values. Raises InputError for a value that no file can have."""
     if depth > MOST_NESTING:
         raise InputError(Problem(f"the policy is nested deeper than {MOST_NESTING}"))
     if isinstance(value, Mapping):
@@ -102,12 +102,12 @@ def _scalar(value: object) -> Node:
 
 
 def _digits(value: float | Decimal | Fraction) -> str:
-    """The digits without an exponent; a number with very many of them is refused here or where it is read."""
+    """The digits without an exponent, which only a number above MOST_EXPONENT keeps. Refuses very long integers."""
     if isinstance(value, Fraction):
         return write_decimal(value)
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise InputError(Problem("a number in the policy has too many digits"))
-    # A float's own repr, as a subclass may have another; it is the shortest text that says that float.
+    # `float.__repr__`, because a subclass may have another repr: it is the shortest text that reads back as this float.
     number = Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite() or abs(number.adjusted()) > MOST_EXPONENT:
         return str(number)

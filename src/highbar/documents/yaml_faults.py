@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import yaml
 
 _MISALIGNED = ("expected key", "expected '-'", "expected <block end>", "document start")
-"""Parts of the parsers' messages about a line that belongs to no open block."""
+"""Parts of the parser's messages (Python and C) about a line that belongs to no open block."""
 _ITEM = re.compile(r"\s*-\s+")
 _HAS_VALUE = re.compile(r"\s*(?:-\s+)*[^\s:#][^:#]*:\s+[^\s#]")
 _NO_SPACE = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_@^]*:[^\s:]")
@@ -78,7 +78,7 @@ def _indentation(lines: Sequence[str], line: int, problem: str) -> _Fault | None
 
 
 def _open_indents(lines: Sequence[str], line: int) -> set[int]:
-    """The indentations of the lines above that are not ended by a line further left."""
+    """The indentations of the blocks above that are still open: no line further left has ended them."""
     found: set[int] = set()
     for number in range(line - 1, -1, -1):
         indent = _indent(lines[number])
@@ -91,7 +91,7 @@ def _open_indents(lines: Sequence[str], line: int) -> set[int]:
 
 
 def _colon(lines: Sequence[str], line: int, problem: str) -> _Fault | None:
-    """A key without its colon or the space after it, or a text with a colon inside."""
+    """A key without a colon, a colon without a space after it, or a text with a colon inside."""
     before = next((number for number in range(line - 1, -1, -1) if _is_content(lines[number])), None)
     if "mapping values are not allowed" in problem:
         if before is not None and _NO_SPACE.match(lines[before]):

@@ -21,12 +21,12 @@ _HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
 
 
 def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
-    """The tree of a YAML document, and what is wrong with it but did not keep it from being read.
+    """The tree of a YAML document, and the problems in it that did not stop it from being read.
 
-    An unquoted `>= 95%` stops any YAML parser. It is reported, then read as `≥  95%`, so that the problems after it are
-    found in the same go. Raises InputError if the text is not YAML for any other reason.
+    An unquoted `>= 95%` stops any YAML parser. It is reported, then read as `≥  95%`, so that the same call finds the
+    problems after it. Raises InputError if the text is not YAML for any other reason.
     """
-    import yaml  # twice as long to import as everything else here, and a JSON policy needs none of it
+    import yaml  # takes twice as long as everything else here, and a JSON policy does not need it
 
     lines = text.split("\n")
     problems: list[Problem] = []
@@ -48,7 +48,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
 
 
 def _refuse_hidden_breaks(lines: list[str], file: str) -> None:
-    """Refuse characters that end a line in YAML and in no editor: what seems to be a comment would be read."""
+    """Refuse characters that end a line in YAML but in no editor: what looks like a comment would be read."""
     found = [
         Problem(
             f"the character U+{ord(mark[0]):04X} ends a line in YAML, though most editors do not show it",
@@ -65,14 +65,14 @@ def _refuse_hidden_breaks(lines: list[str], file: str) -> None:
 
 
 def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem | None:
-    """Replace an unquoted `>` or `>=` at the place of the error by as many characters that YAML can read."""
+    """Replace an unquoted `>` or `>=` near the error by characters that YAML can read; None if there is none."""
     # The parser stops at the operator, or on the line below it, where it expected the block of text.
     marks = [mark.line for mark in (error.problem_mark, error.context_mark) if mark is not None]
     for number in {near for mark in marks for near in (mark, mark - 1) if 0 <= near < len(lines)}:
         found = re.search(_OPERATOR, lines[number])
         if found:
             operator = found.group(1)
-            # As many characters as before, so that the columns of later problems on this line stay true.
+            # The same number of characters, so that the columns of later problems on this line stay correct.
             lines[number] = lines[number][: found.start(1)] + "≥".ljust(len(operator)) + lines[number][found.end(1) :]
             message = f"YAML reads an unquoted '{operator}' as the start of a block of text"
             value = re.split(_END, lines[number][found.end(1) :])[0].strip()
@@ -90,7 +90,7 @@ class _YamlReader:
         self.file = file
         self.problems: list[Problem] = []
         self.tricks = 0  # anchors and aliases
-        # Events, and no loader: only they have the place of every scalar, and whether it was quoted.
+        # Events rather than a loader: only they have the place of every scalar, and say whether it was quoted.
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
 
@@ -130,7 +130,7 @@ class _YamlReader:
         line, column = _position(event)
         if isinstance(event, self.yaml.AliasEvent) or event.anchor is not None:
             self.tricks += 1
-            if self.tricks > 1:  # one says it; a file may have thousands
+            if self.tricks > 1:  # one problem is enough; a file may have thousands of them
                 return
             message = "anchors and aliases (& and *) are not allowed"
             sign = "*" if isinstance(event, self.yaml.AliasEvent) else "&"
@@ -155,7 +155,7 @@ class _YamlReader:
         return (line, column + quote) if event.start_mark.line == event.end_mark.line else None
 
     def _literal(self, line: int) -> tuple[int, int] | None:
-        """Where a literal block's text begins: its first line that is not blank tells the indentation."""
+        """Where a literal block's text begins: the first line that is not blank gives the indentation."""
         following = next((text for text in self.lines[line:] if text.strip()), "")
         return line + 1, len(following) - len(following.lstrip(" ")) + 1
 
