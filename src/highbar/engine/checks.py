@@ -21,8 +21,8 @@ from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.policy.patterns import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
-"""Characters that an id may have without a reader seeing them; as a pattern of RE2 and of Java."""
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
+"""A character of an id that a reader does not see."""
 
 PLAIN = (
     "CASE WHEN strlen(id) = length(id) AND NOT contains(id, ' ') THEN lower(id)"
@@ -51,8 +51,8 @@ def refuse_or_warn_of_ids(
 ) -> tuple[str, ...]:
     """Refuse two results for one (id, trial); warn of ids that look alike.
 
-    If all ids differ even without case and spaces, neither can happen, so one count answers both questions. With several
-    `turns`, only a part of the ids is in memory at a time.
+    If all ids differ even without case and spaces, neither can happen, so one count answers both questions. With
+    several `turns`, only a part of the ids is in memory at a time.
     """
     # Hashes, not ids: those of millions of long ids fit into memory. Equal hashes only lead to a closer look.
     if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
@@ -102,7 +102,7 @@ def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) 
 
 
 def _for_trial(row: Sequence[Any]) -> str:
-    """The end of the message: which trial. A row is (id, trial, count), or (id, count) if the results have no trials."""
+    """The end of the message: which trial. A row is (id, trial, count), or (id, count) if no result has a trial."""
     if len(row) == 2:
         return " and no trial tells them apart"
     return " without a trial" if row[1] is None else f" for trial {row[1]}"

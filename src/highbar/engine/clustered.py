@@ -112,7 +112,7 @@ def _between(known: Sequence[int], place: int) -> range:
 
 
 def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
-    """By group and rank: the sums of "is among the smallest". The last rank of a group has the sums of all its trials."""
+    """By group and rank: the sums of "is among the smallest". The last rank of a group has the sums of all trials."""
     found: dict[str, dict[int, Sums]] = {}
     # In descending order, so that the last rank, which has the sums of the whole group, comes first.
     for group, rank, zz, zd, units, *_ in sorted(rows, key=lambda row: -row[1]):

@@ -1,6 +1,6 @@
-"""What reports for looking closer show of the rows: the trials of failed scenarios, and how latencies are spread.
+"""Rows → what detailed reports show of them: the trials of failed scenarios, and the distribution of latencies.
 
-Only the rows of the failed scenarios are read again, in full; only so many of them, and so much of their texts, as a
+Only the rows of failed scenarios are read again in full, and only as many of them, and as much of their texts, as a
 report can hold.
 """
 
@@ -33,8 +33,8 @@ _SCALED = 10**6
 _NAMES = ("expected_behaviors", "behaviors", "must_not", "violations")
 _TEXTS = ("input", "output")
 _WHY = ("found", "missed")
-"""Columns of a row that Highbar graded: by behavior the evidence, and why one was not observed. Others may have them
-too, for what they like."""
+"""Columns of rows that Highbar graded: by behavior, the evidence, and why it was not observed. Rows of others may use
+the same names for anything."""
 _TYPES = {
     name: EMPTY[name]
     for name in (
@@ -45,7 +45,7 @@ _TYPES = {
 
 
 def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
-    """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` must be defined."""
+    """The trials of the failed scenarios, in their order, and the distribution of all latencies; needs `trials`."""
     return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), _latency(database))
 
 
@@ -61,7 +61,7 @@ def _scenarios(rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedS
 def trials_of(
     rows: Rows, parts: Sequence[SourcePart], ids: Sequence[str], count: int | None = None
 ) -> Mapping[str, tuple[TrialDetail, ...]]:
-    """The trials of the scenarios, passed ones too, by id; there are `count`, or as many as are read if not known."""
+    """By id, all trials of the scenarios; `count` is how many there are, the most that are read if not given."""
     if count is None:
         count = len(ids) * (MOST_TRIALS if any("trial" in part.columns for part in parts) else 1)
     found: dict[str, list[TrialDetail]] = {}
@@ -71,7 +71,7 @@ def trials_of(
 
 
 def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> str:
-    """SQL for the trials of the scenarios, with what the scored trials say of each."""
+    """SQL for the trials of the scenarios, with the judgment of each from the scored `trials`."""
     repeated = any("trial" in part.columns for part in parts)
     ids = f"id IN ({', '.join(literal(id_) for id_ in named)})"
     source = " UNION ALL ".join(f"SELECT * FROM ({typed_rows(part)}) WHERE {ids}" for part in parts)
@@ -99,7 +99,7 @@ def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> s
 
 
 def typed_rows(part: SourcePart) -> str:
-    """SQL for one part's rows with the columns that are shown, typed; NULL if the part has no such column."""
+    """SQL for one part's rows with the columns that are shown, typed; NULL in columns that the part does not have."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
     for name, raw in part.columns.items():
         if name in READERS:
@@ -112,8 +112,7 @@ def typed_rows(part: SourcePart) -> str:
 
 
 def _longest(scenarios: int, trials: int) -> int:
-    """How many characters of a text to show, so that a report of many scenarios still opens."""
-    # Texts share a fixed room, so that a report of a thousand failed scenarios still opens.
+    """How many characters of a text to show: texts share a fixed space, so that a report of many failures opens."""
     room = 160_000 + 2_000 * scenarios
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 
@@ -141,7 +140,7 @@ def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: An
 
 
 def _evidence(text: str | None) -> Iterator[tuple[str, str]]:
-    """The entries of an object in JSON, or of a list of pairs, as texts; nothing if it is something else."""
+    """The entries of a JSON object, or of a list of pairs, as texts; nothing if it is anything else."""
     try:
         value = json.loads(text) if text else None
     except (ValueError, RecursionError):
@@ -160,8 +159,8 @@ def _evidence(text: str | None) -> Iterator[tuple[str, str]]:
 def _latency(database: Database) -> Latency | None:
     """The latencies of the trials that completed, in about 40 bins of equal width; None if no latency is known.
 
-    Latencies far beyond the 95th percentile share one bin without an end: a few slow trials would squeeze all others
-    into one.
+    Latencies far above the 95th percentile share one bin without an end: otherwise a few slow trials would squeeze all
+    others into one bin.
     """
     known, errors = database.rows(
         "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank))"

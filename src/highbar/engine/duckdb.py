@@ -1,4 +1,4 @@
-"""The embedded engine: DuckDB in this process, locked down to the files that were named."""
+"""The embedded engine: DuckDB in this process, restricted to the named files."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ SAFE_SETTINGS = {
 }
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
 SMALL_TEXT = ("threads = 1", "enable_optimizer = false")
-"""For small files planning costs more than running. A packed file may have so many rows that a better plan pays."""
+"""For small files planning costs more than running. A packed file may have enough rows that a better plan pays."""
 
 
 def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: str | None = None) -> DuckDBPyConnection:
-    """A connection that can read the named files and nothing else, and whose configuration is locked."""
+    """A connection that can read the named files and nothing else; its configuration is locked."""
     import duckdb  # takes 0.1 s: only if rows are read
 
     # The order matters: no path can be allowed once external access is off, and nothing can be set after the lock.
@@ -68,10 +68,10 @@ def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: s
 
 
 def _within(memory_limit: str | None) -> tuple[str, ...]:
-    """Settings for a memory limit, DuckDB's own if None; what exceeds it goes to a temporary folder.
+    """Settings for a memory limit, DuckDB's own if None; what exceeds it is spilled to a temporary folder.
 
-    By default it would go to the working folder, in which a check must not write. DuckDB lets queries read and write
-    everything below this folder, so it is a new one, which DuckDB makes if it needs it and removes again.
+    By default DuckDB spills to the working folder, where a check must not write. Queries can read and write everything
+    below the spill folder, so it is a new one; DuckDB creates it when needed and removes it.
     """
     folder = Path(tempfile.gettempdir()) / f"highbar-{os.urandom(8).hex()}"
     spilled = f"temp_directory = {literal(str(folder))}"
@@ -97,7 +97,7 @@ def over_results(files: Sequence[ResultsFile], table: Table | None, choice: Engi
 
 
 class EngineError(RuntimeError):
-    """The engine itself could not be set up: no fault of the results."""
+    """The engine itself could not be set up; this is no fault of the results."""
 
 
 class DuckDBEngine:
@@ -115,10 +115,10 @@ class DuckDBEngine:
     ) -> None:
         """Open the files, or the table, and find their columns. Raises InputError if that fails.
 
-        Columns of the table in `as_json` hold the JSON text of their values.
+        Columns of the table that `as_json` names hold JSON text.
         """
         self._files = tuple(files)
-        # Chosen by size, not by a count of rows: to count them would take a pass of its own.
+        # By size, not by the number of rows: counting them would take a pass of its own.
         size = sum(Path(file.path).stat().st_size for file in files)
         packed = any(file.format == "parquet" or file.compression for file in files)
         small = table is None and size < SMALL_BYTES
@@ -142,7 +142,7 @@ class DuckDBEngine:
         return columns_of(self._parts)
 
     def rows_of(self, file: ResultsFile) -> int:
-        """How many rows of one file are read; for the message about a total that differs from the files."""
+        """The number of rows that are read from one file, for the message about a total that differs."""
         part = next((part for part in self._parts if file in part.files), None)
         if part is None:
             return 0
@@ -150,16 +150,16 @@ class DuckDBEngine:
         return int(self._connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
     def close(self) -> None:
-        """Close the connection, and so the files."""
+        """Close the connection, and with it the files."""
         self._connection.close()
 
     def interrupt(self) -> None:
-        """Stop the running query, which raises."""
+        """Stop the running query; it raises."""
         self._connection.interrupt()
 
     @contextmanager
     def watched(self, progress: Callable[[float], None] | None) -> Iterator[None]:
-        """Tell `progress` now and then how much of the running query is done, from 0 to 1."""
+        """While the context is open, report the finished share of the running query to `progress`, from 0 to 1."""
         if progress is None:
             yield
             return
@@ -188,15 +188,15 @@ class DuckDBEngine:
         return Reducer(self, self._parts).records(request)
 
     def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
-        """Name a query, as a table if it is to be `materialized`, else as a view.
+        """Name a query: as a table if `materialized`, else as a view.
 
-        Every query plans a view again, which takes longer than to store the rows of a small file.
+        Every query plans a view again, which takes longer than storing the rows of a small file.
         """
         kind = "TABLE" if materialized or self._plan_once else "VIEW"
         self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
-        """Name a table of texts; each column goes in as one JSON text."""
+        """Name a table of texts; each column is passed as one JSON text."""
         import json  # only with a suite
 
         # As bound values: a suite has thousands of texts, some hostile, and none may become part of the SQL.
@@ -212,7 +212,7 @@ class DuckDBEngine:
         return self._connection.execute(as_query(query).sql).fetchall()
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
-        """The values at the wanted ranks of each group: by DuckDB's exact quantiles while memory holds all."""
+        """The values at the wanted ranks of each group: by DuckDB's exact quantiles if all values fit into memory."""
         groupings: dict[str, int] = {}
         for group, size in sizes.items():
             groupings[ranks.grouping(group)] = groupings.get(ranks.grouping(group), 0) + size

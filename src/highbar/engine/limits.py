@@ -24,7 +24,7 @@ MOST_IDS_AT_ONCE = 5_000_000
 MOST_STORED_SCENARIOS = 1_000_000
 """Up to this many scenarios with undecided trials, those trials are stored instead of scored again for every query."""
 MOST_VALUES_AT_ONCE = 20_000_000
-"""Values of a grouping whose quantiles are found with all of them in memory; for more, those near a rank are counted."""
+"""Values of a grouping whose quantiles are found with all in memory; for more, only values near a rank are counted."""
 MOST_VALUES_WITHIN_LIMIT = 1_000_000
 """The same if the caller limits the memory."""
 MOST_VALUES_TOGETHER = 20_000_000

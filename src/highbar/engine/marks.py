@@ -1,4 +1,4 @@
-"""Names with a mark, true or false: how `behaviors` and `must_not` say what was seen and what happened."""
+"""Names with a mark, true or false: how `behaviors` and `must_not` tell what was observed and what happened."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from highbar.engine import twice
 
 
 class Marks(Struct, frozen=True):
-    """{name: bool} or [{name, `key`: bool}] as SQL: names by their mark, and whether the form is bad.
+    """{name: bool} or [{name, `key`: bool}] as SQL: the names by their mark, and whether the form is bad.
 
-    A name whose mark is null is unmarked: nobody says whether it is true. Only {name: bool} can have such a name.
+    A name whose mark is null is unmarked: nobody said whether it is true. Only {name: bool} can have such a name.
     """
 
     every: str
@@ -21,7 +21,7 @@ class Marks(Struct, frozen=True):
 
 
 def marked(json: str, key: str) -> Marks:
-    """The marks in the text of a JSON value; in a list of objects it is the value of `key`."""
+    """The marks in a JSON text; in a list of objects, the mark is the value of `key`."""
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     items = f"CAST(CAST({json} AS JSON) AS JSON[])"
     item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"
@@ -37,7 +37,7 @@ def marked(json: str, key: str) -> Marks:
 
     every = names("true", "true")
     sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
-    # A name that is marked twice could be true and false: which of the two counts would depend on the reader.
+    # With two marks a name could be true and false: which of the two counts would depend on the reader.
     again = twice.again("json_keys(x)")
     odd_mark = "x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null')"
     bad = (

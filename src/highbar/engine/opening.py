@@ -1,4 +1,4 @@
-"""The table of engines, and the reduction: Results and what is needed of them in, sums out."""
+"""The table of engines, and the reduction: Results and a function that says what is needed in, sums out."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # see _entry_points
     from importlib.metadata import EntryPoint
 
 GROUP = "highbar.engines"
-"""The entry points by which other packages add an engine: each names an EngineKind."""
+"""The entry points with which other packages add an engine; each names an EngineKind."""
 Needs = Callable[[Sequence[str]], Request]
-"""What is needed of results that have these columns."""
+"""From the columns of the results to the request."""
 
 
 class EngineKind(Struct, frozen=True, eq=False):
-    """How an engine is opened over results, and whether it finds and reads the files by their paths itself."""
+    """How to open an engine over results, and whether it finds and reads the files by their paths itself."""
 
     open: Callable[[Results], AbstractContextManager[Engine]]
     reads_paths: bool = False
@@ -94,13 +94,13 @@ def choose_engine(
 
 
 def open_(results: Results) -> AbstractContextManager[Engine]:
-    """The chosen engine over the results; the DataFrame of a Spark session is reduced there."""
+    """The chosen engine over the results; a Spark DataFrame is always reduced by Spark."""
     on_frame = results.table is not None and results.table.on_spark
     return engine_kind("spark" if on_frame else results.engine.name).open(results)
 
 
 def reduce(results: Results, needs: Needs) -> Reduction:
-    """The sums that are needed, once every result that the files hold is in them. Raises InputError with lines."""
+    """The requested sums, once all results of the files are known to be in them. Raises InputError with lines."""
     with refusals.explained(results), open_(results) as engine, engine.watched(results.progress):
         with _counted(results, engine) as settle:
             reduction = _reduced(engine, results, needs)
@@ -109,7 +109,7 @@ def reduce(results: Results, needs: Needs) -> Reduction:
 
 
 def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
-    """Reduce until the columns are known for sure: some of them may show only while the rows are read."""
+    """Reduce until the columns are final: some of them may appear only while the rows are read."""
     # JSON rows of a large file are first assumed to have the keys of the first row; if not, more columns appear, and
     # the policy may need other sums.
     while True:
@@ -129,7 +129,7 @@ def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
 
 
 def _of_part(request: Request, results: Results) -> Request:
-    """The request, with no more of the suite than a filtered run chose: the verdict is about that part alone."""
+    """The request, with only the scenarios of the suite that a filtered run chose: the verdict is about that part."""
     if results.chosen is None or request.suite is None:
         return request
     some = {id_: fields for id_, fields in request.suite.scenarios.items() if id_ in results.chosen}
@@ -138,12 +138,12 @@ def _of_part(request: Request, results: Results) -> Request:
 
 @contextmanager
 def _counted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
-    """Count the results without the engine, and give a function that refuses another number of used rows."""
+    """Count the results without the engine; give a function that refuses any other number of used rows."""
     if results.table is not None:
         yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with
         return
     if not results.paths:
-        # Counted by another reader than the engine's: a row that the engine loses silently would change the verdict.
+        # Another reader than the engine's counts: a row that the engine loses silently would change the verdict.
         yield lambda used: accounts.settle(results.accounts(), used, cast("FileEngine", engine).rows_of)
         return
     from highbar.load import shared  # only for an engine that reads paths

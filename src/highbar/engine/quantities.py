@@ -318,7 +318,7 @@ def tries(quantity: str) -> int:
 
 
 def pass_k_value(quantity: str, trials: int, passed: int) -> Fraction | None:
-    """Unbiased pass@k = 1 - C(n-c, k) / C(n, k) or pass^k = C(c, k) / C(n, k) for c of n trials passed; None if n < k."""
+    """Unbiased pass@k = 1 - C(n-c, k) / C(n, k) or pass^k = C(c, k) / C(n, k), c of n trials passed; None if n < k."""
     k = tries(quantity)
     if trials < k:
         return None

@@ -2,9 +2,9 @@
 
 For the skewness of a ratio there are also Σz³, Σz²d, Σzd² and Σd³; if only trials vary, the weight of the heaviest one.
 
-A unit is a scenario, or, if there is a `cluster` column, all scenarios of a cluster. Units that are scenarios are summed
-in the profile, in the same pass as everything else; with clusters each group is summed by cluster first. If every z and
-d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² is Σd.
+A unit is a scenario, or, with a `cluster` column, all scenarios of a cluster. Units that are scenarios are summed in
+the profile, in the same pass as everything else; with clusters each group is summed by cluster first. If every z and d
+is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² is Σd.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def side_columns(sides: Sides, request: Request) -> list[tuple[str, str]]:
 
 
 def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[str, str]]:
-    """Names and SQL of the sums over scenarios in `one_pass`, or over clusters; each of them has columns z_i and d_i."""
+    """Names and SQL of the sums over scenarios in `one_pass`, or over clusters; each row has columns z_i and d_i."""
     found: list[tuple[str, str]] = []
     for i, ratio in enumerate(request.ratios):
         if one_pass and sides.is_plain(ratio):

@@ -21,14 +21,15 @@ from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Records
 
 WHOLE_RUN = ("judge", "suite")
-"""Columns of a run rather than of a scenario: their values are listed once."""
+"""Columns that describe a run, not a scenario: their values are listed once."""
 ALL_TERMS = tuple(Term(name) for name in QUANTITIES)
-"""All measures, even those that today's policy does not need: a later one may."""
+"""All measures, even those that the policy does not need today: a later policy may."""
+"""Measures that a record omits if they are 0, as they are in most scenarios."""
 _LEFT_OUT_AT_0 = ("error", "violated", "unjudged")
 
 
 def widened(request: Request, columns: Iterable[str]) -> Request:
-    """The request with every measure and with these columns, over all scenarios: what a baseline is recorded by."""
+    """The request with every measure and these columns, over all scenarios: what a baseline records."""
     own = (Term(term.column) for term in request.terms if term.column in QUANTITIES or term.column.startswith(EXTRA))
     return replace(
         request,
@@ -77,7 +78,7 @@ def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
 
 
 def scenario_records(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
-    """All scenarios, as `scenarios` has them now, with undecided trials as `world` says."""
+    """All scenarios, as the relation `scenarios` has them now; `world` says how undecided trials count."""
     columns = _RecordColumns(layout)
     names = columns.names()
     ranks = _ranks(rows, layout, request, world)
@@ -136,8 +137,8 @@ def _record(
 
 
 def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
-    """The mean over the trials that have the measure."""
+    """The mean over the trials that have the measure; None if no trial has it, or if the record omits it."""
     value = contribution(layout.quantities, name).exact(row)
     if name == "passed" or (name in _LEFT_OUT_AT_0 and not value):
         return None
-    return ONE if value == 1 else value  # one object for the most frequent value, which comparisons look for
+    return ONE if value == 1 else value  # one object for the most frequent value, which comparisons test by identity

@@ -1,4 +1,4 @@
-"""Which rows take part: parts and a choice in, parts of those rows out, and a report of the rows left out."""
+"""Parts and a condition → the parts of the rows that take part, and a report of the rows that are left out."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _OF_OURS = ("agent_version", "suite", "judge")
 
 
 class Choice(Struct, frozen=True):
-    """The parts with the rows that take part, and with those that are left out."""
+    """The parts restricted to the rows that take part, and to the rows that are left out."""
 
     taken: tuple[SourcePart, ...]
     left: tuple[SourcePart, ...]
 
 
 def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
-    """Which rows take part. A row without one of the columns has that of its scenario's other trials.
+    """Choose the rows that take part. A row without one of the columns has the value of its scenario's other trials.
 
     Raises InputError if those differ, if a row is bad, if the column is not text, or if the agent gave the tag.
     """
@@ -63,7 +63,7 @@ def _condition(part: SourcePart, where: Where, *, inherited: bool, left: bool) -
 
 
 def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str:
-    """SQL: whether a row has one of the values in one of the columns, of its own or by its scenario's other trials."""
+    """SQL: whether a row has one of the values in one of the columns, itself or from its scenario's other trials."""
     column, values = where[place]
     listed = ", ".join(map(literal, values))
     conditions = [f"({column_text('', column, part).columns[0][1]}) IN ({listed})"]
@@ -74,9 +74,9 @@ def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str
 
 
 def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Where) -> bool:
-    """Name `inherited`: what the trials of a scenario agree on, if a row lacks a column; whether any does.
+    """Define `inherited`: the values that the trials of a scenario agree on, if a row lacks one; return if any does.
 
-    Raises InputError if the other trials of such a row do not agree, and the choice depends on it.
+    Raises InputError if the other trials of such a row do not agree and the choice depends on it.
     """
     columns = tuple(column for column, _ in where)
     places = range(len(columns))
@@ -102,7 +102,7 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
 
 
 def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
-    """Refuse rows that may or may not be chosen, unless another column leaves them out anyway."""
+    """Refuse rows that may or may not be chosen, unless another column leaves them out in any case."""
     # A row that does not say to which agent it belongs must not be dropped silently: it may be a failed trial.
     perhaps = " AND ".join(
         f"coalesce(coalesce(t.col_{i}, inherited.col_{i}) IN ({', '.join(map(literal, values))}), true)"
@@ -119,7 +119,7 @@ def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
 
 
 def _unknown(row: Sequence[Any], where: Where) -> Problem:
-    """A row without a column in which the other trials differ: id, trial, and for each column three marks."""
+    """The problem of a row that lacks a column in which the other trials differ; see `_refuse_unknown` for the row."""
     id_, trial, *marks = row
     place = next(place for place in range(len(where)) if marks[3 * place])
     column, (_, least, most) = where[place][0], marks[3 * place : 3 * place + 3]
@@ -135,7 +135,7 @@ def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
 
 
 def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
-    """What the choice leaves out. Raises InputError if a scenario loses all its rows and may not."""
+    """The rows that the choice leaves out. Raises InputError if a scenario loses all its rows, without `subset`."""
     where = request.select
     rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
     taken = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.taken)
@@ -153,7 +153,7 @@ def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: R
 
 
 def _refuse_numbers(rows: Rows, parts: Sequence[SourcePart], where: Where) -> None:
-    """Rows are chosen by text alone: whether 1 is "1" must not be left to chance."""
+    """Refuse to choose rows by anything but text: whether 1 equals "1" must not be left to chance."""
     for column, _ in where:
         for part in parts:
             raw = part.columns.get(column)
@@ -164,14 +164,14 @@ def _refuse_numbers(rows: Rows, parts: Sequence[SourcePart], where: Where) -> No
 
 
 def _is_no_text(raw: Raw) -> str:
-    """SQL: whether a value is there and no text; nothing if the type of the column says that all are."""
+    """SQL: whether a value is present and not text; empty if the type of the column rules that out."""
     if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
         return ""
     return f"{raw.sql} IS NOT NULL" + (f" AND NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else "")
 
 
 def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Problem:
-    """Why no row is left, with what there is instead."""
+    """The problem if no row is left, with the values or columns that there are instead."""
     for column, values in where:
         found = _values(rows, parts, column)
         if not found:
@@ -183,7 +183,7 @@ def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Prob
 
 
 def _hint(word: str, found: Sequence[str]) -> str | None:
-    """What there is instead, and which of it was probably meant."""
+    """The names or values that there are instead, and the one that was probably meant."""
     if not found:
         return None
     shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")

@@ -1,4 +1,4 @@
-"""Results files → relations of raw columns that DuckDB can read, types declared and never guessed."""
+"""Results files → relations of raw columns that DuckDB can read, with declared types: nothing is guessed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 FILE = "highbar_file"
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 PERHAPS_BLANK = literal(r':\s*"[^!-\[\]-~\x{a1}-\x{ac}\x{ae}-\x{2ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]')
-"""Text after a key that begins with anything but a character that is surely seen, such as an escape.
+"""Text after a key that begins with anything but a character that is certainly visible, for example with an escape.
 
-Few files have any, and each pattern that looks for a seen character of any kind takes a millisecond to compile.
+Few files have any, and each pattern that looks for a visible character of any kind takes a millisecond to compile.
 """
 
 
@@ -40,13 +40,13 @@ class SourcePart(Struct, frozen=True):
 
     columns: Mapping[str, Raw]
     files: tuple[ResultsFile, ...]
-    table: str | None = None  # a relation as it is; without one the files are read
-    alike: bool = False  # rows are assumed to be alike, and have their text in `json`
-    costly: bool = False  # a relation whose rows are cheaper to store than to read again
+    table: str | None = None  # SQL for a relation to read as it is; without one the files are read
+    alike: bool = False  # whether rows are only assumed to be alike; their text is in `json`
+    costly: bool = False  # whether the rows are cheaper to store than to read again
     id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
     nested: tuple[str, ...] = ()  # columns of the user's own in which a key may occur twice
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
-    chosen_by: tuple[str, ...] = ()  # the columns that it needs
+    chosen_by: tuple[str, ...] = ()  # the columns that the condition needs
 
     def stated_twice(self) -> list[str]:
         """SQL conditions, each of which is true for a row with a duplicate."""
@@ -54,7 +54,8 @@ class SourcePart(Struct, frozen=True):
         return [*inside, *twice.beside_tags(self.columns)]
 
     def relation(self, wanted: Iterable[str]) -> str:
-        """SQL for a relation that holds at least the `wanted` columns."""
+        """SQL for a relation with at least the `wanted` columns."""
+        # The condition may need more columns than the caller wants: the inner relation reads both.
         if self.chosen:
             rows = replace(self, chosen="").relation(dict.fromkeys((*wanted, *self.chosen_by)))
             return f"(SELECT * FROM {rows} WHERE {self.chosen})"
@@ -69,12 +70,12 @@ def source_parts(
     """The files, grouped so that each group has one format and one set of columns.
 
     `alike` assumes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
-    one pass reads them. If a row does not fit, reading fails, and the caller tries again without the assumption.
+    one pass reads them. If a row differs, reading fails, and the caller tries again without the assumption.
     """
     found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
-        # Rows that an importer wrote are ours: to look for faults in them would cost a pass and find none.
+        # An importer of ours wrote these rows: looking for faults in them would cost a pass and find none.
         known = _written_part(same) if all(file.columns for file in same) else None
         if known is None and alike and format_ in ("jsonl", "json"):
             known = _alike_part(connection, same)
@@ -99,13 +100,13 @@ def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[st
 
 
 def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
-    """Whether ids are text, numbers or both, by their declared type."""
+    """Whether ids are text, numbers or either, by their declared type."""
     type_ = columns["id"].type if "id" in columns else "VARCHAR"
     return NUMBER_IDS if type_ in INTEGERS else TEXT_IDS | NUMBER_IDS if type_ == "JSON" else TEXT_IDS
 
 
 def _nested(columns: Mapping[str, Raw]) -> tuple[str, ...]:
-    """The columns of the user's own whose type allows a key twice; a struct has its names in the schema."""
+    """The columns of the user's own whose type allows a key twice; the keys of a struct are in the schema."""
     return tuple(name for name, raw in columns.items() if name not in READERS and re.search(r"MAP\(|JSON", raw.type))
 
 
@@ -115,7 +116,7 @@ def _declared(name: str, type_: str) -> Raw:
 
 
 def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") -> str:
-    # Declared, never detected: detection looks at the first rows, and a later one may differ.
+    # Declared, never detected: detection looks at the first rows, and a later row may differ.
     layout = "array" if files[0].format == "json" else "newline_delimited"
     compression = files[0].compression or "none"
     return (
@@ -125,7 +126,7 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
-    """Rows that an importer wrote: their columns are known, and no fault needs to be looked for."""
+    """Rows that an importer wrote: their columns are known, and they are not searched for faults."""
     return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
@@ -182,7 +183,7 @@ def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[st
         try:
             return [str(name) for name, _ in json.loads(line, object_pairs_hook=list)]
         except (ValueError, TypeError, RecursionError):
-            return []  # a fault, or not an object: the slower way says which
+            return []  # a fault, or not an object: the slower reading tells which
     row = connection.execute(
         f"SELECT json_keys(json) FROM {_json_source('read_json_objects', [file])} LIMIT 1"
     ).fetchone()
@@ -230,7 +231,7 @@ def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 
 
 def _csv_header(file: ResultsFile) -> tuple[str, ...]:
-    """The names of the first line; read by Python, since DuckDB renames the second of two equal names."""
+    """The names in the first line; read by Python, since DuckDB renames the second of two equal names."""
     with Path(file.path).open("rb") as stream:
         start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
     try:
@@ -279,7 +280,7 @@ _BOOLEANS = of_form("truth", "label")
 
 
 def csv_cell(name: str, cell: str) -> str:
-    """A CSV field, the SQL `cell`, as the text of a JSON value, by the form that its column has."""
+    """SQL for a CSV field, the SQL `cell`, as a JSON text in the form that its column has."""
     as_text = f"CAST(to_json({cell}) AS VARCHAR)"
     truth = f"lower({cell}) IN ('true', 'false')"
     if name in _TEXTS or name.startswith("tags."):
@@ -299,6 +300,7 @@ def csv_cell(name: str, cell: str) -> str:
 
 def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     by_form: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], list[ResultsFile]] = {}
+    # DESCRIBE of each of ten thousand files takes seconds: files with the same schema in the footer are described once.
     footers = _parquet_footers(connection, files) if len(files) > FEW_FILES else {}
     schemas: dict[str, tuple[tuple[str, str], ...]] = {}
     for file in files:
@@ -323,7 +325,7 @@ def _parquet_part(
 
 
 def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:
-    """The schema in the footer of each file, as text; empty if one of the files is damaged."""
+    """The schema in the footer of each file, as text; empty if any of the files is damaged."""
     import duckdb  # loaded already
 
     schema = "file_name, list(CAST(COLUMNS(* EXCLUDE file_name) AS VARCHAR) ORDER BY column_id)"
@@ -331,7 +333,7 @@ def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile
     try:
         return {path: repr(lists) for path, *lists in connection.execute(query).fetchall()}
     except duckdb.Error:
-        return {}  # reading it alone says which, and what is wrong
+        return {}  # then each file is read alone, which names the damaged one
 
 
 def _refuse_both(file: ResultsFile, columns: set[str], folders: tuple[str, ...]) -> None:
@@ -344,7 +346,7 @@ def _refuse_both(file: ResultsFile, columns: set[str], folders: tuple[str, ...])
 
 
 def _of_folder(name: str, files: Sequence[ResultsFile]) -> str:
-    """SQL for the value that the name of a file's folder gives to a column; the file is known by its path."""
+    """SQL for the value that the name of a file's folder gives to a column; the path identifies the file."""
     by_value: dict[str, list[str]] = {}
     for file in files:
         value = dict(file.partitions)[name]

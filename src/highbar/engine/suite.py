@@ -24,14 +24,14 @@ _SAID_BY = {
     "expected": "`predicted` or `correct`",
     "answer": "`correct`",
 }
-"""By what the suite demands, the columns that say what became of it."""
+"""By demand of the suite: the columns that tell what became of it."""
 
 
 def match_suite(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
     """Which scenarios of the suite have no result, which results are not in the suite, and which columns differ.
 
-    The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
-    `parts` are the results as they were given.
+    An absent optional scenario is not missing here, unless it is also required: its own rule warns about it.
+    `parts` are the results as given.
     """
     suite = request.suite or SuiteDemands("", {})
     # A table, not a list in the query: a suite of 100,000 ids would take longer to parse than to join.
@@ -85,7 +85,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) ->
 
 
 def _must_nots(database: Database, suite: SuiteDemands) -> list[str]:
-    """Behaviors that were observed although the suite forbids them, in trials that do not count them as violations."""
+    """Behaviors that were observed although the suite forbids them, in trials that do not count as violated."""
     must_nots = [
         (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
     ]
@@ -100,7 +100,7 @@ def _must_nots(database: Database, suite: SuiteDemands) -> list[str]:
 
 
 def _different(database: Database, suite: SuiteDemands, parts: Sequence[SourcePart]) -> tuple[str, ...]:
-    """Columns in which results and suite differ. A column that only the suite has is for those who run it."""
+    """Columns in which results and suite differ. A column that only the suite has is ignored."""
     columns = {name for part in parts for name in part.columns}
     found: list[str] = []
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
@@ -111,9 +111,9 @@ def _different(database: Database, suite: SuiteDemands, parts: Sequence[SourcePa
 
 
 def _other_values(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
-    """A column that has one value, compared as text; a number in the results is compared as a number.
+    """Compare a column that has one value, as text; compare a number in the results as a number.
 
-    Text is never read as a number: version "1" and version "1.0" are two things.
+    Text is never read as a number: the versions "1" and "1.0" differ.
     """
     database.list_texts("fixed", ("id", "wants"), list(fixed.items()))
     values = " UNION ALL ".join(
@@ -132,7 +132,7 @@ def _other_values(database: Database, parts: Sequence[SourcePart], column: str, 
 
 
 def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
-    """Names of the suite that a list in the results lacks; it may have more than the suite."""
+    """Names of the suite that a list in the results lacks; the list may have more names than the suite."""
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
     database.list_texts("fixed", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(
@@ -149,7 +149,7 @@ def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed
 
 
 def _is_number(part: SourcePart, column: str) -> str:
-    """SQL: whether the results have a number in a column; a tag is text."""
+    """SQL: whether the results have a number in a column; a tag is always text."""
     raw = part.columns.get(column)
     if raw is None or column.startswith("tags."):
         return "false"

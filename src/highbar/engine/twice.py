@@ -1,7 +1,7 @@
 """Duplicates: a key twice inside a value, a column twice in a file, a tag beside a column of the same name.
 
-Which of the two counts would be left to chance, so they are refused. Case makes no difference: `ID` and `id` are one
-name to half of the tools that read these files.
+They are refused, since which of the two counts would be left to chance. Case makes no difference: `ID` and `id` are the
+same name to half of the tools that read these files.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
 UNNAMED = r"'C\d+'"
-"""What DuckDB calls columns of Parquet files that have no name."""
+"""The names that DuckDB gives to columns of Parquet files without a name."""
 NUMBERED = r"_\d"
 """How DuckDB names the second of two columns or fields of one name: `passed_1`."""
 
 
 def again(names: str) -> str:
-    """SQL: whether a list of names has one twice, apart from case."""
+    """SQL: whether a list of names has one twice, ignoring case."""
     return f"list_unique(list_transform({names}, lambda n: lower(n))) < len({names})"
 
 
 def key_again(pairs: str) -> str:
-    """SQL: whether two keys of a map's entries are one, apart from case; DuckDB itself refuses a key exactly twice."""
+    """SQL: whether two keys of a map's entries are the same, ignoring case; DuckDB itself refuses exact repetition."""
     return f"list_unique(list_transform({pairs}, lambda x: lower(x.key))) < len({pairs})"
 
 
 def inside(text: str) -> str:
-    """SQL: whether some object inside of a JSON text has a key twice; the outermost one is left to the caller."""
+    """SQL: whether some object inside a JSON text has a key twice; the caller tests the outermost object."""
     keys = f"list_transform(json_extract({text}, '$..*'), lambda x: json_keys(x))"
     return f"len(list_filter({keys}, lambda k: {again('k')})) > 0"
 
@@ -59,7 +59,7 @@ def _is_large(text: str) -> str:
 def in_column(raw: Raw, *, supposed: bool) -> str:
     """SQL: whether a column of the user's own has a key twice at any depth.
 
-    A text that is too large for DuckDB is suspected if rows are only `supposed` to be sound: they are then read again.
+    If a text is too large for DuckDB, the answer is true if rows are only `supposed` to be sound: they are read again.
     """
     text = raw.as_json()
     at_top = again(f"json_keys({text})")
@@ -82,7 +82,7 @@ def beside_tags(columns: Mapping[str, Raw]) -> Iterator[str]:
 
 
 def in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iterator[str]:
-    """SQL, for each tag that is sliced or chosen by: whether the row has it in another case, and so would be unseen."""
+    """SQL, for each tag that rows are sliced or chosen by: whether a row has it in another case, where nobody looks."""
     if "tags" not in columns:
         return
     for column in named:
@@ -93,7 +93,7 @@ def in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iterator[
 
 
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
-    """Refuse a key twice in rows that are too large for DuckDB."""
+    """Refuse a key that occurs twice in rows that are too large for DuckDB."""
     import json  # rows are seldom that large
 
     for (text,) in rows:
@@ -119,7 +119,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def first_again(names: Sequence[str]) -> str | None:
-    """The first name that repeats an earlier one, apart from case; None if all differ."""
+    """The first name that repeats an earlier one, ignoring case; None if all differ."""
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:
@@ -129,7 +129,7 @@ def first_again(names: Sequence[str]) -> str | None:
 
 
 def refuse_duplicate_columns(names: Sequence[str], file: str | None = None, line: int | None = None) -> None:
-    """Refuse columns, or fields of one column, that have one name."""
+    """Refuse columns, or fields of one column, that have the same name."""
     again = first_again(names)
     if again is None:
         return
@@ -141,9 +141,9 @@ def refuse_duplicate_columns(names: Sequence[str], file: str | None = None, line
 
 
 def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, described: str) -> None:
-    """Refuse a Parquet file in which a column, or a field inside of one, occurs twice, or a column has no name.
+    """Refuse a Parquet file in which a column, or a field inside one, occurs twice, or a column has no name.
 
-    DuckDB renames those, so the file's own schema is read if a name in `described` may be such a one.
+    DuckDB renames those. So if a name in `described` looks like one that DuckDB made, the file's own schema is read.
     """
     if not re.search(NUMBERED, described) and not re.search(UNNAMED, described):
         return
@@ -154,7 +154,7 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
 
 
 def _refuse_fields(rows: Iterator[tuple[str, int | None]], file: str) -> str:
-    """Take one field and everything below it from `rows`, which are depth first; return its name."""
+    """Consume one field and everything below it from `rows`, which are in depth-first order; return its name."""
     name, children = next(rows)
     refuse_duplicate_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
     return name

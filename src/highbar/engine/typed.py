@@ -18,13 +18,13 @@ from highbar.engine.sql import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
 
 TEXT_LISTS = ("VARCHAR[]", "SUPPOSED[]")
 LARGEST = 1e300
-"""Beyond every number that is meant; infinities and NaN are beyond it too."""
+"""Larger than any number that makes sense; infinities and NaN are above it too."""
 _ODD = r"'(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]'"
 NOT_JSON = (
     f"(CASE WHEN regexp_matches({{0}}, {_ODD}) THEN regexp_matches("
     rf"""regexp_replace({{0}}, '"([^"\\]|\\.)*"', '""', 'g'), {_ODD}) ELSE false END)"""
 )
-"""NaN, infinities and trailing commas, which DuckDB's parser accepts: looked for outside of strings."""
+"""SQL: whether text has NaN, an infinity or a trailing comma outside of strings; DuckDB's parser accepts these."""
 INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
@@ -32,12 +32,12 @@ INTEGERS = {
 
 
 class Raw(Struct, frozen=True):
-    """A column as the file has it: an SQL expression and its type (`JSON`: the text of a JSON value)."""
+    """A column of a file: an SQL expression and its type (`JSON`: the text of a JSON value)."""
 
     sql: str
     type: str
-    may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
-    may_be_blank: bool = True  # whether JSON may have text that is not empty, and of which nothing can be seen
+    may_mark: bool = True  # whether JSON may have names with marks, such as {name: bool}
+    may_be_blank: bool = True  # whether JSON may have text that is not empty but invisible
 
     @property
     def is_number(self) -> bool:
@@ -45,12 +45,12 @@ class Raw(Struct, frozen=True):
         return self.type in INTEGERS or self.type in ("FLOAT", "DOUBLE") or self.type.startswith("DECIMAL")
 
     def as_json(self) -> str:
-        """The value as the text of a JSON value."""
+        """SQL for the value as JSON text."""
         return self.sql if self.type == "JSON" else f"CAST(to_json({self.sql}) AS VARCHAR)"
 
 
 class Typed(Struct, frozen=True):
-    """The typed columns that one column of the results becomes, and the condition under which a row is bad."""
+    """The typed columns that one column of the results becomes, and SQL for whether a row is bad."""
 
     columns: tuple[tuple[str, str], ...]
     bad: str = "false"
@@ -65,29 +65,29 @@ def _without_quotes(json: str) -> str:
 
 
 _MAY_BE_WORD = "strlen({0}) < 6 OR strlen({0}) = 8"
-"""Whether text is as long as one of the words below."""
+"""SQL: whether text is as long as one of the words in `_is_word`."""
 
 
 def _is_word(text: str) -> str:
-    """Whether text is a truth value, NaN or an infinity, in any case; DuckDB's parser reads the latter two as values.
+    """SQL: whether text is a truth value, NaN or an infinity, in any case; DuckDB's parser reads the latter as numbers.
 
-    With AND in place of CASE, every text would be turned to small letters before its length is looked at.
+    CASE instead of AND: otherwise every text would be converted to lower case, whatever its length.
     """
     words = "'true', 'false', 'nan', 'inf', 'infinity'"
     return f"(CASE WHEN {_MAY_BE_WORD.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
 
 
 def _is_other_type(text: str) -> str:
-    """Whether text that was read without its quotes may have been a number, a truth value, a list or an object.
+    """SQL: whether text that was read without its quotes may have been a number, a truth value, a list or an object.
 
-    All of those but a few words begin outside of the letters, which costs a tenth of the pattern to see.
+    All of those except a few words begin with no letter; testing that costs a tenth of the pattern.
     """
     seldom = f"{text} < 'A' OR ({text} >= '[' AND {text} < 'a') OR {text} >= '{{' OR {_is_word(text)}"
     return f"(CASE WHEN {seldom} THEN regexp_matches({text}, {NOT_TEXT}) ELSE false END)"
 
 
 def typed_text(name: str, raw: Raw) -> Typed:
-    """Text, as it is."""
+    """Text, unchanged."""
     if raw.type == "SUPPOSED":
         return Typed(((name, raw.sql),), _is_other_type(raw.sql))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
@@ -97,9 +97,9 @@ def typed_text(name: str, raw: Raw) -> Typed:
 
 
 def or_absent(text: str, *, may_be_blank: bool = True) -> str:
-    """Text of which something can be seen; NULL for any other, which describes nothing.
+    """SQL for text with a visible character; NULL for any other text, which describes nothing.
 
-    Nearly all text begins with a printable ASCII character, which costs nothing to check.
+    Nearly all text begins with a printable ASCII character, which costs nothing to test.
     """
     if not may_be_blank:
         return f"nullif({text}, '')"
@@ -108,7 +108,7 @@ def or_absent(text: str, *, may_be_blank: bool = True) -> str:
 
 
 def typed_description(name: str, raw: Raw) -> Typed:
-    """Text that describes a scenario; a blank one is absent."""
+    """Text that describes a scenario; blank text is absent."""
     read = typed_text(name, raw)
     if raw.type == "JSON" and raw.may_be_blank:
         return Typed(((name, _json_or_absent(raw.as_json())),), read.bad)
@@ -116,7 +116,7 @@ def typed_description(name: str, raw: Raw) -> Typed:
 
 
 def _json_or_absent(json: str) -> str:
-    """The same as `or_absent` for text in its quotes: an empty one has a second quote behind the first."""
+    """The same as `or_absent` for text in quotes: empty text has a second quote right after the first."""
     text = f"json_extract_string({json}, '$')"
     seldom = f"contains({json}, '\\') OR {json} < '\"#' OR {json} >= '\"\x7f'"
     bare = f"substring({json}, 2, length({json}) - 2)"
@@ -124,16 +124,17 @@ def _json_or_absent(json: str) -> str:
 
 
 def _has_control(text: str) -> str:
-    """Whether text has a control character.
+    """SQL: whether text has a control character.
 
-    Bytes are shown one for one if they are printable ASCII, and longer if not: a third of what the pattern costs.
+    DuckDB displays printable ASCII bytes as they are and all others longer, so equal lengths mean that all are
+    printable. That costs a third of the pattern.
     """
     plain = f"strlen(CAST(encode({text}) AS VARCHAR)) = strlen({text})"
     return f"(CASE WHEN {plain} THEN false ELSE regexp_matches({text}, {CONTROL}) END)"
 
 
 def typed_id(name: str, raw: Raw) -> Typed:
-    """The scenario's id: text, not empty, no control characters; or a whole number, which is its digits."""
+    """The scenario's id: text, not empty, without control characters; or a whole number, which becomes its digits."""
     if raw.type in INTEGERS:
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),), f"{raw.sql} IS NULL")
     if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
@@ -151,7 +152,7 @@ def typed_id(name: str, raw: Raw) -> Typed:
 
 
 def _has_mark(text: str, quote: str = "") -> str:
-    """Whether text begins with a byte order mark: that of a second file, which was put behind a first one."""
+    """SQL: whether text begins with a byte order mark, as after a second file was appended to the first."""
     return f"starts_with({text}, '{quote}\ufeff')"
 
 
@@ -160,7 +161,7 @@ def _is_whole(json: str) -> str:
 
 
 def typed_boolean(name: str, raw: Raw) -> Typed:
-    """True or false, never 1 or a word."""
+    """True or false, never a number or a word."""
     if raw.type == "BOOLEAN":
         return Typed(((name, raw.sql),))
     json = raw.as_json()
@@ -198,9 +199,9 @@ def typed_whole(least: int | None) -> Reader:
 
 
 def typed_label(name: str, raw: Raw) -> Typed:
-    """Text or true/false. Text gets a quote before it, so that the word `true` differs from the truth value.
+    """Text or true/false. Text gets a quote in front, so that the word `true` differs from the truth value.
 
-    A second column, with `_true` at the end of its name, has truth values as they are, and NULL for text.
+    A second column, whose name ends in `_true`, has the truth value itself, and NULL for text.
     """
     if raw.type == "BOOLEAN":
         word = f"CASE WHEN {raw.sql} THEN 'true' WHEN NOT {raw.sql} THEN 'false' END"
@@ -226,7 +227,7 @@ def typed_outcome(name: str, raw: Raw) -> Typed:
 
 
 def _text_list(raw: Raw) -> tuple[str, str]:
-    """A list of text: its value, and whether it is bad."""
+    """A list of text: SQL for its value, and for whether it is bad."""
     if raw.type == "SUPPOSED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
         seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_MAY_BE_WORD.format('x')})) > 0"
@@ -249,7 +250,7 @@ def _is_text_list(json: str) -> str:
 
 
 def typed_behaviors(name: str, raw: Raw) -> Typed:
-    """What was seen: a list of text, {name: bool} or [{name, observed}]."""
+    """What was observed: a list of text, {name: bool} or [{name, observed}]."""
     value, bad = _text_list(raw)
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
     if raw.type in TEXT_LISTS or not raw.may_mark:
@@ -268,9 +269,9 @@ def typed_behaviors(name: str, raw: Raw) -> Typed:
 
 
 def typed_must_not(name: str, raw: Raw) -> Typed:
-    """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did.
+    """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did happen.
 
-    They say so only if every name has its mark.
+    `must_not_says` is true only if every name has its mark.
     """
     value, bad = _text_list(raw)
     if raw.type in TEXT_LISTS or not raw.may_mark:
@@ -288,7 +289,7 @@ def typed_must_not(name: str, raw: Raw) -> Typed:
 
 
 def typed_violations(name: str, raw: Raw) -> Typed:
-    """What did happen: a list of text, or a count."""
+    """What happened that must not: a list of text, or a count."""
     if raw.is_number:
         read = typed_whole(0)(name, raw)
         return Typed((("violation_names", "NULL"), ("violation_count", read.columns[0][1])), read.bad)
@@ -310,7 +311,7 @@ def typed_violations(name: str, raw: Raw) -> Typed:
 
 
 def typed_tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: JSON text, from which slices extract single tags. A tag without a name cannot be sliced by."""
+    """{name: text} as JSON text, from which slices extract single tags. A tag without a name could not be sliced by."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     # A tag without a value is absent, as a column without one is.
@@ -322,7 +323,7 @@ def typed_tags(name: str, raw: Raw) -> Typed:
 
 
 def blank_output(name: str, raw: Raw) -> Typed:
-    """Only whether there was an output: the text itself is shown in reports, never judged."""
+    """Only whether the output is blank: the text itself is shown in reports, never judged."""
     read = typed_text(name, raw)
     if not raw.may_be_blank:
         return Typed((("output_blank", f"coalesce({read.columns[0][1]} = '', true)"),), read.bad)
@@ -330,7 +331,7 @@ def blank_output(name: str, raw: Raw) -> Typed:
 
 
 def unread(name: str, raw: Raw) -> Typed:
-    """Checked, but not needed by any sum."""
+    """Text that is checked, but that no sum needs."""
     return Typed((), typed_text(name, raw).bad)
 
 
@@ -359,12 +360,12 @@ def _reader(column: Column) -> Reader:
     return _OF_FORM[column.form]
 
 
-# Of an output one thing is computed: whether there is any.
+# The text of an output is never needed here, only whether there is any.
 READERS: Mapping[str, Reader] = {column.name: _reader(column) for column in COLUMNS} | {"output": blank_output}
 
 
 def _typed_columns(column: Column) -> dict[str, str]:
-    """The typed columns that a column becomes, with their types: all that its reader may give."""
+    """The typed columns that a column becomes, with their types: every column that its reader may give."""
     match column.form:
         case "whole":
             return {column.name: "BIGINT"}
@@ -390,4 +391,4 @@ def _typed_columns(column: Column) -> dict[str, str]:
 
 
 EMPTY: Mapping[str, str] = {name: type_ for column in COLUMNS for name, type_ in _typed_columns(column).items()}
-"""The typed columns, in order, with the type that an absent one has."""
+"""The typed columns, in order, with the type of a NULL in each."""

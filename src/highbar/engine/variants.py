@@ -1,4 +1,4 @@
-"""Several agents in one file: results of one scenario that differ in a tag, or in a text column of the user's own."""
+"""Several agents in one file: results of one scenario that differ in a tag, or in a column that names an agent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from highbar.engine.typed import READERS
 from highbar.language.phrases import some
 
 Differing = list[tuple[str, list[str]]]
-"""Columns, each with the values by which results differ."""
+"""Columns, each with the values in which results differ."""
 NAMES = ("provider", "model", "prompt")
 """Tags or columns that name an agent."""
 
 
 def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | None, *, repeated: bool) -> Differing:
-    """By which tags, or columns that name an agent, the results of one (id, trial) differ."""
+    """The tags, and columns that name an agent, in which the results of one (id, trial) differ."""
     values: dict[str, set[str]] = {}
     for part in parts:
         names = [name for name in part.columns if name.startswith("tags") or name in (*NAMES, *OF_THE_RUN)]
@@ -43,7 +43,7 @@ def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | No
 
 
 def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
-    """The texts that a value of a column holds: its own, or those of its tags."""
+    """The texts in a value of a column: its own, or those of its tags."""
     value = json.loads(text) if text else None
     if name == "tags" and isinstance(value, dict):
         return [(f"tags.{tag}", inner) for tag, inner in value.items() if isinstance(inner, str) and inner.strip()]
@@ -51,7 +51,7 @@ def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
 
 
 def pooled_variants(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool) -> Differing:
-    """By which of the columns that name an agent the results of one scenario, or of one cluster, differ."""
+    """The columns that name an agent in which the results of one scenario, or of one cluster, differ."""
     columns = [column for name in NAMES for column in (f"tags.{name}", name) if _may_have(parts, column)]
     if not columns:
         return []
@@ -68,7 +68,7 @@ def _may_have(parts: Sequence[SourcePart], column: str) -> bool:
 
 
 def _named(rows: Rows, each: str, place: int) -> list[str]:
-    """The first values of a column."""
+    """The first values of a column, one more than a message names."""
     value = f"value_{place}"
     found = rows(f"SELECT DISTINCT {value} FROM ({each}) WHERE {value} IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED + 1}")
     return [name for (name,) in found]
