@@ -3,5 +3,5 @@
     suite + agent  →  calls  →  journal  →  graded rows  →  results.jsonl
 
 `agents` calls the agent, one attempt at a time. `scheduling` decides what is called when, and what is tried again.
-`journal` makes every answer durable. `grading` makes rows of answers. `running` puts them together.
+`journal` makes every answer durable. `grading` turns answers into rows. `execution` runs these steps in order.
 """

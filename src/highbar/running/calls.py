@@ -1,4 +1,4 @@
-"""One call of an agent: what it is asked, what it gave back, and what the attempt came to."""
+"""One call of an agent: the question, the reply, and the outcome of the attempt."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from msgspec import Struct
 from highbar.model.answer import ToolCall
 
 _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn", "Mc", "Me"})
-"""Kinds of characters that show nothing of their own: spaces, controls, marks without a letter."""
+"""Unicode categories of characters that are invisible on their own: spaces, controls, combining marks."""
 _BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and symbols that are drawn as nothing."""
+"""Characters of other categories that are blank: Hangul fillers and the empty Braille pattern."""
 
 
 class AgentCall(Struct, frozen=True):
     """What the agent is asked in one turn of one trial.
 
-    `text` is what it is asked if the scenario has only an `input`; if it has turns or messages, `text` is None and the
-    agent gets `messages`, the conversation so far. `messages` is always there; it ends with the message to answer.
-    `scenario` is the whole scenario as plain JSON values, for functions that ask for it. `timeout` is in seconds.
+    `text` is the question if the scenario has only an `input`; it is None if the scenario has turns or messages.
+    `messages` is the conversation so far in both cases; it ends with the message to answer. `scenario` is the whole
+    scenario as plain JSON values, for functions that ask for it. `timeout` is in seconds.
     """
 
     id: str
@@ -35,10 +35,10 @@ class AgentCall(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
-    """What the agent gave back for one question, read and checked. None of it is trusted.
+    """What the agent returned for one question. Its form has been checked; its content is not trusted.
 
-    `output` is None if it has no text, as in a reply of tool calls alone. `messages` are those that the agent added
-    itself. `error` is what the agent says went wrong. What is not known is None.
+    `output` is None if there is no text, as in a reply of tool calls alone. `messages` are those that the agent added
+    itself. `error` is what the agent says went wrong. Unknown values are None.
     """
 
     output: str | None = None
@@ -56,7 +56,7 @@ class Reply(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is neither a tool call nor text of which anything can be seen: a malformed reply."""
+        """Whether there is neither a tool call nor visible text: such a reply is malformed."""
         return not self.tool_calls and not any(map(_is_seen, self.output or ""))
 
 
@@ -65,17 +65,17 @@ def _is_seen(character: str) -> bool:
 
 
 TrialOutcome = Literal["answered", "error", "infrastructure"]
-"""answered: there is a reply. error: the agent failed; final. infrastructure: no answer, for no fault of the agent."""
+"""answered: there is a reply. error: the agent failed; final. infrastructure: no answer, and not the agent's fault."""
 
 
 class Attempt(Struct, frozen=True):
-    """What one call came to.
+    """The outcome of one call.
 
-    `reply` of an error is what was received before it, if anything: must-nots are checked on it. `reason` says why
-    there is no answer, in words for a row. `latency_ms` is measured around the call by a monotonic clock.
-    `retry_after` is what the other side asked for, in seconds. `limited` says that it wants fewer calls at once.
-    `refusal` names an answer that a wrong key or address gives (`HTTP 401`, `connection refused`): if the first five
-    trials all end in one of them, the run stops.
+    If the outcome is an error, `reply` is what was received before it, if anything: must-nots are checked on it.
+    `reason` says why there is no answer, in words for a row. `latency_ms` is measured around the call by a monotonic
+    clock. `retry_after` is how long the other side asked to wait, in seconds. `limited`: it wants fewer calls at once.
+    `refusal` names a response that a wrong key or address causes (`HTTP 401`, `connection refused`): if the first five
+    trials all get the same one, the run stops.
     """
 
     outcome: TrialOutcome
@@ -91,14 +91,14 @@ class Caller(Protocol):
     """An agent that can be called. Opened by `highbar.running.agents.opened`, an async context manager."""
 
     start: int  # how many calls at once to begin with, if the suite says `concurrency: auto`
-    most: int  # and how many at the most
-    ahead: bool  # whether it takes one question more for each call at once, so that none waits for the next
+    most: int  # the most calls at once with `concurrency: auto`
+    ahead: bool  # whether it takes one more question for each call at once, so that no slot waits for the next one
 
     def allow(self, at_once: int) -> None:
-        """How many calls may run at once, for a caller that is handed questions `ahead`.
+        """Set how many calls may run at once, for a caller that takes questions `ahead`.
 
-        0: the trials that have not begun are given up, and their calls raise CancelledError.
+        0 gives up the questions that have not begun: their calls raise CancelledError.
         """
 
     async def call(self, call: AgentCall) -> Attempt:
-        """One attempt. It ends by itself within the timeout, and raises nothing but CancelledError."""
+        """Make one attempt. It returns within the timeout, and raises nothing but CancelledError."""

@@ -1,4 +1,4 @@
-"""What a caller says about a run, as text or numbers → settings that replace those of the suite."""
+"""Options of a run, as text or numbers → settings that replace those of the suite."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from highbar.suite.settings import read_run_settings
 
 
 class RunOptions(Struct, frozen=True):
-    """What a caller wants to be different from what the suite says.
+    """What a caller sets differently from the suite.
 
-    `settings` are keys of the suite's `run` block, read. `output` is the run folder, which must not exist yet. Without
-    `judges` those of the suite judge. `until_decided` is the policy that the run is to be decided by, if it is.
+    `settings` are parsed values by their keys in the suite's `run` block. `output` is the run folder, which must not
+    exist yet. If `judges` is empty, those of the suite judge. `until_decided` is the policy that may end the run early.
     """
 
     settings: Mapping[str, Any] = {}
@@ -48,7 +48,7 @@ class RunOptions(Struct, frozen=True):
 
 
 def read_run_choices(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a run by their keys in a suite; None is absent. Raises InputError with every problem."""
+    """Parse run settings, by their keys in a suite; None means absent. Raises InputError with every problem."""
     fields = {key: _plain(key, value) for key, value in given.items() if value is not None}
     place = ValueCursor(problems=[])
     read: RunSettings = read_run_settings(fields, place)
@@ -59,7 +59,7 @@ def read_run_choices(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_shard(text: object) -> tuple[int, int]:
-    """The number of a shard, from 1, and of how many. Raises InputError.
+    """The number of a shard, from 1, and the number of shards. Raises InputError if the text is not K/N.
 
     >>> read_shard("2/5")
     (2, 5)
@@ -71,5 +71,5 @@ def read_shard(text: object) -> tuple[int, int]:
 
 
 def _plain(key: str, value: Any) -> Any:
-    """A number that an option has as text, as a number."""
+    """The value, as a number if it is the text of one in the option `concurrency`, which also takes `auto`."""
     return int(value) if key == "concurrency" and isinstance(value, str) and value.isdecimal() else value

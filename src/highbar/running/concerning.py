@@ -1,4 +1,4 @@
-"""Which scenarios of a suite a rule of the policy is about: those that a run begins first as long as it is open."""
+"""Which scenarios of a suite a rule of the policy is about. A run begins these first as long as the rule is open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from highbar.suite import Scenario, Suite
 
 
 def describe_scenarios(suite: Suite, ids: Iterable[str]) -> SuiteDemands:
-    """What a suite says about these scenarios, in the form in which a policy has its suite."""
+    """The columns of these scenarios, in the form in which a policy stores its suite."""
     return SuiteDemands(suite.file or "", {id_: _columns(suite.scenarios[id_]) for id_ in ids})
 
 
@@ -23,7 +23,7 @@ def _columns(scenario: Scenario) -> Mapping[str, str]:
 
 
 def required(policy: Policy, suite: SuiteDemands) -> frozenset[str]:
-    """The scenarios that must pass, each by itself."""
+    """The scenarios that must pass individually, by a blocking rule."""
     rules = [rule for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "blocking"]
     return concerned(rules, policy, suite)
 

@@ -1,6 +1,6 @@
 """How many calls may run at once. Events go in with their time, a number comes out; nothing here reads a clock.
 
-8 → 16 → 32 → 64    while each step pays: a fifth more calls per second, the median latency less than a tenth up
+8 → 16 → 32 → 64    while each step pays: a fifth more calls per second, and the median latency up by less than a tenth
 64 → 51             at an episode of 429; after that it grows by a tenth at a time
 """
 
@@ -19,7 +19,7 @@ _LEFT_AFTER_FALL = 0.8
 
 
 class _Level(Struct, frozen=True):
-    """What was measured at one limit."""
+    """The measurements at one limit: calls per second, median latency, and the share of slots in use."""
 
     limit: int
     per_second: float
@@ -34,41 +34,42 @@ class _Level(Struct, frozen=True):
 
 
 class Concurrency:
-    """`limit` is how many calls may run at once; `in_flight` is how many do. With `most` None the limit is fixed.
+    """`limit` is how many calls may run at once; `in_flight` is how many do. If `most` is None, the limit is fixed.
 
-    A step is measured over three calls for each slot, at least 20. If a doubling does not pay, it is taken back and
-    tried again later, each time after twice as long: one slow call among few must not fix the pace of a long run.
+    A step is measured over three calls for each slot, at least 20. A doubling that does not pay is taken back and tried
+    again later, after twice as long each time: one slow call among few must not set the pace of a long run for good.
     """
 
     def __init__(self, start: int, most: int | None = None) -> None:
         self.limit = max(1, start if most is None else min(start, most))
         self.in_flight = 0
         self._most = most
-        self._before: _Level | None = None  # the level below, while a doubling is on trial
+        self._before: _Level | None = None  # the level before a doubling, while the doubling is being measured
         self._rest = 0  # windows to wait until the next doubling
         self._next_rest = 4
         self._fell: float | None = None  # when the last episode of 429 began
         self._after_fall: _Level | None = None
-        self._busy = 0.0  # seconds of slots in use, in this window
+        self._busy = 0.0  # the sum over slots of the seconds in use, in this window
         self._seen = 0.0
         self._since = inf  # when the window was opened
         self._latencies: list[float] = []
 
     def began(self, now: float) -> None:
-        """A call begins."""
+        """Note that a call begins."""
         if self._since == inf:
             self._open(now)
         self._advance(now)
         self.in_flight += 1
 
     def ended(self, now: float, began: float, latency_ms: float | None, *, limited: bool = False) -> None:
-        """A call that began then has ended. `latency_ms` is None if it was no answer. `limited`: it was a 429."""
+        """Note that a call has ended. `latency_ms` is None if it got no answer. `limited`: the response was a 429."""
         self._advance(now)
         self.in_flight -= 1
         if self._most is None:
             return
         if limited:
-            if self._fell is None or began > self._fell:  # else the limit has fallen since, for calls like this one
+            # Calls that began before the last fall belong to the same episode, which has been answered already.
+            if self._fell is None or began > self._fell:
                 self._fall(now)
         elif latency_ms is not None and began >= self._since:
             self._latencies.append(latency_ms)
@@ -80,7 +81,7 @@ class Concurrency:
         self._seen = now
 
     def _open(self, now: float) -> None:
-        """Begin to measure: calls that began earlier ran at another limit."""
+        """Open a new window: calls that began earlier ran at another limit, and are not measured."""
         self._since = self._seen = now
         self._busy = 0.0
         self._latencies = []
@@ -103,7 +104,7 @@ class Concurrency:
         if before is not None and not level.pays_over(before):
             self.limit = before.limit
             self._rest, self._next_rest = self._next_rest, self._next_rest * 2
-        elif level.used >= _USED:
+        elif level.used >= _USED:  # slots that are not used say nothing about what more of them would bring
             self._grow(level, most)
         self._open(now)
 

@@ -1,4 +1,4 @@
-"""One trial: which question comes next, and what the trial came to. Nothing here calls or waits."""
+"""One trial: which question comes next, and how the trial ends. Nothing here calls or waits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from highbar.suite import Scenario
 
 
 class Conversation:
-    """A trial in progress: `question` says what to ask, `take` what came of it.
+    """A trial in progress: `question` returns what to ask, `take` receives the outcome.
 
     A scenario with `input` or `messages` has one turn. With `turns`, the agent sees the conversation so far each time.
-    A trial ends at its first turn without an answer; what was received before stays in its `Ended`.
+    A trial ends at its first turn without an answer; its `TrialEnded` has what was received before.
 
     `attempts` counts the calls of the current turn. `trial_timeout` limits the time that the agent takes for all turns
-    together, in seconds; it does not include waits for a retry, which are no fault of the agent.
+    together, in seconds; it does not include waits for a retry, which are not the agent's fault.
     """
 
     __slots__ = ("_left", "_messages", "_most_attempts", "_timeout", "_turns", "attempts", "scenario", "trial")
@@ -33,7 +33,7 @@ class Conversation:
         self._messages = _opening(scenario)
 
     def question(self) -> AgentCall:
-        """What the agent is asked now: the next turn, or the same one again."""
+        """What to ask the agent now: the next turn, or the same one again."""
         self.attempts += 1
         scenario = self.scenario
         return AgentCall(
@@ -47,14 +47,14 @@ class Conversation:
         )
 
     def take(self, attempt: Attempt) -> TrialEnded | None:
-        """What the trial came to by this attempt; None if the next turn has to be asked."""
+        """Add the outcome of an attempt. Returns the end of the trial; None if the next turn has to be asked."""
         self._most_attempts = max(self._most_attempts, self.attempts)
         self.attempts = 0
         outcome, reason, reply = attempt.outcome, attempt.reason, attempt.reply
         if outcome == "infrastructure":
             return self._ended(outcome, reason)
         self._turns = (*self._turns, TurnEnd(reply, attempt.latency_ms))
-        # Callers report these as errors themselves. An answer that is none must not pass because one of them does not.
+        # Callers report these as errors themselves. Check again: an empty answer must not pass because one forgot to.
         if outcome == "answered" and (fault := _fault(reply)) is not None:
             outcome, reason = "error", fault
         if outcome == "error" or len(self._turns) >= len(self.scenario.turns):
@@ -78,7 +78,7 @@ def _opening(scenario: Scenario) -> tuple[Mapping[str, Any], ...]:
 
 
 def _plain(scenario: Scenario) -> Mapping[str, Any]:
-    """The scenario with the keys of the suite file, for agents that want to read it. Checks are not part of it."""
+    """The scenario with the keys of the suite file, for agents that want to read it, without its checks."""
     found = scenario.row
     if scenario.turns:
         found["turns"] = list(scenario.turns)
@@ -98,7 +98,7 @@ def _fault(reply: Reply | None) -> str | None:
 
 
 def _added_messages(reply: Reply | None) -> Iterator[Mapping[str, Any]]:
-    """What a reply adds to the conversation: its own messages, and the answer unless they end with it."""
+    """What a reply adds to the conversation: its messages, and its output unless they end with an assistant message."""
     if reply is None:
         return
     yield from reply.messages

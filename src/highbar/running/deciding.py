@@ -1,10 +1,10 @@
-"""A run that stops as soon as its verdict is certain.
+"""Stop a run as soon as its verdict is certain.
 
-A verdict comes from rows by one code path. So the folder is judged as it would be if the run ended now, by the same
-check as at its end: trials that were not run are undecided. If no rule is open any more on which the verdict depends,
-nothing more begins. What is in flight is finished and recorded; it changes nothing.
+There is only one way from rows to a verdict. So a look writes the folder that the run would leave if it ended now, in
+which trials that were not run are undecided, and judges it by the same check as at the end. If no open rule can change
+the verdict any more, no trial begins. Trials in flight are finished and recorded; they cannot change the verdict.
 
-All of that happens in a thread of its own, and takes no more than a tenth of the time: no trial waits for it.
+Looks run in a separate thread and take at most a tenth of the run's time, so that no trial waits for them.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from highbar.store import run_document
 from highbar.store.run_document import JOURNAL, RESULTS
 
 _SHARE = 0.1
-"""Of the time of a run, how much of a processor may be spent on looking whether it is decided."""
+"""Processor time of all looks, as a share of the time that the run has taken so far."""
 _TICK = 0.1
-"""Seconds between two looks, however fast they are."""
+"""The least number of seconds between two looks."""
 _BLOCK = 1 << 20
 
 
 class UntilDecided(Struct, frozen=True, eq=False):
-    """What decides a run: `judge` gives the verdict of a run folder, as a check of it would. Raises InputError.
+    """What decides a run: `judge` returns the verdict of a run folder, as a check of it would, or raises InputError.
 
     `strict`: rules that only warn have to be decided, too.
     """
@@ -61,7 +61,7 @@ class UntilDecided(Struct, frozen=True, eq=False):
 
 
 def refuse_undecidable(policy: Policy, chosen: Chosen, *, subset: bool, strict: bool = False) -> None:
-    """Raise InputError if no run of these scenarios can be decided by the policy."""
+    """Raise InputError if the policy can never decide a run of these scenarios."""
     if policy.advisory:
         missing = policies.missing()
         raise InputError(replace(missing, message=f"a run cannot be decided without a policy: {missing.message}"))
@@ -82,18 +82,18 @@ def refuse_undecidable(policy: Policy, chosen: Chosen, *, subset: bool, strict: 
 class LiveCheck:
     """Looks whether a run is decided. Use it with `async with`.
 
-    `looks` and `seconds` say how often it looked, and how much time of a processor that took while trials ran.
+    `looks` is how often it looked, and `seconds` the processor time of the looks while trials ran.
     """
 
     def __init__(self, prepared: Prepared, until: UntilDecided, stop: StopRequest) -> None:
         self.looks = 0
         self.seconds = 0.0
-        self._cost = 0.0  # of the last look: the next one takes about as long
+        self._cost = 0.0  # seconds of the last look: the next one will take about as long
         self._prepared, self._until, self._stop = prepared, until, stop
         self._rules = {rule.name: rule for rule in until.policy.rules}
         self._scenarios = describe_scenarios(prepared.suite, prepared.plan.order)
         self._is_over = False
-        # One thread for all: the process of a check's functions ends with the thread that began it.
+        # One thread for all looks: the process of the check functions ends with the thread that started it.
         self._thread = ThreadPoolExecutor(1, "highbar-decide")
         self._stack = ExitStack()  # used in that thread alone
         self._functions: _RememberedCalls | None = None
@@ -107,22 +107,23 @@ class LiveCheck:
         self._thread.shutdown()
 
     async def look(self, opened: RunFolder | None) -> Standing:
-        """Judge the run as it is now, and ask it to stop if it is decided. `opened` is None before the first call."""
+        """Judge the run as it is now, and ask it to stop if it is decided. `opened` is None if it has no folder yet."""
+        # Taken here, in the loop: the journal grows while the thread copies it.
         end = None if opened is None else opened.journal.end
         loop = asyncio.get_running_loop()
         standing, took = await loop.run_in_executor(self._thread, self._timed, opened, end)
-        if self.looks:  # the first one is before the first call, and takes nothing from any trial
+        if self.looks:  # the first look comes before the first call, so it slows no trial down
             self.seconds += took
         self.looks += 1
         self._cost = took
         self._prepared.progress.standing = standing
-        # A bar that nothing can miss would pass before anything was run: that says nothing about the agent.
+        # Fail closed: a bar that cannot be missed would pass before any trial, which says nothing about the agent.
         if standing.is_decided and (self._prepared.progress.done or standing.decision != "pass"):
             self._stop.decide()
         return standing
 
     def order(self, opened: RunFolder) -> StartOrder:
-        """The trials that are left, in the order in which they begin."""
+        """The remaining trials, in the order in which they begin."""
         left: dict[str, list[int]] = {id_: [] for id_ in opened.history.plan.order}
         for id_, trial in opened.history.left():
             left[id_].append(trial)
@@ -133,7 +134,7 @@ class LiveCheck:
         return order
 
     async def during(self, trials: Coroutine[Any, Any, Summary], opened: RunFolder, order: StartOrder) -> Summary:
-        """Run the trials, and look from time to time. Raises what goes wrong in either."""
+        """Run the trials, and look from time to time. Raises the errors of both."""
         running = asyncio.ensure_future(trials)
         looking = asyncio.ensure_future(self._follow(opened, order))
         try:
@@ -163,7 +164,7 @@ class LiveCheck:
                 order.focus(needed)
 
     def _needed(self, standing: Standing) -> frozenset[str]:
-        """The scenarios that the open rules are about; all of them if a rule is not one of the policy as it is now."""
+        """The scenarios that the open rules are about; all scenarios if an open rule is not in the policy."""
         if not standing.open or any(result.rule not in self._rules for result in standing.open):
             return frozenset(self._scenarios.scenarios)
         rules = [self._rules[result.rule] for result in standing.open]
@@ -172,7 +173,7 @@ class LiveCheck:
     # --- in the thread -------------------------------------------------------------------------
 
     def _timed(self, opened: RunFolder | None, end: JournalEnd | None) -> tuple[Standing, float]:
-        began = time.thread_time()  # on a busy machine a look takes long, and disturbs nobody while it waits
+        began = time.thread_time()  # processor time: while a look waits on a busy machine, it disturbs nobody
         return self._standing(opened, end), time.thread_time() - began
 
     def _standing(self, opened: RunFolder | None, end: JournalEnd | None) -> Standing:
@@ -181,14 +182,14 @@ class LiveCheck:
             try:
                 self._as_if_ended(opened, end, copy)
                 verdict = self._until.judge(copy)
-            except InputError as error:  # nothing can be judged so far; if that stays so, the check at the end says it
+            except InputError as error:  # no verdict yet; if that remains, the check at the end reports it
                 return Standing(problem=error.problems[0].message)
-            except (ReportError, OSError) as error:  # the run itself is written elsewhere, and goes on
+            except (ReportError, OSError) as error:  # only the copy failed: the run itself is in another folder
                 return Standing(problem=str(error))
         return Standing(verdict, still_open(verdict.rules, strict=self._until.strict))
 
     def _as_if_ended(self, opened: RunFolder | None, end: JournalEnd | None, copy: Path) -> None:
-        """Write the folder that the run would leave if it ended now. It is gone in a moment, so nothing is synced."""
+        """Write the folder that the run would leave if it ended now. It is temporary, so nothing is synced."""
         if opened is None or end is None:
             with folder.create(copy, self._prepared.plan) as begun:
                 end = begun.journal.end
@@ -213,7 +214,7 @@ class LiveCheck:
             yield line
 
     def _remembered(self) -> _RememberedCalls | None:
-        """The functions of checks, if there are any; the run's own process for them is another one."""
+        """The functions of checks, if the suite has any, in a process of their own beside the one of the run."""
         plan = self._prepared.plan
         if self._functions is None and functions_of(self._prepared.suite, plan.order):
             functions = self._stack.enter_context(CheckFunctions(Path(plan.suite_file).parent))
@@ -222,7 +223,7 @@ class LiveCheck:
 
 
 class _RememberedCalls:
-    """Functions of checks, each called once for an answer: it may take long, and every look grades every answer."""
+    """Calls a check function once per answer and remembers the result: it may be slow, and every look grades all."""
 
     def __init__(self, functions: Callable[[str], Callable[[Mapping[str, Any]], Any]]) -> None:
         self._functions = functions

@@ -1,4 +1,4 @@
-"""The history of a run, and the results that were written → the document `run.json`."""
+"""The history of a run and the rows that were written → the document `run.json`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
 def describe(
     history: RunHistory, end: JournalEnd, results: StoredRows, suite: Suite, version: str | None
 ) -> RunDocument:
-    """What was planned and done. `suite` is the one that was run last; `version` is the agent's, if it is known."""
+    """Describe what was planned and done. `suite` is as it was run last; `version` is the agent's, if it is known."""
     plan = history.plan
     finished = history.finished
     return RunDocument(

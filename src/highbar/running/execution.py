@@ -1,4 +1,4 @@
-"""The parts of a run in order: call → record → grade. A folder with results comes out; the caller judges it."""
+"""The parts of a run in order: call → record → grade. The output is a folder with results; the caller judges it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:  # most suites need no judge, and most runs run every trial
 
 
 MOST_TO_JUDGE = 64
-"""Answers that wait for the judge before a run that is to be decided begins more: as many as it is asked at once."""
+"""A run with `--until-decided` begins no trial while this many answers wait for the judge."""
 
 
 class Done(Struct, frozen=True, eq=False):
-    """What a run did."""
+    """A run that has ended, and its results."""
 
     folder: Path
     suite: Suite
@@ -59,8 +59,8 @@ def carry_out(
     """Call the agent, record its answers, and write the results.
 
     `count_failures` grades each answer as it comes, so that progress says how many failed. `until` ends the run as soon
-    as its verdict is certain. Raises InputError if the agent cannot be called at all, or says two versions; ReportError
-    if the folder cannot be written; NothingCalled if `stop` was requested before.
+    as its verdict is certain. Raises InputError if the agent cannot be called at all, or reports two versions;
+    ReportError if the folder cannot be written; NothingCalled if `stop` was requested before the agent was ready.
     """
     called = _called(prepared, stop or StopRequest(), until, count_failures=count_failures)
     opened, summary = run_in_loop(called)
@@ -69,6 +69,7 @@ def carry_out(
         recorded = RunJournal(opened.path, opened.history, opened.journal.end)
         document = outcome(prepared, recorded, opened.write_results)
         opened.write_document(document)
+    # Only now: a run that failed keeps its folder, so that it can be resumed.
     _refuse_failed(summary, opened.path)
     return Done(opened.path, prepared.suite, summary, prepared.progress, document)
 
@@ -80,7 +81,7 @@ def _end_of(summary: Summary) -> RunEnd:
 async def _called(
     prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, count_failures: bool
 ) -> tuple[RunFolder, Summary]:
-    """Run the trials that are left. The folder is made once the agent is there, and is open still."""
+    """Run the remaining trials, and return the open folder. It is created once the agent is ready."""
     opened = prepared.resumed
     try:
         async with AsyncExitStack() as stack:
@@ -106,7 +107,7 @@ async def _called(
 async def _looking(
     stack: AsyncExitStack, prepared: Prepared, opened: RunFolder | None, stop: StopRequest, until: UntilDecided | None
 ) -> LiveCheck | None:
-    """What looks whether the run is decided, after a first look; None if it runs to its end."""
+    """The check that looks whether the run is decided, after its first look; None if every trial is to run."""
     if until is None:
         return None
     from highbar.running.deciding import LiveCheck  # most runs run every trial
@@ -117,7 +118,7 @@ async def _looking(
 
 
 def _nothing_left(prepared: Prepared, opened: RunFolder) -> Summary:
-    """The summary of a session in which nothing was called, since the verdict is certain already."""
+    """The summary of a session that called nothing, because the verdict was certain already."""
     how: RunEnd = "complete" if next(opened.history.left(), None) is None else "decided"
     return Tally(prepared.progress, prepared.suite.run).summary(how, 0.0, None, None)
 
@@ -130,7 +131,7 @@ async def _trials(
     looks: LiveCheck | None,
     record: Callable[[TrialEnded], object],
 ) -> Summary:
-    # A list: the history changes while trials end.
+    # A list, because the history changes while trials end.
     order = iter([*opened.history.left()]) if looks is None else looks.order(opened)
     trials = run_trials(
         ((prepared.suite.scenarios[id_], trial) for id_, trial in order),
@@ -140,7 +141,7 @@ async def _trials(
         on_end=record,
         progress=prepared.progress,
         stop=stop,
-        # An agent that is far ahead of its judge would have run everything before anything is decided.
+        # Otherwise an agent that is faster than its judge runs every trial before anything can be decided.
         timing=Timing(hold=lambda: looks is not None and prepared.progress.to_judge >= MOST_TO_JUDGE),
     )
     if looks is None or not isinstance(order, StartOrder):
@@ -149,11 +150,11 @@ async def _trials(
 
 
 async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, stop: StopRequest) -> RunJudge | None:
-    """What judges the answers as they come; None if no scenario has a statement."""
+    """The judge of the answers as they come; None if no scenario has a statement for a judge."""
     if prepared.open_judge is None:
         return None
     from highbar.running.judging.following import RunJudge  # most suites need no judge
-    from highbar.running.judging.identity import JudgeIdentity  # likewise
+    from highbar.running.judging.identity import JudgeIdentity  # most suites need no judge
 
     asker = await stack.enter_async_context(prepared.open_judge())
     identity = JudgeIdentity(prepared.suite, Path(prepared.plan.suite_file).parent)
@@ -162,7 +163,7 @@ async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, s
 
 
 async def _judged(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summary:
-    """The summary after everything was judged, or as much as there was time for."""
+    """The summary once the judge has finished, was refused, or was interrupted."""
     await judge.finish()
     if judge.refusal is not None:
         return replace(summary, how="judge refused", refusal=judge.refusal)
@@ -172,7 +173,7 @@ async def _judged(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summa
 
 
 async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -> Caller:
-    """The agent, which the stack ends. To load it may take minutes: a request to stop need not wait for it."""
+    """Open the agent; the stack closes it. Loading it may take minutes, so a stop request cancels that."""
     entering = asyncio.ensure_future(stack.enter_async_context(prepared.open_agent()))
     with stop.watched(asyncio.get_running_loop(), entering.cancel):
         if stop.stage:
@@ -188,7 +189,7 @@ async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -
 def _recording(
     prepared: Prepared, opened: RunFolder, judge: RunJudge | None, *, count_failures: bool
 ) -> Callable[[TrialEnded], object]:
-    """Record the end of a trial, have it judged, and count it if it failed by checks that need no other process."""
+    """A function that records the end of a trial, has it judged, and counts it if a check in this process fails."""
     if judge is None and not count_failures:
         return opened.append
     grader, progress, scenarios = Grader(prepared.suite), prepared.progress, prepared.suite.scenarios

@@ -1,4 +1,4 @@
-"""The journal of a run in, its results and its document out: when it has ended, or as if it ended now."""
+"""The journal of a run in, its results and its document out: after the run has ended, or as if it ended now."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # most suites need no judge
 
 
 class RunJournal(Struct, frozen=True, eq=False):
-    """The journal of a run: the folder that it is in, what it says, and how long it is."""
+    """The journal of a run: its folder, its contents, and its end."""
 
     path: Path
     history: RunHistory
@@ -41,7 +41,7 @@ def outcome(
 ) -> RunDocument:
     """Grade all planned trials of a run, write their rows, and describe the run. The caller writes the document.
 
-    `functions` are those of `python` checks; unless given they run in a process that ends with this call.
+    `functions` are those of `python` checks. If None, they run in a process that this call starts and ends.
     """
     version = prepared.progress.agent_version
     with ExitStack() as stack:
@@ -58,11 +58,11 @@ def outcome(
 
 
 def _judgments(stack: ExitStack, prepared: Prepared, run: RunJournal) -> tuple[Judgments, Callable[[], JudgeOfRun]]:
-    """What the judge said, for those who grade; and after that, what it did in all."""
+    """The recorded judgments, for the grader; and a function that sums up the judge's work once they have been read."""
     from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
-    from highbar.running.judging.identity import JudgeIdentity  # likewise
-    from highbar.running.judging.recorded import JudgeTally, judgments_of  # likewise
-    from highbar.suite.same_model import is_same_model  # likewise
+    from highbar.running.judging.identity import JudgeIdentity  # most suites need no judge
+    from highbar.running.judging.recorded import JudgeTally, judgments_of  # most suites need no judge
+    from highbar.suite.same_model import is_same_model  # most suites need no judge
 
     history, suite, tally = run.history, prepared.suite, JudgeTally()
     answers = {id_: record.answer for id_, record in history.canaries.items()}

@@ -1,8 +1,8 @@
-"""The folder of a run: made whole by a rename, written by one process at a time, and read by everyone.
+"""The folder of a run: it appears complete, by a rename; one process at a time writes it, and anyone may read it.
 
-journal         what was planned, and every answer as it came
+journal         the plan, and every answer as it came
 results.jsonl   the rows, made from the journal when the run ends
-run.json        what was planned and done; it says which bytes of the other two it is about
+run.json        what was planned and done, with the lengths and checksums of the other two files
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, 
 
 _Record = TypeVar("_Record")
 _LONGEST_NAME = 60
-"""Characters of a suite's name in the name of a folder."""
+"""Characters of the suite's name in the name of its run folder."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _EXISTS = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}
 _decode_ended = msgspec.json.Decoder(TrialEnded).decode
@@ -37,7 +37,7 @@ _decode_judged = msgspec.json.Decoder(TrialJudged).decode
 
 
 class RunFolder:
-    """A run that goes on. `history` always says what the journal says."""
+    """A run folder that is open for writing. `history` always agrees with the journal."""
 
     def __init__(self, path: Path, journal: Journal, history: RunHistory) -> None:
         self.path = path
@@ -47,6 +47,7 @@ class RunFolder:
     def append(self, record: Began | TrialEnded | TrialJudged | CanaryJudged | Resumed) -> int:
         """Record what happened, and return the offset of its line. Raises ReportError if it cannot be written."""
         payload = encode(record)
+        # Before the line is written: a record that contradicts the history must not get into the journal.
         self.history.note(self.journal.size, record)
         return self.journal.append(payload)
 
@@ -55,7 +56,7 @@ class RunFolder:
         await self.journal.wait_synced(offset)
 
     def finish(self, how: RunEnd, at: str) -> None:
-        """Record the end of the run. This last record says that all others were synced, so that none can be lost."""
+        """Record the end of the run. All other records are synced first, and this one says so: none can be lost."""
         self.journal.sync()
         record = Finished(how, at, self.history.ended)
         self.history.note(self.journal.size, record)
@@ -63,7 +64,7 @@ class RunFolder:
         self.journal.sync()
 
     def write_results(self, lines: Iterable[bytes]) -> StoredRows:
-        """Replace results.jsonl as a whole by these lines, each with its end. Raises ReportError if that fails."""
+        """Replace results.jsonl as a whole by these lines, each with its line end. Raises ReportError on failure."""
         with replacement_for(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
             stored = write_lines(lines, stream)
             stream.flush()
@@ -73,11 +74,11 @@ class RunFolder:
     def write_document(self, document: RunDocument) -> None:
         """Replace run.json as a whole. Raises ReportError if that fails."""
         run_document.save(document, self.path)
-        with suppress(OSError):  # without it, a power failure may bring the older document back, which is refused then
+        with suppress(OSError):  # without this, a power failure may bring the old document back, which is then refused
             _sync_folder(self.path)
 
     def close(self) -> None:
-        """Make everything durable, and let other processes resume the run."""
+        """Make everything durable, and unlock the folder so that other processes can resume the run."""
         self.journal.close()
 
     def __enter__(self) -> Self:
@@ -88,7 +89,7 @@ class RunFolder:
 
 
 def write_lines(lines: Iterable[bytes], stream: IO[bytes]) -> StoredRows:
-    """Write rows, each with its end, and say what was written."""
+    """Write rows, each with its line end, and return their count and digest."""
     digest = hashlib.sha256()
     rows = 0
     for line in lines:
@@ -101,7 +102,7 @@ def write_lines(lines: Iterable[bytes], stream: IO[bytes]) -> StoredRows:
 
 
 def create(path: Path, plan: RunPlan) -> RunFolder:
-    """A new folder with the plan in its journal. Raises InputError if it cannot be made, or if the path exists."""
+    """Create a folder with the plan in its journal. Raises InputError if that fails, or if the path exists."""
     if os.path.lexists(path):
         raise _exists(path)
     beside = path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}")
@@ -129,9 +130,9 @@ def create(path: Path, plan: RunPlan) -> RunFolder:
 
 
 def _appear(beside: Path, path: Path) -> None:
-    """Give the folder its name. Raises InputError if another has it by now."""
+    """Give the folder its final name. Raises InputError if that name has been taken in the meantime."""
     _sync_folder(beside)
-    # A rename replaces nothing but an empty folder, and one that appeared since we looked holds nothing to lose.
+    # A rename replaces at most an empty folder, so one that appears after this look has nothing to lose.
     if os.path.lexists(path):
         raise _exists(path)
     try:
@@ -144,7 +145,7 @@ def _appear(beside: Path, path: Path) -> None:
 
 
 def default_path(name: str, now: datetime) -> Path:
-    """`runs/NAME-20261116-142530`, with a number behind it if that exists. Any text is a name."""
+    """A new path such as `runs/NAME-20261116-142530`, with a number at the end if that exists. Any text is a name."""
     safe = _UNSAFE.sub("-", name).strip("-.")[:_LONGEST_NAME].strip("-.") or "run"
     stem = f"{safe}-{now:%Y%m%d-%H%M%S}"
     number = 1
@@ -156,15 +157,15 @@ def default_path(name: str, now: datetime) -> Path:
 
 
 def open_run(path: Path) -> RunFolder:
-    """The folder of a run that ended or was killed, to go on with; nobody else may write it then.
+    """Open the folder of a run that ended or was killed, and lock it, to resume the run.
 
-    Raises InputError if it is no such folder, if another process has it open, or if its journal is damaged.
+    Raises InputError if it is not a run folder, if another process has it open, or if its journal is damaged.
     """
     known = _known_end(path)
     history = RunHistory(str(path / JOURNAL))
     journal = Journal.reopen(path / JOURNAL, history.read, known)
     try:
-        _ = history.plan
+        _ = history.plan  # raises if the journal has none
         _clear(path)
     except BaseException:
         journal.close()
@@ -173,9 +174,9 @@ def open_run(path: Path) -> RunFolder:
 
 
 def read_run(path: Path) -> RunHistory:
-    """What the journal of a folder says, of a run that ended, was killed or goes on. Nothing is changed.
+    """Read the history of a run that ended, was killed or goes on, from the journal of its folder. Changes nothing.
 
-    Raises InputError if it is no such folder, or if its journal is damaged.
+    Raises InputError if it is not a run folder, or if its journal is damaged.
     """
     known = _known_end(path)
     history = RunHistory(str(path / JOURNAL))
@@ -184,13 +185,13 @@ def read_run(path: Path) -> RunHistory:
         for offset, payload in reader:
             history.read(offset, payload)
         reader.refuse_loss(known)
-    _ = history.plan
+    _ = history.plan  # raises if the journal has none
     return history
 
 
 @contextmanager
 def recorded(path: Path) -> Iterator[Callable[[int], TrialEnded]]:
-    """Reads the record of the end of a trial at an offset that a history gave, from the journal of a folder."""
+    """Open the journal of a folder; the function reads the record of a trial's end at an offset of its history."""
     name = str(path / JOURNAL)
     with open_journal(path / JOURNAL) as descriptor:
         yield lambda offset: _decoded(_decode_ended, payload_at(descriptor, offset, name), name)
@@ -198,14 +199,14 @@ def recorded(path: Path) -> Iterator[Callable[[int], TrialEnded]]:
 
 @contextmanager
 def judged(path: Path) -> Iterator[Callable[[int], TrialJudged]]:
-    """Reads the record of what a judge said at an offset that a history gave, from the journal of a folder."""
+    """Open the journal of a folder; the function reads the record of a judgment at an offset of its history."""
     name = str(path / JOURNAL)
     with open_journal(path / JOURNAL) as descriptor:
         yield lambda offset: _decoded(_decode_judged, payload_at(descriptor, offset, name), name)
 
 
 def _decoded(decode: Callable[[bytes], _Record], payload: bytes, name: str) -> _Record:
-    """The whole of a record, of which the history has read the head. Raises InputError if no run writes it so."""
+    """Decode a whole record. The history decoded only its head, so this may still find it invalid: InputError."""
     try:
         return decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -213,7 +214,7 @@ def _decoded(decode: Callable[[bytes], _Record], payload: bytes, name: str) -> _
 
 
 def _known_end(path: Path) -> JournalEnd | None:
-    """How far the journal was written when the run ended last, as run.json says it."""
+    """The end of the journal when the run last ended, according to run.json; None if it never ended."""
     if not is_run_folder(path):
         message = "has no journal, so it is not the folder of a run" if path.is_dir() else "no such folder"
         raise InputError(Problem(message, str(path), hint="highbar run prints the name of its folder when it ends"))
@@ -224,7 +225,7 @@ def _known_end(path: Path) -> JournalEnd | None:
 
 
 def _clear(path: Path) -> None:
-    """Remove what was written beside results and document by a process that was killed."""
+    """Remove the temporary files of results and document that a killed process left behind."""
     for name in (RESULTS, DOCUMENT):
         for left in path.glob(f".{name}.*"):
             with suppress(OSError):
@@ -238,7 +239,7 @@ def _exists(path: Path) -> InputError:
 
 @contextmanager
 def replacement_for(target: Path) -> Iterator[Path]:
-    """A path to write beside the target, which then takes its place. Raises ReportError if something fails."""
+    """A temporary path beside the target, which replaces the target at the end. Raises ReportError on failure."""
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:
         yield beside
@@ -252,12 +253,12 @@ def replacement_for(target: Path) -> Iterator[Path]:
 
 
 def _sync_folder(path: Path) -> None:
-    """Make the names in a folder durable, if the system can."""
+    """Make the names in a folder durable, if the file system can."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:
+        if error.errno != errno.EINVAL:  # EINVAL: this file system cannot sync folders
             raise
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Functions of checks (`python: module:function`) in a process of their own.
+"""Functions of checks (`python: module:function`) in a separate process.
 
 A function that calls `os._exit(0)` in our process would end `highbar` with the exit code of a pass.
 """
@@ -22,18 +22,18 @@ from highbar.running.child.process import LONGEST_END, LONGEST_START, FunctionPr
 LONGEST_CALL = 30.0
 """Seconds that a function of a check may take."""
 _LARGEST = 16 * 2**20
-"""Bytes of what a function returns."""
+"""Bytes that a function may return."""
 _LONGEST_FAREWELL = 2.0
-"""Seconds for what the functions do at the end of their process."""
+"""Seconds that the process may take to exit, for example for exit handlers of the functions."""
 _LONGEST_DYING = 5.0
-"""Seconds from the end of the pipe to the end of the process."""
+"""Seconds that a process which closed its pipe may take to exit."""
 
 
 class CheckFunctions:
-    """From names to functions that can be called here and run there: `functions("quality:is_polite")(answer)`.
+    """Returns functions by name that run in the other process: `functions("quality:is_polite")(answer)`.
 
-    The modules are found in the folder of the suite, then as installed. A call raises FunctionFailed if the function
-    raises, ends its process, or takes longer than `limit` seconds. Use it with `with`. Not for several threads at once.
+    Modules are searched in the folder of the suite, then among installed ones. A call raises FunctionFailed if the
+    function raises, ends its process, or takes longer than `limit` seconds. Use it with `with`, and in one thread.
     """
 
     def __init__(self, folder: Path, limit: float = LONGEST_CALL) -> None:
@@ -50,7 +50,7 @@ class CheckFunctions:
         self._end(_LONGEST_FAREWELL)
 
     def __call__(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
-        """The function with this name. Whether there is one shows when it is called; see `refuse_missing`."""
+        """The function with this name. A missing one fails only when it is called; see `refuse_missing`."""
         return partial(self._called, name)
 
     def refuse_missing(self, names: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ class CheckFunctions:
     # --- the process -----------------------------------------------------------------------------
 
     def _exchanged(self, request: list[Any], limit: float) -> frames.Message:
-        """The answer to a request; every other end is FunctionFailed, and the end of the process."""
+        """Send a request and return its answer. If there is none, end the process and raise FunctionFailed."""
         self._calls += 1
         try:
             process = self._process or self._started()
@@ -103,7 +103,7 @@ class CheckFunctions:
         except (frames.BrokenMessage, OSError) as error:
             self._end()
             raise FunctionFailed(f"broke its process: {error}") from error
-        except BaseException:  # such as Ctrl-C: what is still to come must not be taken for the next answer
+        except BaseException:  # such as Ctrl-C: a late answer must not be taken for the answer to the next request
             self._end()
             raise
 
@@ -113,13 +113,13 @@ class CheckFunctions:
         return self._process
 
     def _answer(self, process: FunctionProcess, request: bytes, limit: float) -> frames.Message:
-        """Write the request, and read until its answer is there. Raises EOFError if there is none to come."""
+        """Write the request, and read its answer. Raises EOFError if the process closes its pipe before that."""
         received: list[frames.Message] = []
         rest = memoryview(request)
         while not received:
             ready = _wait_for(process, limit, writing=bool(rest))
             if process.requests in ready and rest:
-                with suppress(BrokenPipeError):  # the end of its replies says more
+                with suppress(BrokenPipeError):  # the end of the replies, read below, says how the process ended
                     rest = rest[os.write(process.requests, rest) :]
             if process.replies in ready and not self._reader.read(process.replies, received.append):
                 raise EOFError
@@ -128,7 +128,7 @@ class CheckFunctions:
         return received[0]
 
     def _end(self, patience: float = 0.0) -> str:
-        """End the process and everything that it started; how it ended. It has that many seconds to end by itself."""
+        """End the process and everything that it started; return how. It first has `patience` seconds to exit."""
         process, self._process = self._process, None
         if process is None:
             return "it could not be started"
@@ -142,8 +142,8 @@ class CheckFunctions:
 
 
 def _wait_for(process: FunctionProcess, limit: float, *, writing: bool) -> set[int]:
-    """The pipes that are ready; raises TimeoutError if none is before the limit."""
-    waiting = select.poll()  # not `select`, which knows only the first 1,024 files
+    """The pipes that are ready. Raises TimeoutError if the limit, a time of the monotonic clock, comes first."""
+    waiting = select.poll()  # not `select`, which fails for file descriptors from 1,024 on
     waiting.register(process.replies, select.POLLIN)
     if writing:
         waiting.register(process.requests, select.POLLOUT)

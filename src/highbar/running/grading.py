@@ -1,10 +1,10 @@
-"""Recorded answers in, result rows out: what every check comes to on an answer, with the evidence.
+"""Recorded answers in, result rows out: the result of every check on an answer, with the evidence.
 
     answered         behaviors, violations, correct, predicted; `unjudged` if a check could not be carried out
     error            `error`, and the violations in whatever was received
     infrastructure   `unjudged: not run: …`, as for a trial that was never called
 
-Every row has all that its scenario demands, so that nothing is gained by not answering.
+Every row has everything that its scenario demands, so that an agent gains nothing by not answering.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from highbar.suite.check_words import check_in_words
 
 NEVER_CALLED = "the run ended before"
 LONGEST_REASON = 2000
-"""Characters of why a trial has no answer or no judgment."""
+"""Characters of the reason why a trial has no answer or no judgment."""
 _NO_JUDGE = JudgeFindings()
 
 
 class _Graded(Struct):
-    """What the checks of one list came to: by name whether it was observed, the evidence, and why one is not known."""
+    """The results of a list of checks, by name: observed or not, the evidence, why it was missed, why it is unknown."""
 
     observed: dict[str, bool]
     found: dict[str, Any]
@@ -44,9 +44,10 @@ class _Graded(Struct):
     unclear: dict[str, str]
 
     def note(self, name: str, check: Check, finding: Finding, *, must_not: bool = False) -> None:
-        """Add what a check came to. Of a must-not that did not happen there is nothing to explain.
+        """Add the result of a check. A must-not that did not happen needs no explanation.
 
-        What a judge cannot tell was not observed: an agent must not gain by being unclear. A must-not stays open.
+        If a judge cannot tell, an expected behavior counts as not observed, since an agent must not gain by being
+        unclear; a must-not counts as unknown.
         """
         if finding.observed is None and finding.reason == CANNOT_TELL and not must_not:
             finding = no(CANNOT_TELL)
@@ -61,10 +62,10 @@ class _Graded(Struct):
 
 
 class Grader:
-    """Makes rows of the answers to one suite.
+    """Turns the answers to one suite into rows.
 
     `functions` finds the functions of `python` checks, `judgments` what a judge found. `agent_version` is the version
-    that the run is of, for replies that do not say one.
+    of the run, for replies that do not report one.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Grader:
         *,
         reason: str | None = None,
     ) -> dict[str, Any]:
-        """The row of one trial, in plain values. `reason` says why it was not run, if `ended` is None."""
+        """The row of one trial, in plain values. `reason` is why it was not run, if `ended` is None or gives none."""
         row = self._start(ended, scenario, trial)
         if ended is None or ended.outcome == "infrastructure":
             self._not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
@@ -104,7 +105,7 @@ class Grader:
         return row
 
     def _start(self, ended: TrialEnded | None, scenario: Scenario, trial: int) -> dict[str, Any]:
-        """What the row of a trial has, whatever came of it."""
+        """The columns that a trial's row has with any outcome."""
         row: dict[str, Any] = {"id": scenario.id, "trial": trial}
         if self.suite.name is not None:
             row["suite"] = self.suite.name
@@ -132,7 +133,7 @@ class Grader:
             if ANSWER in graded.observed:
                 row["correct"] = graded.observed[ANSWER]
         if scenario.expected is not None:
-            # An empty text is a wrong label; an absent one would be undecided if another check cannot be carried out.
+            # Empty, not absent: an empty text is a wrong label, but an absent one could leave the trial undecided.
             predicted = checks.predicted(answer, self.labels, scenario.predict)
             row["predicted"] = "" if predicted is None else predicted
         unclear = {**expected.unclear, **forbidden.unclear}
@@ -147,7 +148,7 @@ class Grader:
     def _error(
         self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str, judged: JudgeFindings
     ) -> None:
-        """An error is known and bad; what must not happen may have happened before it."""
+        """Fill the row of an error: the trial failed, and must-nots may have happened before the error."""
         row["error"] = fault.strip()[:LONGEST_REASON] or "the agent failed"
         if scenario.answer is not None:
             row["correct"] = False
@@ -160,7 +161,7 @@ class Grader:
         row["unjudged"] = f"not run: {reason}"[:LONGEST_REASON]
         if ended is None or not scenario.must_not:
             return
-        # An earlier turn may have been answered; that nothing was found in it says nothing about the whole trial.
+        # Earlier turns may have been answered. A violation in them counts; none in them says nothing about the trial.
         found = self._violations({}, scenario, answer_of(ended))
         happened = [name for name, is_observed in found.observed.items() if is_observed]
         if happened:
@@ -174,8 +175,8 @@ class Grader:
         answer: Answer,
         judged: JudgeFindings = _NO_JUDGE,
     ) -> _Graded:
-        """Set `violations`, unless it is not known that there are none."""
-        # Nothing happened in a trial in which nothing was received, whatever a check says of an empty reply.
+        """Set `violations`, except if none was found and a must-not could not be checked."""
+        # If nothing was received, nothing happened: a check such as "does not mention" would match an empty reply.
         wanted = scenario.must_not if answer.replies else {}
         forbidden = self._graded(wanted, answer, judged, must_not=True)
         happened = [name for name, is_observed in forbidden.observed.items() if is_observed]
@@ -201,7 +202,7 @@ class Grader:
 
 
 def says_failed(row: Mapping[str, Any]) -> bool:
-    """Whether a row says that its trial failed, for a look at a run that goes on. The engine decides it for good."""
+    """Whether a row shows a failed trial. It is an estimate for the progress line; the engine decides."""
     if row.get("error") or row.get("violations") or row.get("correct") is False:
         return True
     marks = row.get("behaviors") or {}
@@ -211,7 +212,7 @@ def says_failed(row: Mapping[str, Any]) -> bool:
 
 
 def _unjudged(unclear: Mapping[str, str], judged: JudgeFindings) -> str:
-    """Why a trial is undecided: first what the judge left open, then checks that could not be carried out."""
+    """Why a trial is undecided: first what the judge could not decide, then checks that could not be carried out."""
     by_judge = {name: why for name, why in unclear.items() if why in (judged.failure, CANNOT_TELL)}
     others = {name: why for name, why in unclear.items() if name not in by_judge}
     parts = [f"judge: {judged.failure}"] if by_judge and judged.failure else []
@@ -221,21 +222,24 @@ def _unjudged(unclear: Mapping[str, str], judged: JudgeFindings) -> str:
 
 
 def _show_judge(row: dict[str, Any], judged: JudgeFindings) -> None:
-    """The columns `judge` and `judged`: who judged, and what it said."""
+    """Set the columns `judge` and `judged`: which judge it was, and what it said."""
     if judged.judged is not None:
         row["judge"] = judged.judge
         row["judged"] = sound(to_builtins(judged.judged))
 
 
 def _marks(observed: Mapping[str, bool]) -> dict[str, bool] | list[str]:
-    """By name whether it was observed; if names differ only in case, which no reader takes, the list of those seen."""
+    """Whether each was observed, by name; or the list of observed names if some differ only in case.
+
+    Readers refuse an object whose keys differ only in case.
+    """
     if are_distinct(observed):
         return dict(observed)
     return [name for name, is_observed in observed.items() if is_observed]
 
 
 def _explain(row: dict[str, Any], *graded: _Graded) -> None:
-    """The columns `found` and `missed`: by behavior the evidence, and why an expected one was not observed."""
+    """Set the columns `found` and `missed`: the evidence by behavior, and why an expected one was not observed."""
     for column, entries in (
         ("found", [pair for one in graded for pair in one.found.items()]),
         ("missed", [pair for one in graded for pair in one.missed.items()]),
@@ -246,7 +250,7 @@ def _explain(row: dict[str, Any], *graded: _Graded) -> None:
 
 
 def _show(row: dict[str, Any], received: Received, scenario: Scenario) -> None:
-    """What the agent said and did, how long it took, and what it used."""
+    """Set the columns with what the agent said and did, and what was measured."""
     last = received.last
     if last is not None and last.output and last.output.strip():
         row["output"] = last.output
@@ -258,11 +262,11 @@ def _show(row: dict[str, Any], received: Received, scenario: Scenario) -> None:
     row |= received.measured
     if received.tags and not tag_fault(received.tags, scenario):
         row["tags"] = {**row.get("tags", {}), **received.tags}
-        row["agent_tags"] = received.tags  # nothing may be chosen by them
+        row["agent_tags"] = received.tags  # marks them: no rule may select rows by tags that the agent chose
 
 
 def _fault(received: Received, scenario: Scenario) -> str | None:
-    """Why an answer is none after all: its reply is empty, or it says something that a row cannot have."""
+    """Why an answer counts as an error: it is empty, reports an error, or has a value that a row cannot contain."""
     last = received.last
     if last is None or received.ended.turns[-1].reply is None or last.is_empty:
         return EMPTY

@@ -1,4 +1,4 @@
-"""A suite by which recorded answers are graded: its checks, their functions, and its judge."""
+"""The suite that recorded answers are graded by: its checks, their functions, and its judge."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # most suites need no judge
 
 
 class GradingSuite(Struct, frozen=True, eq=False):
-    """A suite that answers are graded by, the functions of its checks, and how its judge is asked.
+    """A suite to grade by, the functions of its checks, and what its judge needs.
 
-    `fresh`: earlier judgments are not used again.
+    `fresh`: earlier judgments are not reused.
     """
 
     suite: Suite
@@ -35,18 +35,18 @@ class GradingSuite(Struct, frozen=True, eq=False):
     fresh: bool = False
 
     def grader(self, version: str | None, judgments: Judgments | None = None) -> Grader:
-        """What grades the answers of one version of an agent."""
+        """The grader for the answers of one version of an agent."""
         return Grader(self.suite, self.functions, agent_version=version, judgments=judgments)
 
     @property
     def asks_judge(self) -> bool:
-        """Whether there is a judge, and something for it."""
+        """Whether there is a judge, and a statement for it."""
         return bool(self.suite.judges) and any(map(statements_of, self.suite.scenarios.values()))
 
     def judged(
         self, trials: Iterable[tuple[Scenario, TrialEnded]], earlier: Callable[[EarlierJudgments], object]
     ) -> JudgedAgain:
-        """What the judge finds in answers. `earlier` adds the judgments that there are."""
+        """Ask the judge about answers. `earlier` adds the judgments that can be reused."""
         from highbar.running.judging.again import EarlierJudgments, judge_again  # most suites need no judge
 
         known = None
@@ -64,7 +64,7 @@ def graded_by(
     environment: Mapping[str, str] | None = None,
     fresh: bool = False,
 ) -> Iterator[GradingSuite]:
-    """The suite in a file, to grade by; `judges` replace its own. Raises InputError."""
+    """Open the suite in a file to grade by it; `judges` replace its own. Raises InputError if it cannot be used."""
     suite = read(file)
     if judges:
         suite = replace(suite, judges=judges)

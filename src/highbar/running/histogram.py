@@ -10,17 +10,17 @@ _LEAST = 1e-6
 
 
 class Histogram:
-    """Counts numbers in classes that are 2 % wide; what it says about them is at most 1 % off."""
+    """Counts numbers in classes that are 2 % wide, so that a percentile is at most 1 % off."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
 
     def add(self, value: float) -> None:
-        """One more number; everything below a millionth counts as that."""
+        """Add a number; everything below a millionth counts as a millionth."""
         self._counts[round(log(max(value, _LEAST)) / _WIDTH)] += 1
 
     def percentile(self, share: float) -> float | None:
-        """The number that this share of all numbers does not exceed; None if there are none.
+        """The number that this share of all numbers does not exceed; None if there are no numbers.
 
         >>> found = Histogram()
         >>> for value in range(1, 101): found.add(value)

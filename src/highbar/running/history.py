@@ -1,6 +1,6 @@
-"""The records of a journal → what has become of every planned trial, and where its answer is. Answers are not held.
+"""The records of a journal → the state of every planned trial, and the offset of its answer. Answers stay on disk.
 
-It is noted record by record, in the same way when a journal is read and while a run goes on, so that both agree.
+Reading a journal and a running run note their records in the same way, so that both agree.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunP
 from highbar.store.run_document import TrialCounts
 
 FRUITLESS = 2
-"""Resumes in which a trial ended in infrastructure although others were answered, or times that a judge's answer about
-it could not be used although others were judged, after which it is an agent error."""
+"""A trial is an agent error after this many resumes that ended it in infrastructure although others were answered, or
+after this many unusable answers of the judge about it although the judge judged others."""
 _NOWHERE = -1
 _NO_PLAN = "a journal begins with its plan"
 _AFTER_END = "a record after the end of the run"
@@ -32,7 +32,7 @@ _OUTCOMES: tuple[TrialOutcome | None, ...] = (None, "infrastructure", "answered"
 
 
 class EndedHead(Struct, frozen=True, tag="ended", gc=False):
-    """A record that a trial ended, without what was received: that is skipped when a journal is read."""
+    """The record that a trial ended, without what was received, which is skipped when a journal is read."""
 
     id: str
     trial: int
@@ -42,14 +42,14 @@ class EndedHead(Struct, frozen=True, tag="ended", gc=False):
 
 
 class AnswerHead(Struct, frozen=True, gc=False):
-    """Whether a judge's answer is one."""
+    """The part of a judge's answer that says whether it can be used."""
 
     failure: str | None = None
     unusable: bool = False
 
 
 class JudgedHead(Struct, frozen=True, tag="judged", gc=False):
-    """A record that a judge was asked, without what it said."""
+    """The record that a judge was asked, without what it said."""
 
     id: str
     trial: int
@@ -62,7 +62,7 @@ _decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | JudgedHead | Canary
 
 
 class JudgmentPlaces:
-    """Where the judgments are, by the place of the trial; a run without a judge has none."""
+    """The journal offsets of the judgments, by the place of the trial; empty for a run without a judge."""
 
     def __init__(self) -> None:
         self._offsets: dict[int, int] = {}
@@ -70,7 +70,7 @@ class JudgmentPlaces:
         self._unusable: dict[int, int] = {}  # how often the judge's answer could not be used
 
     def note(self, place: int, offset: int, answer: AnswerHead | JudgeAnswer) -> None:
-        """A judge was asked, and said this."""
+        """Note the answer of a judge about the trial at `place`. A later answer replaces an earlier one."""
         self._offsets[place] = offset
         if answer.failure is None:
             self._failed.discard(place)
@@ -79,47 +79,48 @@ class JudgmentPlaces:
         self._unusable[place] = self._unusable.get(place, 0) + answer.unusable
 
     def offset(self, place: int) -> int | None:
-        """Where the last record is; None if there is none."""
+        """The offset of the last record; None if the judge was not asked."""
         return self._offsets.get(place)
 
     def is_judged(self, place: int) -> bool:
-        """Whether there is a judgment: a failure is none."""
+        """Whether the last answer is a judgment, and not a failure."""
         return place in self._offsets and place not in self._failed
 
     def is_unjudgeable(self, place: int) -> bool:
-        """Whether the judge failed on this one again, while it judged at least half of the others.
+        """Whether the judge failed at this trial at least twice, while it judged at least half of the others.
 
-        Only answers of the judge count: what an agent says cannot make a judge unreachable.
+        Only unusable answers of the judge count as failures: what an agent says cannot make a judge unreachable.
         """
         judged = len(self._offsets) - len(self._failed)
         again = place in self._failed and self._unusable.get(place, 0) >= FRUITLESS
         return again and 2 * judged >= len(self._offsets) - 1 and judged > 0
 
     def forget(self, place: int) -> None:
-        """The answer no longer counts."""
+        """Forget the judgments of an answer that no longer counts."""
         self._offsets.pop(place, None)
         self._unusable.pop(place, None)
         self._failed.discard(place)
 
 
 class RunHistory:
-    """What is known of a run. `name` is what messages call its journal.
+    """What is known of a run. `name` is the name of its journal in messages.
 
-    `digests` and `suite_text` are those of the scenarios as they were asked last. `finished` is how the run ended, and
-    None if it goes on, was killed, or was resumed since. `checkout` is the commit that all answers are of; its fields
-    are None if that is not known, or if the run was resumed at another commit.
+    `digests` and `suite_text` are of the scenarios as they were asked last. `finished` is how the run ended; None if it
+    goes on, was killed, or was resumed since. `checkout` is the commit of all answers; its fields are None if the
+    commit is not known, or if the run was resumed at another commit.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.finished: Finished | None = None
         self.resumes = 0
-        self.again: set[str] = set()  # scenarios whose earlier answers no longer count, since they changed
+        self.again: set[str] = set()  # scenarios that changed, so that their earlier answers no longer count
         self.checkout = Checkout()
         self.digests: dict[str, str] = {}
         self.suite_text = b""
         self._plan: RunPlan | None = None
-        self._places: dict[str, range] = {}  # where the trials of each scenario are in what follows
+        # Flat arrays, 12 bytes per trial, instead of an object for each: a run may have a million trials.
+        self._places: dict[str, range] = {}  # the indexes of each scenario's trials in the arrays that follow
         self._offsets = array("q")
         self._states, self._open, self._retried, self._fruitless = (bytearray() for _ in range(4))
         self.judgments = JudgmentPlaces()
@@ -129,13 +130,13 @@ class RunHistory:
 
     @property
     def plan(self) -> RunPlan:
-        """What the run was started with. Raises InputError if the journal does not say."""
+        """What the run was started with. Raises InputError if the journal has no plan."""
         if self._plan is None:
             raise InputError(Problem("the journal has no plan: nothing was run", self.name, hint="start a new run"))
         return self._plan
 
     def read(self, offset: int, payload: bytes) -> None:
-        """Note the record of a line. Raises InputError if no run writes such a record, or not there."""
+        """Note the record in a line. Raises InputError if no run writes such a record, or not at this point."""
         try:
             record = _decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -145,7 +146,7 @@ class RunHistory:
 
     def note(self, offset: int, record: Noted) -> None:
         """Note a record, and the offset of its line. Raises InputError if it contradicts what came before."""
-        if isinstance(record, _OF_TRIALS):  # nearly all of them, so they come first
+        if isinstance(record, _OF_TRIALS):  # first, because nearly all records are of trials
             self._note_trial(offset, record)
         elif isinstance(record, RunPlan):
             self._begin(offset, record)
@@ -176,36 +177,36 @@ class RunHistory:
             self.judgments.note(place, offset, record.answer)
 
     def outcome(self, id_: str, trial: int) -> TrialOutcome | None:
-        """What a trial came to; None if it has not ended.
+        """The outcome of a trial; None if it has not ended.
 
-        One that ended in infrastructure in two resumes, although at least half of all other trials of the run had been
-        answered by their end, is an error: an agent cannot choose to stay undecided.
+        A trial that ended in infrastructure in two resumes, although at least half of all other trials of the run had
+        been answered by their end, is an error: an agent cannot choose to stay undecided.
         """
         return _OUTCOMES[self._state(self._planned(id_, trial))]
 
     def has_ended(self, id_: str) -> bool:
-        """Whether every planned trial of a scenario has ended, in whatever way."""
+        """Whether every planned trial of a scenario has ended, with any outcome."""
         return all(self._states[place] != _UNDONE for place in self._places[id_])
 
     def offset(self, id_: str, trial: int) -> int | None:
-        """Where the record of the end of a trial is: its answer or error, or else the last one without an answer."""
+        """The offset of the last record of a trial's end, with any outcome; None if the trial has not ended."""
         found = self._offsets[self._planned(id_, trial)]
         return None if found == _NOWHERE else found
 
     def judgment(self, id_: str, trial: int) -> int | None:
-        """Where the last record of what a judge said about a trial is."""
+        """The offset of the last record of what a judge said about a trial; None if it was not asked."""
         return self.judgments.offset(self._planned(id_, trial))
 
     def is_judged(self, id_: str, trial: int) -> bool:
-        """Whether a judge has judged the answer of a trial: a failure is no judgment."""
+        """Whether a judge has judged the answer of a trial. A failure is not a judgment."""
         return self.judgments.is_judged(self._planned(id_, trial))
 
     def is_unjudgeable(self, id_: str, trial: int) -> bool:
-        """Whether the judge failed on this answer again in a resume, in which it judged others."""
+        """Whether the judge gave no usable answer about this trial at least twice, while it judged others."""
         return self.judgments.is_unjudgeable(self._planned(id_, trial))
 
     def left(self) -> Iterator[tuple[str, int]]:
-        """The trials that have neither an answer nor an error, in order: trial 1 of all scenarios, then trial 2."""
+        """The trials that have neither an answer nor an error: trial 1 of all scenarios, then trial 2, and so on."""
         trials = self.plan.trials
         for trial in range(1, max(trials.values(), default=0) + 1):
             for id_ in self.plan.order:
@@ -218,7 +219,7 @@ class RunHistory:
         return [one for one in trials if self._open[self._planned(*one)]]
 
     def counts(self, *, retried: bool = False) -> TrialCounts:
-        """What became of all planned trials, or of those that needed several attempts."""
+        """The outcomes of all planned trials, or with `retried` of those that needed several attempts."""
         wanted = range(len(self._states))
         states = bytes(self._state(place) for place in wanted if not retried or self._retried[place])
         answered, errors = states.count(_ANSWERED), states.count(_ERROR)
@@ -226,11 +227,11 @@ class RunHistory:
 
     @property
     def ended(self) -> int:
-        """How many trials have a record of their end."""
+        """How many trials have ended, with any outcome."""
         return len(self._states) - self._states.count(_UNDONE)
 
     def _misplaced(self, offset: int, record: Began | EndedHead | TrialEnded | JudgedHead | TrialJudged) -> InputError:
-        """Why a record of a trial cannot be there."""
+        """Why a record of a trial is not possible at this point."""
         if self._plan is None:
             return self._refusal(offset, _NO_PLAN)
         if self.finished is not None:
@@ -241,7 +242,7 @@ class RunHistory:
         if self._plan is not None:
             raise self._refusal(offset, "a second plan")
         ids = set(plan.order)
-        is_empty = not ids and plan.chosen.shard is None  # nothing may fall to a shard
+        is_empty = not ids and plan.chosen.shard is None  # a shard may be empty
         if is_empty or len(ids) < len(plan.order) or ids != plan.trials.keys() or ids != plan.digests.keys():
             raise self._refusal(offset, "the plan does not say for every scenario how often it is run")
         if min(plan.trials.values(), default=1) < 1:
@@ -286,7 +287,7 @@ class RunHistory:
             self._without_answer.add(place)
 
     def _end_session(self) -> None:
-        """Count this resume for the trials that got no answer in it, if others have theirs."""
+        """Count this resume against the trials that got no answer in it, if at least half of the others have one."""
         others = len(self._states) - 1
         if 2 * self._answered >= others:
             for place in self._without_answer:
@@ -294,7 +295,7 @@ class RunHistory:
         self._without_answer.clear()
 
     def _forget(self, places: Iterable[int]) -> None:
-        """The answers to what was asked in another form no longer count."""
+        """Forget the answers to questions that have changed."""
         for place in places:
             self._answered -= self._states[place] == _ANSWERED
             self._offsets[place] = _NOWHERE
@@ -306,8 +307,8 @@ class RunHistory:
         return _ERROR if state == _INFRASTRUCTURE and self._fruitless[place] >= FRUITLESS else state
 
     def _planned(self, id_: str, trial: int) -> int:
-        """The place of a trial that the caller knows to be planned."""
-        if trial < 1:
+        """The index of a planned trial. Raises KeyError or IndexError if it is not planned."""
+        if trial < 1:  # a negative index would find another trial
             raise IndexError(trial)
         return self._places[id_][trial - 1]
 
@@ -316,7 +317,7 @@ class RunHistory:
 
 
 def _common(before: Checkout, now: Checkout) -> Checkout:
-    """What holds for both parts of a run: nothing, if they are of two commits."""
+    """The checkout that two parts of a run have in common; empty if they are of two commits or of an unknown one."""
     if before.commit is None or before.commit != now.commit:
         return Checkout()
     states = (before.changed, now.changed)

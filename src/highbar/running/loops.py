@@ -11,10 +11,11 @@ T = TypeVar("T")
 
 
 def run_in_loop(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine comes to, in a loop of its own."""
+    """Run a coroutine in a new event loop, and return its result."""
     try:
         asyncio.get_running_loop()
-    except RuntimeError:  # none is running here
+    except RuntimeError:  # no loop is running in this thread
         return asyncio.run(coroutine)
+    # asyncio refuses a second loop in a thread that runs one.
     with ThreadPoolExecutor(1, "highbar-loop") as thread:
         return thread.submit(asyncio.run, coroutine).result()

@@ -14,10 +14,10 @@ from highbar.suite import Suite
 
 
 def permutation(ids: Sequence[str], seed: int) -> tuple[str, ...]:
-    """The ids in a random order that depends on the seed and the ids alone, not on their order or on Python's version.
+    """The ids in a random order that depends only on the seed and the ids, not on their order or on Python's version.
 
-    The order is that of the SHA-256 of seed and id. `random.shuffle` may change its algorithm between versions, and
-    one more id in the list would change the place of all others.
+    They are sorted by the SHA-256 of seed and id. `random.shuffle` may change its algorithm between versions, and with
+    it one more id would move all others.
 
     >>> permutation(["A", "B", "C", "D"], 1), permutation(["D", "C", "A"], 1)
     (('B', 'D', 'C', 'A'), ('D', 'C', 'A'))
@@ -30,7 +30,7 @@ def _place(id_: str, seed: int) -> bytes:
 
 
 def trials_in_order(order: Sequence[str], trials: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Trial 1 of every scenario, then trial 2 of those that have one, and so on: each a fair sample of the suite.
+    """Trial 1 of every scenario, then trial 2 of those that have one, and so on: each round samples the whole suite.
 
     >>> list(trials_in_order(["B", "A"], {"A": 2, "B": 1}))
     [('B', 1), ('A', 1), ('A', 2)]
@@ -44,27 +44,27 @@ def trials_in_order(order: Sequence[str], trials: Mapping[str, int]) -> Iterator
 
 
 class StartOrder:
-    """The trials that are left, all of one scenario before those of the next, for a run that stops when it is decided.
+    """The remaining trials, scenario by scenario, for a run that stops when it is decided.
 
-    A scenario counts once all its trials have ended, and a rule sees the longest beginning of its scenarios, in the
-    order of the permutation, that have ended. So the next scenario of that order is worth most, with all its trials.
+    A scenario counts once all its trials have ended. A rule sees the longest prefix of its scenarios, in the order of
+    the permutation, that have all ended. So the next scenario of the permutation, with all its trials, helps most.
 
-    Two things may begin earlier. The places in the permutation stay what they are, so this changes no error rate:
+    Two kinds of scenarios may begin earlier. The permutation itself stays the same, so this changes no error rate:
 
-    - `first`: scenarios that must pass. One that fails decides the whole, at the price of one scenario.
-    - after `focus`, the scenarios that open rules are about. A scenario that no open rule sees can change nothing.
+    - `first`: scenarios that must pass. One that fails decides the verdict, at the price of one scenario.
+    - after `focus`: scenarios that open rules are about. A scenario that no open rule sees can change nothing.
 
-    Each scenario that begins is the next one of some open rule, so if the version passes, no order needs fewer.
+    Each scenario that begins is the next one of some open rule, so if the version passes, no other order needs fewer.
     """
 
     def __init__(self, left: Mapping[str, Sequence[int]], first: Collection[str] = ()) -> None:
         ids = [id_ for id_ in left if id_ in first] + [id_ for id_ in left if id_ not in first]
-        self._left = {id_: left[id_] for id_ in ids}  # in the order in which they begin if nothing is focused on
+        self._left = {id_: left[id_] for id_ in ids}  # in the order in which they begin without a focus
         self._next = deque(ids)
         self._trials: Iterator[tuple[str, int]] = iter(())  # of the scenario that has begun
 
     def focus(self, needed: Collection[str]) -> None:
-        """From now on these scenarios begin first."""
+        """Begin these scenarios before all others from now on."""
         self._next = deque([id_ for id_ in self._left if id_ in needed])
         self._next += [id_ for id_ in self._left if id_ not in needed]
 
@@ -81,7 +81,7 @@ class StartOrder:
 
 
 def shard_of(id_: str, shards: int) -> int:
-    """The shard that a scenario falls to, from 1. It depends on nothing but the id: SHA-256 modulo the count.
+    """The number of the shard that a scenario belongs to, from 1: the SHA-256 of its id modulo `shards`, plus 1.
 
     >>> [shard_of(id_, 3) for id_ in ("A", "B", "C", "D")]
     [2, 1, 1, 2]
@@ -94,8 +94,8 @@ def choose_scenarios(suite: Suite, chosen: Chosen) -> tuple[str, ...]:
     """The ids of the chosen scenarios, in the order of the suite. Raises InputError with all problems of the choice.
 
     `only` and `category` both have to match. `limit` takes the first ones in the order of the suite, not of the
-    permutation: users who say `--limit 3` expect those that they see first in their file. `shard` takes a part of
-    what the others leave, and nothing may fall to it.
+    permutation: users who say `--limit 3` expect those that they see first in their file. `shard` then takes its part
+    of these, which may be empty.
     """
     problems = [*_unmatched(suite, chosen)]
     if chosen.limit is not None and chosen.limit < 1:
@@ -122,7 +122,7 @@ def _matching(suite: Suite, chosen: Chosen) -> Iterator[str]:
 
 
 def _unmatched(suite: Suite, chosen: Chosen) -> Iterator[Problem]:
-    """A word that matches nothing is a slip, even if another one matches: the run would lack what it was meant for."""
+    """A problem for each word that matches nothing, even if another one matches: the run would lack what was asked."""
     for word in chosen.only:
         if word not in suite.scenarios and not any(map(_pattern(word).fullmatch, suite.scenarios)):
             yield Problem(f"--only {word}: no scenario of the suite matches", hint=did_you_mean(word, suite.scenarios))
@@ -134,5 +134,5 @@ def _unmatched(suite: Suite, chosen: Chosen) -> Iterator[Problem]:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """A `*` stands for any characters; everything else stands for itself, since ids may have brackets."""
+    """A pattern in which `*` matches any characters and everything else itself: ids may have brackets."""
     return re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL)

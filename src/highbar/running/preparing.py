@@ -1,6 +1,6 @@
-"""A suite and options, or the folder of an earlier run → a run that can begin. Nothing is called here.
+"""A suite and options, or the folder of an earlier run → a run that can begin. Nothing here calls the agent.
 
-Every problem that can be found without a call is raised, all at once if they are of one file: a run may cost money.
+A run may cost money, so every problem that can be found without a call is raised here, all those of a file at once.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ OpenJudge = Callable[[], AbstractAsyncContextManager["Asker"]]
 
 
 class Prepared(Struct, frozen=True, eq=False):
-    """A run that can begin. `suite` is as it will be asked, with the settings of the options.
+    """A run that can begin. `suite` already has the settings of the options.
 
-    `path` is the folder of a new run, or of the one that goes on: then `resumed` is that folder, locked by us.
-    `open_judge` is None if no scenario has a statement. `judge_rates` are the judge's calibrated sensitivity and
-    specificity for single statements, if they are known. `graded_anew` are scenarios of a run that goes on whose checks
-    use a file that has changed since.
+    `path` is the folder of a new run, or of the run to resume: then `resumed` is that folder, locked by this process.
+    `open_judge` is None if no scenario has a statement for a judge. `judge_rates` are the judge's calibrated
+    sensitivity and specificity for single statements, if they are known. `graded_anew` are scenarios of a resumed run
+    whose checks use a file that has changed: they are graded again, but not asked again.
     """
 
     suite: Suite
@@ -71,10 +71,10 @@ def prepare(
     function: Any = None,
     checkout: Checkout | None = None,
 ) -> Prepared:
-    """A new run of the suite in a file. Raises InputError with every problem that can be found without a call.
+    """Prepare a new run of the suite in a file. Raises InputError with every problem that can be found without a call.
 
-    `data` is what the file would hold, if there is none. `function` is the agent itself, if it is a function of this
-    process. `checkout` is the commit that is run.
+    `data` is the text of the suite, if it does not come from the file. `function` is the agent itself, if it is a
+    function of this process. `checkout` is the commit to record with the run.
     """
     data = read_bytes(file, MOST_SUITE_BYTES) if data is None else data
     suite = options.on(read(file, data=data))
@@ -116,7 +116,7 @@ def prepare(
 
 
 def _text_to_keep(suite: Suite, data: bytes) -> bytes:
-    """The suite as the folder keeps it: one of another tool may name files, which the text of ours has inside."""
+    """The suite text to store. Another tool's suite may refer to files, so its conversion is stored, which has them."""
     return data if suite.tool is None else suite.tool.text
 
 
@@ -136,12 +136,12 @@ def _refuse_unmet(suite: Suite, environment: Mapping[str, str], options: RunOpti
 
 
 def _says_its_cost(agent: Agent) -> bool:
-    """Whether replies of the agent can say what they cost: the interfaces of model providers do not."""
+    """Whether replies of the agent can include their cost: those of the model providers' APIs do not."""
     return agent.kind != "http" or "cost_usd" in agent.pointers
 
 
 def refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -> None:
-    """Raise InputError with every function that checks of these scenarios call and that cannot be used."""
+    """Raise InputError with every function that a check of these scenarios calls and that cannot be used."""
     names = functions_of(suite, ids)
     if names:
         from highbar.running.functions import CheckFunctions  # few suites have checks in Python
@@ -191,11 +191,11 @@ def prepare_resume(
     rerun_changed: bool = False,
     refuse: Callable[[RunPlan], object] = lambda _: None,
 ) -> Prepared:
-    """The run in a folder, to go on with. Raises InputError, and what `refuse` raises: then the folder is as it was.
+    """Prepare to resume the run in a folder. Raises InputError, or what `refuse` raises; then nothing is recorded.
 
-    Everything is taken from the folder, but for `settings` on which no answer depends, such as another budget.
-    If scenarios have changed in the suite's file since, the run is refused, or with `rerun_changed` they are asked
-    again and their earlier answers no longer count.
+    Everything comes from the folder except `settings` that affect no answer, such as another budget. If scenarios in
+    the suite file have changed since, the run is refused, or with `rerun_changed` they are asked again and their
+    earlier answers no longer count.
     """
     opened = folder.open_run(path)
     try:
@@ -221,6 +221,7 @@ def _resumed(
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
     _refuse_unmet(suite, environment, options, history.suite_text)
     refuse_missing_functions(suite, plan.order, file.parent)
+    # Only after everything that can be refused: a run that is not resumed must not have a record that says so.
     opened.append(replace(record, checkout=checkout or Checkout()))
     agent = _agent(suite)
     progress = _progress_so_far(opened, agent)
@@ -239,14 +240,14 @@ def _resumed(
 def _with_changes(
     suite: Suite, file: Path, opened: RunFolder, options: RunOptions, *, rerun_changed: bool
 ) -> tuple[Suite, Resumed]:
-    """The suite to go on with, and the record that says so. Raises InputError if its file may not have changed."""
+    """The suite to resume with, and the journal record of that. Raises InputError if the file changed too much."""
     history, now = opened.history, utc(datetime.now(UTC))
     shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     try:
         data = read_bytes(file, MOST_SUITE_BYTES)
     except InputError:  # the folder has the suite as it was, and needs no other
         data = history.suite_text
-    # The same text may have other checks than before: their schemas and functions are in files of their own.
+    # Even if the text is the same, its checks may differ: their schemas and functions are in separate files.
     there = suite if data == history.suite_text else options.on(read(file, data=data))
     gone = [id_ for id_ in history.plan.order if id_ not in there.scenarios]
     added = [id_ for id_ in there.scenarios if id_ not in suite.scenarios]
@@ -259,7 +260,7 @@ def _with_changes(
         for id_ in history.plan.order
         if there.scenarios[id_].digest != history.digests[id_]
     }
-    # Of one whose text is the same, only files of its checks changed: its answer is graded anew, and not asked again.
+    # If a scenario's text is the same, only files of its checks changed: its answer is graded again, not asked again.
     changed = [id_ for id_, digest in digests.items() if suite.scenarios[id_].digest != digest]
     if changed and not rerun_changed:
         message = f"these scenarios have changed since the run began: {some(changed, 5)}"
@@ -270,12 +271,12 @@ def _with_changes(
 
 
 def planned_suite(plan: RunPlan, text: bytes) -> Suite:
-    """The suite with this text as it is run by a plan. Raises InputError if it cannot be read."""
+    """The suite in `text`, with the options that the plan records. Raises InputError if it cannot be read."""
     return _stored_options(plan, {}).on(read(Path(plan.suite_file), data=text))
 
 
 def _stored_options(plan: RunPlan, settings: Mapping[str, Any]) -> RunOptions:
-    """What options had changed of the suite when the run began, and other `settings` since."""
+    """The options that the run began with, updated with `settings`. Raises InputError if the plan has unknown ones."""
     unknown = [key for key in plan.settings if key not in RunSettings.__struct_fields__]
     if unknown:
         raise _unwritten(f"unknown settings: {some(unknown)}")
@@ -285,12 +286,12 @@ def _stored_options(plan: RunPlan, settings: Mapping[str, Any]) -> RunOptions:
 
 
 def named_judges(plan: RunPlan) -> tuple[Judge, ...]:
-    """The judges that options named when the run began. Raises InputError if no run writes them so."""
+    """The judges that the options named when the run began. Raises InputError if the plan stores invalid ones."""
     return tuple(_stored(one, Judge) for one in plan.judges)
 
 
 def _stored(value: Any, kind: type[_Stored]) -> _Stored:
-    """A part of a plan as it was before it was written."""
+    """Convert a part of a stored plan back to the struct that it was written from. Raises InputError if that fails."""
     try:
         return msgspec.convert(value, kind, dec_hook=lambda inner, found: inner(found))
     except (msgspec.ValidationError, ArithmeticError) as error:
@@ -302,7 +303,7 @@ def _unwritten(reason: str) -> InputError:
 
 
 def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:
-    """How far a run has come, and what its answers cost so far."""
+    """How far a run to resume has come, and what its answers cost so far."""
     history = opened.history
     counts = history.counts()
     progress = ProgressState(
@@ -319,7 +320,7 @@ def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:
 
 
 def _final_offsets(history: RunHistory) -> Iterator[int]:
-    """Where the answers and errors are."""
+    """The journal offsets of the trials that ended with an answer or an error."""
     for id_, trials in history.plan.trials.items():
         for trial in range(1, trials + 1):
             offset = history.offset(id_, trial)
@@ -328,5 +329,5 @@ def _final_offsets(history: RunHistory) -> Iterator[int]:
 
 
 def utc(moment: datetime) -> str:
-    """A moment as records have it."""
+    """A moment as records store it: ISO 8601, to the second."""
     return moment.isoformat(timespec="seconds")

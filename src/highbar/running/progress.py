@@ -1,4 +1,4 @@
-"""Numbers of a run that is under way → a line that says how far it is. Nothing here prints or reads a clock."""
+"""Numbers of a run in progress → a line that says how far it is. Nothing here prints or reads a clock."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:  # most runs run every trial
     from highbar.running.standing import Standing
 
 PLAIN_EVERY = 10.0
-"""Seconds between two lines if there is no terminal."""
+"""Seconds between two lines if the output is not a terminal."""
 _RECENT = 30
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
 
 
 class ProgressState(Struct):
-    """How far a run has come. It changes while the run goes on; `done` and costs include what earlier sessions did.
+    """How far a run has come, updated while it goes on. `done` and costs include earlier sessions.
 
-    `failed` is for whoever grades: scheduling knows errors only. `unanswered` are trials that ended without an answer
-    for no fault of the agent. `agent_version` is the one that was declared or seen first. `standing` is what is known
-    of the verdict, if the run is to stop when it is decided. `recent` has some moments of the last half minute, with
-    what was done then.
+    The grader sets `failed`: scheduling knows only errors. `unanswered` counts trials that ended without an answer
+    through no fault of the agent. `agent_version` is the version that was declared or seen first. `standing` is what is
+    known of the verdict, if the run stops when it is decided. `recent` has moments of the last half minute, each with
+    the value of `done` at that time.
     """
 
     planned: int
@@ -44,18 +44,18 @@ class ProgressState(Struct):
     recent: deque[tuple[float, int]] = msgspec.field(default_factory=lambda: deque(maxlen=_RECENT))
 
     def note(self, now: float) -> None:
-        """Remember this moment, about once a second: the pace is that of the last half minute."""
+        """Remember this moment. Call it about once a second: the pace is that of the last 30 calls."""
         self.recent.append((now, self.done))
 
     def per_second(self, now: float) -> float | None:
-        """How many trials ended per second lately; None if nothing is known yet."""
+        """How many trials ended per second in the last half minute; None if that is not known yet."""
         if not self.recent or now <= self.recent[0][0]:
             return None
         return (self.done - self.recent[0][1]) / (now - self.recent[0][0])
 
 
 def progress_line(state: ProgressState, now: float, width: int | None = None) -> str:
-    """The line for a terminal of this width: parts that do not fit are left out, the least important first.
+    """The line for a terminal of this width. If it is too long, parts are left out, the least important first.
 
     >>> progress_line(ProgressState(planned=500, done=120, failed=3, errors=1, in_flight=8), now=0.0)
     '120/500 done, 3 failed, 1 error, 8 in flight'
@@ -68,7 +68,7 @@ def progress_line(state: ProgressState, now: float, width: int | None = None) ->
 
 
 def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:
-    """Each part in the order of the line, with its rank: those with a high rank are left out first."""
+    """Each part in the order of the line, with its rank: the highest rank is left out first."""
     yield 0, f"{state.done}/{state.planned} done"
     yield 1, f"{state.failed} failed"
     yield 2, f"{state.errors} error{'s' if state.errors != 1 else ''}"
@@ -90,7 +90,7 @@ def _parts(state: ProgressState, now: float) -> Iterator[tuple[int, str]]:
 
 
 def cost_text(state: ProgressState) -> str | None:
-    """What the trials cost so far; None if no trial has said anything about it. An unknown price is not 0.
+    """What the trials cost so far; None if that is 0 and no cost is unknown. An unknown cost is not 0.
 
     >>> cost_text(ProgressState(planned=9, cost_usd=Decimal("0.5"), cost_unknown=2))
     '$0.5 + 2 unknown'
@@ -102,13 +102,13 @@ def cost_text(state: ProgressState) -> str | None:
 
 
 def duration_text(seconds: float) -> str:
-    """A time in its two largest units.
+    """A duration in its two largest units, at least 1 s.
 
     >>> duration_text(0.2), duration_text(59.6), duration_text(3725)
     ('1 s', '1 min', '1 h 2 min')
     """
     left = max(1, round(seconds))
-    if left >= 3600:  # seconds do not matter any more
+    if left >= 3600:  # no seconds beside hours
         left -= left % 60
     counts = [(left // size % (60 if size < 3600 else left + 1), unit) for size, unit in _UNITS]
     return " ".join(f"{count} {unit}" for count, unit in counts if count)

@@ -1,4 +1,4 @@
-"""All that was received in a trial → what a row can have of it."""
+"""All that was received in a trial → what a row can contain of it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from highbar.suite import Scenario
 _MEASURED = tuple(
     (column.name, column.name in TurnEnd.__struct_fields__, column.bounded, CHECKS[column.name]) for column in MEASURED
 )
-"""Columns that measure something: whether a turn has it or its reply, whether it is a score, and what is wrong with a
-value."""
+"""For each column that measures something: its name, whether it is a field of the turn (else of its reply), whether it
+is a score, and the function that says what is wrong with a value."""
 
 _PLACES = 6
-"""Decimal places of a latency: the engine sums no more of them, and a clock does not mean them."""
+"""Decimal places of a latency: the engine sums no more of them, and no clock is that accurate."""
 
 
 class Received(Struct, frozen=True):
     """The replies of a trial, and what they say together.
 
-    `measured` has the columns that measure something, of all turns together; what one turn does not say is not known of
-    the trial. `wrong` says which number of them no row can have; that one is left out.
+    `measured` has the columns that measure something, over all turns; a value that one turn does not report is unknown
+    for the trial. `wrong` names a value that a row cannot contain, which `measured` leaves out.
     """
 
     ended: TrialEnded
@@ -54,7 +54,7 @@ class Received(Struct, frozen=True):
 
 
 def receive(ended: TrialEnded) -> Received:
-    """What was received in a trial."""
+    """Collect what was received in a trial."""
     replies = tuple([turn.reply for turn in ended.turns if turn.reply is not None])
     measured: dict[str, Any] = {}
     wrong = None
@@ -73,20 +73,20 @@ def receive(ended: TrialEnded) -> Received:
 
 
 def _together(values: list[Any], *, is_score: bool) -> Any:
-    """The sum over all turns, or of a score the last one; None if that is not known."""
+    """The sum over all turns, or the last value of a score; None if it is not known."""
     if is_score or len(values) < 2:
         return values[-1] if values else None
     return None if None in values else sum(values)
 
 
 def version_of(ended: TrialEnded) -> str | None:
-    """The version that the agent says it is; None if it says none."""
+    """The version that the agent reports in its last reply that has one; None if no reply has one."""
     versions = (turn.reply.agent_version for turn in reversed(ended.turns) if turn.reply is not None)
     return next((version for version in versions if version), None)
 
 
 def tag_fault(tags: Mapping[str, str], scenario: Scenario) -> str | None:
-    """Why a row of the scenario cannot have these tags besides its own; None if it can."""
+    """Why a row cannot have these tags in addition to those of its scenario; None if it can."""
     wanted = CHECKS["tags"](tags)
     if wanted is not None:
         return f"tags: {wanted}"

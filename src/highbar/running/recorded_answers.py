@@ -1,6 +1,6 @@
 """A result row that a run or another tool wrote → the end of a trial, to be graded as if it had just ended.
 
-Nothing is made up: what the row does not have is not known, and a check that needs it cannot be carried out.
+Nothing is made up: what is missing from the row is unknown, and a check that needs it cannot be carried out.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _OF_ANSWERS = ("output", "tool_calls", "messages")
 
 
 class RowFault(Exception):
-    """What is wrong with a column of a row, in words."""
+    """A column of a row is invalid; the message says why."""
 
 
 class RowAnswer(Struct, frozen=True):
-    """What a row says. `unjudged` is why its answer cannot be graded at all; then `ended` is None."""
+    """The recorded trial of a row. If its answer cannot be graded, `unjudged` says why and `ended` is None."""
 
     ended: TrialEnded | None
     unjudged: str | None = None
@@ -42,20 +42,20 @@ def has_answer(row: Mapping[str, Any]) -> bool:
 
 
 def names_calls(row: Mapping[str, Any]) -> bool:
-    """Whether the messages of a row have tool calls: then those of other rows of its file would have them, too."""
+    """Whether messages of a row have tool calls: then its file records calls, and rows without calls made none."""
     messages = row.get("messages")
     return isinstance(messages, list) and any(isinstance(one, Mapping) and one.get("tool_calls") for one in messages)
 
 
 def needs_answer(row: Mapping[str, Any]) -> bool:
-    """Whether a row without an answer lacks something: neither an error nor a trial that was not run."""
+    """Whether a row should have an answer: it is neither an error nor a trial that was not run."""
     return not row.get("error") and not _not_run(row)
 
 
 def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_recorded: bool) -> RowAnswer:
-    """What a row says about a trial. `calls_recorded`: rows of its file have tool calls, so that none here means none.
+    """Read the recorded trial of a row. `calls_recorded`: its file records tool calls, so a row without any made none.
 
-    Raises RowFault if a column is not what it has to be.
+    Raises RowFault if a column is invalid.
     """
     messages = _messages(row)
     calls = _tool_calls(row, messages)
@@ -76,7 +76,7 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
 def _ungradable(
     row: Mapping[str, Any], scenario: Scenario, turns: Sequence[TurnEnd], *, calls_known: bool
 ) -> str | None:
-    """Why the answer in a row cannot be graded; None if it can. An empty text may be a call that was not recorded."""
+    """Why the answer in a row cannot be graded; None if it can. An empty text may hide a call that was not recorded."""
     reply = turns[-1].reply
     if not has_answer(row) or (reply is not None and reply.is_empty and not calls_known):
         return f"check: {NO_ANSWER}"
@@ -93,14 +93,17 @@ def _not_run(row: Mapping[str, Any]) -> bool:
 
 
 def _reason(row: Mapping[str, Any]) -> str | None:
-    """Why a trial was not run."""
+    """Why a trial was not run; None if it was run, or if no reason is recorded."""
     return str(row["unjudged"]).removeprefix(NOT_RUN).lstrip(": ") or None if _not_run(row) else None
 
 
 def _turns(
     row: Mapping[str, Any], scenario: Scenario, messages: Sequence[Mapping[str, Any]], calls: tuple[ToolCall, ...]
 ) -> tuple[tuple[TurnEnd, ...], bool]:
-    """What was received, turn by turn; and whether that is all of it. What was measured is of all turns together."""
+    """The recorded turns, and whether there are as many as the scenario has; if not, only the last one is returned.
+
+    A row measures all turns together, so the last turn gets the measured values and earlier ones get 0.
+    """
     by_turn = _by_turn(messages, scenario)
     wanted = max(1, len(scenario.turns))
     is_whole = len(by_turn) == wanted or wanted == 1
@@ -119,7 +122,7 @@ def _turns(
 
 
 def _by_turn(messages: Sequence[Mapping[str, Any]], scenario: Scenario) -> list[tuple[Mapping[str, Any], ...]]:
-    """The messages after those of the scenario, in parts that each follow a question of the user."""
+    """The messages after those of the scenario, split at the questions of the user."""
     asked = [index for index, message in enumerate(messages) if role_of(message) in ("user", "human")]
     asked = [index for index in asked if index >= len(scenario.messages)]
     if not scenario.turns:
@@ -129,7 +132,7 @@ def _by_turn(messages: Sequence[Mapping[str, Any]], scenario: Scenario) -> list[
 
 
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    """The text of the agent's last message; None if that has none."""
+    """The text of the agent's last message; None if it has none."""
     own = [message for message in messages if role_of(message) not in OF_OTHERS]
     return "\n".join(message_texts(own[-1].get("content"))) or None if own else None
 
@@ -148,9 +151,9 @@ def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 def _tool_calls(row: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...] | None:
-    """The tool calls of a row; None if it says nothing of them."""
+    """The tool calls of a row; None if the row does not record them."""
     if "tool_calls" not in row:
-        # That messages name no call says nothing: many tools record texts alone.
+        # Messages without calls do not mean that there were none: many tools record only texts.
         own = [message for message in messages if role_of(message) not in OF_OTHERS]
         return tuple(call for message in own for call in message_calls(message)) or None
     found = _decoded(row["tool_calls"])
@@ -163,7 +166,7 @@ def _tool_calls(row: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -
 
 
 def _decoded(value: Any) -> Any:
-    """A value that a cell of a table has as JSON text."""
+    """The value, decoded if it is JSON text, as in a cell of a CSV file."""
     if not isinstance(value, str):
         return value
     try:

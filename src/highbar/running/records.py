@@ -1,4 +1,4 @@
-"""What the journal of a run records: its plan, then one record for each trial that began, ended or was judged."""
+"""The records in the journal of a run: its plan, then one record for each trial that began, ended or was judged."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from highbar.store.run_document import DecidedBy, RunEnd
 
 
 class Chosen(Struct, frozen=True):
-    """Which scenarios of the suite were run, as the options say it. Empty: all of them.
+    """The scenarios of the suite to run, as the options select them. Empty: all of them.
 
-    `shard`: the number of a part of the suite, from 1, and of how many parts.
+    `shard`: the number of a part of the suite, from 1, and the number of parts.
     """
 
     only: tuple[str, ...] = ()
@@ -30,8 +30,8 @@ class Chosen(Struct, frozen=True):
 class RunPlan(Struct, frozen=True, tag="plan"):
     """The first record: everything that a run was started with, so that it can be resumed from its folder alone.
 
-    `order` is the random permutation of the chosen scenarios, made before the first call. `suite_text` is the suite
-    file as it was (base64 in JSON); `agent_settings` has no secret: `${NAME}` stays as it is written.
+    `order` is the random permutation of the chosen scenarios, made before the first call. `suite_text` is the text of
+    the suite file (base64 in JSON). `agent` contains no secrets: `${NAME}` stays as written.
     """
 
     suite_file: str
@@ -39,22 +39,22 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     suite_digest: str
     order: tuple[str, ...]
     trials: Mapping[str, int]
-    digests: Mapping[str, str]  # of each scenario of the order
+    digests: Mapping[str, str]  # by scenario
     seed: int
     started: str  # UTC, ISO 8601
-    agent: Mapping[str, Any]  # the agent's settings, as `msgspec.to_builtins` gives them
-    settings: Mapping[str, Any]  # those of the run, likewise, with what the options changed
+    agent: Mapping[str, Any]  # the agent's settings, as `msgspec.to_builtins` returns them
+    settings: Mapping[str, Any]  # the run settings that the options changed, in the same form
     chosen: Chosen = Chosen()
     agent_version: str | None = None
-    scenarios: int = 0  # of the whole suite, chosen or not
+    scenarios: int = 0  # how many the whole suite has, chosen or not
     highbar: str = ""
-    judges: tuple[Mapping[str, Any], ...] = ()  # their settings, as those of the agent, if the suite does not name them
-    until_decided: DecidedBy | None = None  # None: every trial was to be run
+    judges: tuple[Mapping[str, Any], ...] = ()  # settings of the judges that the options named, in the same form
+    until_decided: DecidedBy | None = None  # None: every trial is to run
     checkout: Checkout = Checkout()
 
 
 class Began(Struct, frozen=True, tag="began"):
-    """A trial is about to be called. One without a later `Ended` was interrupted."""
+    """A trial is about to be called. If no `TrialEnded` follows, it was interrupted."""
 
     id: str
     trial: int
@@ -68,10 +68,10 @@ class TurnEnd(Struct, frozen=True, omit_defaults=True):
 
 
 class TrialEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
-    """A trial ended. Its `turns` are all that was received, of an error too.
+    """A trial ended. `turns` has all that was received, also if the trial ended in an error.
 
-    `attempts` counts the calls of the turn that needed most. `digest` is the scenario's, as it was asked. `unrecorded`
-    is what a record that another program kept does not have: see Answer.
+    `attempts` counts the calls of the turn that needed most. `digest` is that of the scenario when it was asked.
+    `unrecorded` names what is missing from an answer that another program recorded: see Answer.
     """
 
     id: str
@@ -87,8 +87,8 @@ class TrialEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
 class TrialJudged(Struct, frozen=True, tag="judged", omit_defaults=True):
     """A judge was asked about the answer of a trial. A judgment that failed is recorded, too.
 
-    `digest` is of judge, prompt, statements and conversation; `conversation` of the last two alone. `judge` is what the
-    column of that name says.
+    `digest` covers judge, prompt, statements and conversation; `conversation` is a digest of the last two alone.
+    `judge` is the value of the column `judge`.
     """
 
     id: str
@@ -108,17 +108,17 @@ class CanaryJudged(Struct, frozen=True, tag="canary"):
 
 
 class Resumed(Struct, frozen=True, tag="resumed"):
-    """The run went on at this time. `again`: scenarios whose earlier answers no longer count, since they changed."""
+    """The run was resumed. `again`: scenarios that changed, so that their earlier answers no longer count."""
 
     at: str
     again: tuple[str, ...] = ()
-    suite_text: bytes | None = None  # of the suite with the changed scenarios
+    suite_text: bytes | None = None  # the text of the suite, if it changed
     digests: Mapping[str, str] = {}
     checkout: Checkout = Checkout()
 
 
 class Finished(Struct, frozen=True, tag="finished"):
-    """The run ended by itself (`complete`), by budget or by time, was decided, or interrupted. `trials`: ended ones."""
+    """The run ended: complete, by budget, by time, decided, or interrupted. `trials` counts those that have ended."""
 
     how: RunEnd
     at: str

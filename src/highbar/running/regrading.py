@@ -1,8 +1,8 @@
 """Recorded answers and a suite → rows, graded by the suite as it is now. No agent is called.
 
-The answers are those of run folders, from their journals, or of result rows of any format and of other tools' files.
-Every scenario of the suite gets its rows: one without a recorded answer is undecided, and so is an answer to another
-question than the suite asks.
+The answers come from the journals of run folders, or from result rows in any format, including other tools' files.
+Every scenario of the suite gets rows: a trial without a recorded answer is undecided, and so is a trial whose recorded
+answer is to another question than the suite asks now.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging.again import EarlierJudgments, JudgedAgain
 
 REPLACED = frozenset({*column_names("judges"), "found", "missed", "judged"}) - {"error", "unjudged"}
-"""Columns of an earlier grading."""
+"""Columns of an earlier grading, which the new grading replaces."""
 _NOT_KEPT = REPLACED | {*column_names("demands"), "error", "unjudged", "judge", "attempts"}
-"""Columns of a recorded row that the graded one has from the suite and its checks alone."""
+"""Columns that a graded row takes from the suite and its checks alone, never from the recorded row."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _ALONE = "grade one run at a time"
 
 
 class Regrading(Struct, frozen=True, eq=False):
-    """Rows to write, made while they are read; and what there is to say about the recorded answers."""
+    """Rows to write, graded one by one as they are consumed, and notes about the recorded answers for the user."""
 
     rows: Iterator[dict[str, Any]]
     notes: tuple[str, ...] = ()
 
 
 class GradedRows(Struct, frozen=True):
-    """How many rows were written, how many of them are errors, and how many are undecided."""
+    """The number of rows that were written, and how many of them are errors and how many are undecided."""
 
     rows: int
     errors: int
@@ -71,7 +71,7 @@ class GradedRows(Struct, frozen=True):
 
 
 def write_graded_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> GradedRows:
-    """Write rows as JSONL, whole or not at all. Raises ReportError if that fails."""
+    """Write rows as JSONL. The file is replaced as a whole or not at all. Raises ReportError on failure."""
     found = Counter[str]()
     with folder.replacement_for(target) as beside, beside.open("xb", buffering=1 << 20) as stream:
         for row in rows:
@@ -85,7 +85,7 @@ def write_graded_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> Graded
 
 
 class RecordedRun(Struct, frozen=True, eq=False):
-    """A run with its answers: what its journal says, and the version of the agent, if it is known."""
+    """A run with its recorded answers, and the version of the agent, if it is known."""
 
     path: Path
     history: RunHistory
@@ -94,7 +94,7 @@ class RecordedRun(Struct, frozen=True, eq=False):
 
 
 def open_recorded_run(path: Path) -> RecordedRun:
-    """The run in a folder, whether or not it is finished. Raises InputError."""
+    """Read the run in a folder, finished or not. Raises InputError if it cannot be read."""
     history = folder.read_run(path)
     version = history.plan.agent_version
     canaries = None
@@ -106,7 +106,7 @@ def open_recorded_run(path: Path) -> RecordedRun:
 
 
 def suite_file_of(runs: Sequence[RecordedRun]) -> Path:
-    """The suite that the runs name. Raises InputError if they name several."""
+    """The suite file of the runs. Raises InputError if they have several."""
     files = list(dict.fromkeys(run.history.plan.suite_file for run in runs))
     if len(files) > 1:
         message = f"these runs are of several suites: {some_and_more(files)}"
@@ -115,7 +115,7 @@ def suite_file_of(runs: Sequence[RecordedRun]) -> Path:
 
 
 def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack) -> Regrading:
-    """The rows of runs, in the order of the suite. Raises InputError if they and the suite do not fit together."""
+    """Grade the answers of runs, in the order of the suite. Raises InputError if runs and suite do not match."""
     suite = by.suite
     place: dict[str, int] = {}
     problems: list[Problem] = []
@@ -143,7 +143,7 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
 def _judge_runs(
     runs: Sequence[RecordedRun], recorded: Sequence[Callable[[int], TrialEnded]], by: GradingSuite, changed: set[str]
 ) -> JudgedAgain:
-    """What the judge finds in the answers of runs."""
+    """Ask the judge about the answers of runs."""
 
     def trials() -> Iterator[tuple[Scenario, TrialEnded]]:
         for run, read_at in zip(runs, recorded, strict=True):
@@ -176,7 +176,7 @@ def _of_runs(
 
 
 def _add_judgments(run: RecordedRun, known: EarlierJudgments) -> None:
-    """What the judge of a run said, about answers and canaries."""
+    """Add what the judge of a run said about answers and canaries, to reuse it."""
     for canary in run.history.canaries.values():
         known.add_canary(canary)
     with folder.judged(run.path) as judged_at:
@@ -187,14 +187,14 @@ def _add_judgments(run: RecordedRun, known: EarlierJudgments) -> None:
 
 
 def asked_otherwise(history: RunHistory, suite: Suite) -> list[str]:
-    """The scenarios that the run asked something else than the suite does."""
+    """The scenarios for which the run asked another question than the suite does now."""
     both = [id_ for id_ in history.plan.order if id_ in suite.scenarios]
     changed = [id_ for id_ in both if suite.scenarios[id_].digest != history.digests[id_]]
     if not changed:
         return []
     try:
         asked = read(history.plan.suite_file, data=history.suite_text).scenarios
-    except InputError:  # files that its checks need are on another machine: then any change may be of the question
+    except InputError:  # files of its checks may be on another machine; fail closed: treat any change as a new question
         return changed
     return [id_ for id_ in changed if _question(asked[id_]) != _question(suite.scenarios[id_])]
 
@@ -207,23 +207,23 @@ def _question(scenario: Scenario) -> tuple[Any, ...]:
 
 
 class _RowPlace(Struct, frozen=True, gc=False):
-    """Where a row is in the copy, and which file it is of."""
+    """The offset of a row in the copy, and the number of its file."""
 
     offset: int
     file: int
 
 
 class _RowIndex(Struct):
-    """What the rows of all files have, by scenario and trial."""
+    """Where the rows of all files are, by scenario and trial, and which columns they have."""
 
     places: dict[str, dict[int, _RowPlace]]
     twice: Counter[tuple[str, int]]
-    columns: list[Counter[str]]  # of each file
-    lacking: list[int]  # rows of each file that have no answer and should
+    columns: list[Counter[str]]  # for each file: how many rows have each column
+    lacking: list[int]  # for each file: how many rows have no answer and should
 
 
 def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStack) -> Regrading:
-    """The rows of files, graded, in the order of the suite. Raises InputError if they and the suite do not fit."""
+    """Grade the rows of files, in the order of the suite. Raises InputError if rows and suite do not match."""
     grader = by.grader(None)
     copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
     index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
@@ -250,7 +250,7 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
 def _judge_rows(
     by: GradingSuite, index: _RowIndex, copy: IO[bytes], files: Sequence[ResultsFile], calls: Sequence[bool]
 ) -> JudgedAgain:
-    """What the judge finds in the answers of rows."""
+    """Ask the judge about the answers in rows."""
 
     def rows() -> Iterator[tuple[Scenario, int, _RowPlace, dict[str, Any]]]:
         for id_, trials in index.places.items():
@@ -273,13 +273,13 @@ def _judge_rows(
 
 
 def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -> None:
-    """Copy a row, and note where it is: only that is in memory."""
+    """Copy a row to the temporary file, and index it: only the index stays in memory."""
     id_, trial = str(row["id"]), row.get("trial", 1)
     trials = index.places.setdefault(id_, {})
     if trial in trials:
         index.twice[id_, trial] += 1
     trials[trial] = _RowPlace(copy.tell(), number)
-    # ASCII, so that halves of surrogate pairs stay what they are.
+    # json.dumps writes ASCII, so unpaired surrogates survive.
     copy.write(json.dumps(row).encode() + b"\n")
     index.columns[number].update(row.keys())
     index.columns[number]["tool_calls"] += names_calls(row)
@@ -302,7 +302,7 @@ def _of_rows(
 
 @contextmanager
 def _named(id_: str, trial: int, file: str) -> Iterator[None]:
-    """Say which row it is if a column is not what it has to be. Raises InputError."""
+    """Turn a RowFault into an InputError that names the row."""
     try:
         yield
     except RowFault as fault:
@@ -323,7 +323,7 @@ def _regraded(
     graded |= {name: value for name, value in kept.items() if name not in flat and name not in graded}
     if tags:
         graded["tags"] = tags
-    for name in ("messages", "attempts"):  # as they were recorded, not as the suite would have them
+    for name in ("messages", "attempts"):  # as recorded, not as the suite would have them
         if name in row:
             graded[name] = row[name]
     return graded
@@ -348,7 +348,7 @@ def _notes_about_rows(index: _RowIndex, suite: Suite) -> Iterator[str]:
 
 
 def _looks_at_calls(suite: Suite) -> bool:
-    """Whether a check of the suite reads tool calls; must-nots read their arguments."""
+    """Whether a check of the suite reads tool calls. Every must-not does: it also reads the arguments of calls."""
     for scenario in suite.scenarios.values():
         found = [behavior.check for behavior in scenario.expected_behaviors.values()]
         found += [scenario.answer] if scenario.answer is not None else []
@@ -363,7 +363,7 @@ def _looks_at_calls(suite: Suite) -> bool:
 def _without_answer(
     grader: Grader, scenario: Scenario, trials: int, taken: Mapping[int, object] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Rows of a scenario for trials that were not recorded, under numbers that are not taken."""
+    """Undecided rows for `trials` trials that were not recorded, under numbers that are not `taken`."""
     number = 0
     for _ in range(trials):
         number += 1

@@ -1,7 +1,7 @@
-"""The journals of run folders → the order in which their scenarios are looked at, if it is the one of their seed.
+"""The journals of run folders → the order in which rules look at their scenarios, verified against the seed.
 
-The order is that of the plan, the first record of a journal. It must be the permutation that its seed gives of the
-scenarios of its suite: an order that somebody chose, or scenarios that somebody left out, would decide the verdict.
+The order comes from the plan, the first record of a journal. It must be the permutation that the seed gives for the
+scenarios of the suite: an order that somebody chose, or scenarios that somebody left out, could decide the verdict.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HINT = "start a new run"
 
 
 def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | NoOrder:
-    """The order of the runs that these results are of. Raises InputError if it is not the one of its seed."""
+    """The order of the runs that wrote these results. Raises InputError if it is not the order of its seed."""
     if not files or any(file.recorded is None for file in files):
         return NoOrder()
     histories = [read_run(Path(file.original or file.path).parent) for file in files]
@@ -41,7 +41,7 @@ def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | NoOrder:
 
 
 def order_of(histories: Sequence[RunHistory]) -> RunOrder:
-    """The order of a run, or of all shards of one, and how far it has come."""
+    """The order of a run, or of all shards of a run, and which scenarios have ended."""
     plans = [history.plan for history in histories]
     trials = {id_: count for plan in plans for id_, count in plan.trials.items()}
     return RunOrder(
@@ -55,7 +55,7 @@ def order_of(histories: Sequence[RunHistory]) -> RunOrder:
 
 
 def _refuse_unplanned(history: RunHistory) -> None:
-    """Raise InputError if the plan is not that of its seed and of the suite that it holds."""
+    """Raise InputError if the plan does not follow from its seed and from the suite text that it stores."""
     plan = history.plan
     recorded = read_document(Path(history.name).parent).order
     if plan.order != permutation(plan.order, plan.seed) or plan.seed != recorded.seed:
@@ -63,7 +63,7 @@ def _refuse_unplanned(history: RunHistory) -> None:
         raise InputError(Problem(message, history.name, hint=_HINT))
     suite = planned_suite(plan, plan.suite_text)
     planned = {id_: suite.scenarios[id_].trials for id_ in choose_scenarios(suite, plan.chosen)}
-    # The digest covers files that checks use, which may have changed since.
+    # The digest also covers files that checks use, and these may have changed since: then it cannot be compared.
     is_same = suite.digest == plan.suite_digest or any(word in plan.suite_text for word in OF_OTHER_FILES)
     if planned != plan.trials or not is_same:
         message = "the plan of the run is not that of its suite: other scenarios, other trials, or another text"

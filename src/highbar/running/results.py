@@ -25,7 +25,7 @@ NOT_RUN = {
 def result_lines(history: RunHistory, recorded: Callable[[int], TrialEnded], grader: Grader) -> Iterator[bytes]:
     """The rows in the order of the grader's suite, then of the trials. `recorded` reads the record at an offset.
 
-    One answer is in memory at a time. Planned scenarios that the suite does not have get no row.
+    Only one answer is in memory at a time. Planned scenarios that the suite does not have get no row.
     """
     planned = history.plan.trials
     for id_, scenario in grader.suite.scenarios.items():
@@ -44,9 +44,10 @@ def result_row(
 
 
 def _final(ended: TrialEnded, history: RunHistory) -> TrialEnded:
-    """The record as it counts: what got no answer again and again, while others did, is an error of the agent.
+    """The record as it counts: a trial that repeatedly got no answer, while others did, is an error of the agent.
 
-    So is an answer about which a judge never gives a usable judgment, while it judges others.
+    So is an answer for which the judge repeatedly gave no usable judgment, while it judged others. An agent must not be
+    able to stay undecided.
     """
     if ended.outcome == "infrastructure" and history.outcome(ended.id, ended.trial) == "error":
         return replace(ended, outcome="error", reason=f"never an answer, while others got one: {ended.reason}")

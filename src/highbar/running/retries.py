@@ -1,4 +1,4 @@
-"""How long to wait before a call that failed for no fault of the agent is made again, and the trials that wait."""
+"""How long to wait before retrying a call that failed through no fault of the agent, and the trials that wait."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from msgspec import Struct
 from highbar.running.conversation import Conversation
 
 _LONGEST = 60.0
-"""Seconds: more than this is no advice to wait but one to give up, and a header can say anything."""
+"""Seconds that one wait may take: a header can ask for any time, and a run must not hang on it."""
 
 
 class Backoff(Struct, frozen=True):
-    """Exponential backoff with full jitter: before retry n a random part of `first` × 2ⁿ⁻¹ seconds, at most 60.
+    """Exponential backoff with full jitter: before retry n, a random part of `first` × 2ⁿ⁻¹ seconds, at most 60.
 
-    What the other side asks for (`Retry-After`) is added, at most 60 seconds of it: trials that were refused together
-    would otherwise come back together. `random` gives numbers from 0 to 1.
+    What the other side asks for (`Retry-After`) is added, at most 60 seconds of it: without the random part, trials
+    that were refused together would come back together. `random` returns numbers from 0 to 1.
     """
 
     first: float = 1.0
     random: Callable[[], float] = random.random
 
     def wait(self, attempts: int, retry_after: float | None) -> float:
-        """Seconds to wait after so many attempts.
+        """The seconds to wait after this many attempts.
 
         >>> half = Backoff(random=lambda: 0.5)
         >>> half.wait(1, None), half.wait(3, None), half.wait(1, 20.0), half.wait(2, 1e9), half.wait(1, -5.0)
@@ -34,7 +34,7 @@ class Backoff(Struct, frozen=True):
         """
         # The exponent is limited as well: a float overflows at 2**1024.
         window = min(self.first * 2.0 ** min(attempts - 1, 32), _LONGEST)
-        # A comparison with NaN is false: it counts as no advice.
+        # A comparison with NaN is false, so NaN counts as no request to wait.
         asked = retry_after if retry_after is not None and retry_after > 0 else 0.0
         return min(asked, _LONGEST) + self.random() * window
 
@@ -44,22 +44,22 @@ class WaitingTrials:
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Conversation]] = []
-        self._number = count()  # those that are due at the same time come in the order in which they were added
+        self._number = count()  # breaks ties: trials that are due at the same time come in the order of `add`
 
     def __len__(self) -> int:
         return len(self._heap)
 
     @property
     def next_due(self) -> float | None:
-        """When the first one is due; None if none waits."""
+        """When the first trial is due; None if no trial waits."""
         return self._heap[0][0] if self._heap else None
 
     def add(self, due: float, trial: Conversation) -> None:
-        """A trial waits until then."""
+        """Let a trial wait until `due`."""
         heappush(self._heap, (due, next(self._number), trial))
 
     def pop(self, now: float) -> Conversation | None:
-        """The trial that has been due for longest; None if none is."""
+        """Remove and return the trial that has been due for longest; None if no trial is due."""
         return heappop(self._heap)[2] if self._heap and self._heap[0][0] <= now else None
 
     def clear(self) -> None:

@@ -1,7 +1,7 @@
-"""One result row → one line of JSON that every reader of results takes, whatever the agent said.
+"""One result row → one line of JSON that every reader of results accepts, whatever the agent said.
 
-What an agent sends can have keys that differ only in case, halves of surrogate pairs, line breaks that only some
-readers know, or a size that no reader takes. None of it may keep the other rows from being judged.
+What an agent sends can have keys that differ only in case, unpaired surrogates, line breaks that only some readers
+know, or a size that no reader accepts. None of this may keep the other rows from being judged.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import msgspec
 from highbar.load.counting import LONGEST
 
 LONGEST_ROW = LONGEST // 2
-"""Bytes of a row; readers take twice as many."""
+"""Bytes of a row; readers accept twice as many."""
 LONGEST_SHOWN = 100_000
-"""Characters of a text in a row that would be too long for a reader of results."""
+"""Characters that are left of each text in a row that is too long."""
 MOST_SHOWN = 100
-"""Tool calls and messages of such a row."""
+"""Tool calls and messages that are left in a row that is too long."""
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 _UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf")
-"""Line breaks that only some readers know, codes of terminals, and what no one sees: all are written as escapes."""
+"""Line breaks that only some readers know, control codes and invisible characters (in UTF-8): written as escapes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """A row as a line of a JSONL file, with its line end. It is never longer than readers take."""
+    """A row as a line of a JSONL file, with its line end. It is never longer than readers accept."""
     found = _encoded(row)
     if len(found) > LONGEST_ROW:
         found = _encoded(_shortened(row))
@@ -48,7 +48,7 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 
 
 def _whole(value: Any) -> Any:
-    """The value with every half of a surrogate pair as the character for what cannot be read."""
+    """The value with every surrogate replaced by U+FFFD, the replacement character."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, Mapping):
@@ -57,7 +57,7 @@ def _whole(value: Any) -> Any:
 
 
 def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row that is too long, with the beginnings of its texts; `left_out` says how many characters are missing."""
+    """The row with only the beginnings of its texts and lists; `left_out` has how much is missing of each column."""
     found: dict[str, Any] = {}
     left_out: dict[str, int] = {}
     for name, value in row.items():
@@ -77,9 +77,9 @@ def _brief(value: Any) -> str:
 
 
 def sound(value: Any) -> Any:
-    """A JSON value in which no object has two keys that are one apart from case: such an object is its JSON text.
+    """The JSON value, in which every object with keys that differ only in case is replaced by its JSON text.
 
-    Results with such keys are refused, since many readers take them for the same.
+    Results with such keys are refused, because many readers treat them as the same key.
     """
     if isinstance(value, Mapping):
         if not are_distinct(value):
@@ -89,13 +89,13 @@ def sound(value: Any) -> Any:
 
 
 def are_distinct(names: Mapping[str, Any]) -> bool:
-    """Whether all names differ, and not only in case. If in doubt, they do not."""
+    """Whether all names differ, and not only in case or accents. If in doubt, they do not."""
     return len(names) < 2 or len({_folded(name) for name in names}) == len(names)
 
 
 def _folded(name: str) -> str:
     if name.isascii():
         return name.lower()
-    # Accents too: readers disagree about what the small letter of a capital with a dot above is.
+    # Accents too: readers disagree about the lower case of a capital I with a dot above.
     parts = unicodedata.normalize("NFKD", name.casefold())
     return "".join(part for part in parts.casefold() if not unicodedata.combining(part))

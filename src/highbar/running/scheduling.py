@@ -1,7 +1,7 @@
 """Trials in, their ends out: what is called when, what is tried again, and when to stop.
 
-Each of a few workers takes a trial, asks its questions one after the other, reports its end, and takes the next one: a
-million trials make no more tasks than a hundred. A trial that waits for a retry leaves its worker to others.
+A few workers each take a trial, ask its questions one after the other, report its end, and take the next one. So a
+million trials need no more tasks than a hundred. A trial that waits for a retry does not occupy a worker.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from highbar.store.run_document import FINISHED
 from highbar.suite import RunSettings, Scenario
 
 _MOST_WAITING = 1000
-"""Trials that wait for a retry at a time: each keeps what it has received so far."""
+"""Trials that may wait for a retry at once. It limits memory: each holds what it has received so far."""
 _TICK = 0.05
 _TICKS_PER_MOMENT = 20
 _CALLS_PER_YIELD = 16
 
 
 class Timing(Struct, frozen=True):
-    """What time it is, in seconds by a clock that never goes back, and how long to wait before a retry.
+    """The clock, in seconds that never go back, and how long to wait before a retry.
 
-    As long as `hold` says so, nothing new begins.
+    No new trial begins while `hold` returns True.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -53,10 +53,10 @@ async def run_trials(
     stop: StopRequest | None = None,
     timing: Timing | None = None,
 ) -> Summary:
-    """Run the trials in this order, and report when each begins and ends. What a report raises ends the run.
+    """Run the trials in this order, and report when each begins and ends. An exception of a report ends the run.
 
-    `progress` says how many trials are planned and what earlier sessions did; it changes as trials end. The run stops
-    if the first five trials of all sessions are refused, or if the agent gives another version than before.
+    `progress` has how many trials are planned and what earlier sessions did; it is updated as trials end. The run stops
+    if the first five trials of all sessions are refused, or if the agent reports another version than before.
     """
     scheduler = _Scheduler(work, caller, settings, Tally(progress, settings), stop or StopRequest(), timing or Timing())
     scheduler.on_begin, scheduler.on_end = on_begin, on_end
@@ -85,6 +85,7 @@ class _Scheduler:
         self._trial_timeout = None if settings.trial_timeout is None else float(settings.trial_timeout)
         at_once = settings.concurrency
         self._concurrency = Concurrency(caller.start, caller.most) if at_once == "auto" else Concurrency(at_once)
+        # If earlier sessions have ended trials, the key and the address were right.
         self._refusals = FirstRefusals(tally.progress.planned) if not tally.progress.done else None
         self._waiting = WaitingTrials()
         self._failures = 0  # calls without an answer since the last answer
@@ -127,10 +128,10 @@ class _Scheduler:
         if self._stop.stage and how in FINISHED:
             how = "interrupted"
         elif how in FINISHED and self._tally.began == self._tally.count and next(self._work, None) is None:
-            how = "complete"  # budget or time was used up by the last trial, or it decided
+            how = "complete"  # the last trial used up budget or time, or decided the run: nothing was left out
         progress = self._tally.progress
         progress.in_flight = progress.waiting = 0
-        # A caller that measures latencies in another process knows how late the loop there was.
+        # If latencies are measured in another process, the delay of the loop there is the one that matters.
         self._tally.loop_delays = getattr(self._caller, "loop_delays", self._tally.loop_delays)
         summary = self._tally.summary(how, self._clock() - self._start, self._reason, refusal)
         return replace(summary, escaped=tuple(getattr(self._caller, "escaped", ())))
@@ -146,7 +147,7 @@ class _Scheduler:
             self._note(began, attempt)
             same = self._after(trial, attempt)
             if not self._tally.calls % _CALLS_PER_YIELD:
-                await asyncio.sleep(0)  # signals and timers must get their turn even if no call ever waits
+                await asyncio.sleep(0)  # lets signals and timers run even if no call ever waits
             trial = same or self._next()
 
     def _note(self, began: float, attempt: Attempt) -> None:
@@ -162,6 +163,7 @@ class _Scheduler:
 
     def _after(self, trial: Conversation, attempt: Attempt) -> Conversation | None:
         """The same trial if it has another turn; None if it has ended or waits for a retry."""
+        # Before the retries: five refused connections end the run, without waiting for any of them to be retried.
         if self._refusals is not None and self._is_refused(self._refusals, trial, attempt):
             return None
         if attempt.outcome != "infrastructure":
@@ -207,7 +209,7 @@ class _Scheduler:
         return known == "refused"
 
     def _release(self) -> None:
-        """Report the trials that were held: they are errors of the agent like any other."""
+        """Report the trials that were held back: they are errors of the agent like any other."""
         held = self._refusals.held if self._refusals is not None else []
         self._refusals = None
         for ended in held:
@@ -216,14 +218,14 @@ class _Scheduler:
     # --- what is next --------------------------------------------------------------------------
 
     def _next(self) -> Conversation | None:
-        """The next trial of a worker that is free; None if it is not needed any more."""
+        """The next trial for a free worker; None if the worker is not needed any more."""
         workers = len(self._workers)
         if workers < self._most_workers:
             self._fill()
         return self._take() if workers <= self._most_workers else None
 
     def _take(self) -> Conversation | None:
-        """The trial that is due for a retry, or a new one; None if there is none now."""
+        """A trial that is due for a retry, or else a new one; None if no trial can begin now."""
         if self._is_over():
             self._waiting.clear()
             self._is_held = False
@@ -253,12 +255,12 @@ class _Scheduler:
         return self._how is not None
 
     def _may_begin(self) -> bool:
-        """Whether new trials begin while others wait.
+        """Whether new trials may begin while others wait for a retry.
 
-        If every call of a whole round and one more fails, the other side is down or refuses all: new trials would use
-        up their retries in vain. Those that wait are tried first, and one that gets through opens the door again.
+        If more calls in a row fail than there are workers, the other side is down or refuses everything, and new trials
+        would waste their retries. Waiting trials are tried first; once one gets through, new trials begin again.
         """
-        if self._refusals is not None:  # the first five have to be asked to know
+        if self._refusals is not None:  # five trials must begin to tell a wrong key from an outage
             return True
         return self._failures <= self._most_workers and len(self._waiting) < _MOST_WAITING
 
@@ -267,11 +269,12 @@ class _Scheduler:
     def _allow(self) -> None:
         limit = self._concurrency.limit
         self._tally.progress.at_once = limit
+        # A caller that takes questions ahead needs a second worker for each slot, to hand it the next question.
         self._most_workers = 2 * limit if self._caller.ahead else limit
         self._caller.allow(limit)
 
     def _fill(self) -> None:
-        """Start a worker for each free slot, as long as there are trials for them."""
+        """Start workers until all slots are used or no trial can begin."""
         while len(self._workers) < self._most_workers and (trial := self._take()) is not None:
             worker = self._loop.create_task(self._work_on(trial))
             self._workers.add(worker)
@@ -290,7 +293,7 @@ class _Scheduler:
         self._wake()
 
     def _wake(self) -> None:
-        """Something happened besides calls: a stop was requested, a retry is due, or a worker has left."""
+        """React to everything but calls: a stop was requested, a retry is due, or a worker has left."""
         if self._finished.done():
             return
         try:
@@ -306,12 +309,12 @@ class _Scheduler:
                 self._finished.set_result(None)
 
     def _give_up_ahead(self) -> None:
-        """What was handed over, and has not begun, begins no more."""
+        """Withdraw the questions that were handed over ahead and have not begun."""
         if self._caller.ahead:
             self._caller.allow(0)
 
     def _cancel(self) -> None:
-        """End all calls at once. A worker that asks for it is between two calls, and has no other one."""
+        """Cancel all calls. A worker that calls this is between two calls, so it interrupts no call of its own."""
         self._canceled = True
         for worker in self._workers:
             worker.cancel()
@@ -325,15 +328,15 @@ class _Scheduler:
             self._alarm = self._loop.call_later(max(0.0, first - self._clock()), self._wake)
 
     def _tick(self) -> None:
-        """Measure how late the loop is, and keep the progress up to date."""
+        """Measure how late the loop is, and update the progress."""
         now, progress = self._loop.time(), self._tally.progress
         if self._ticks:
-            # Timers are rounded up to a millisecond; that is no delay.
+            # Timers are rounded up to a millisecond, which is no delay.
             self._tally.loop_delays.add(max(0.0, (now - self._tick_due) * 1000 - 1))
         if self._ticks % _TICKS_PER_MOMENT == 0:
             progress.note(self._clock())
         if self._how is None and self._is_over():
-            self._give_up_ahead()  # or it would begin when the calls that run now end
+            self._give_up_ahead()  # otherwise they begin as soon as the current calls end
         if self._is_held:
             self._wake()
         given = self._concurrency.in_flight

@@ -1,4 +1,4 @@
-"""How the verdict of a run stands while it goes on."""
+"""What is known of the verdict of a run while it goes on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from highbar.model import Decision, RuleResult, Verdict
 
 
 class Standing(Struct, frozen=True, eq=False):
-    """What is known at one moment: the verdict so far, the rules on which it still depends, or why there is none."""
+    """The verdict so far and the open rules that can still change it, or the problem why there is no verdict yet."""
 
     verdict: Verdict | None = None
     open: tuple[RuleResult, ...] = ()
@@ -21,5 +21,5 @@ class Standing(Struct, frozen=True, eq=False):
 
     @property
     def is_decided(self) -> bool:
-        """Whether the verdict is certain, whatever the rest of the run comes to."""
+        """Whether the rest of the run cannot change the verdict."""
         return self.decision is not None and not self.open

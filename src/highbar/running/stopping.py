@@ -1,4 +1,4 @@
-"""What ends a run before its last trial: the user, a wrong key or address, and money."""
+"""What ends a run before its last trial: the user, a wrong key or address, or the budget."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from highbar.running.calls import Attempt
 from highbar.running.records import TrialEnded
 
 _ENOUGH = 5
-"""Refusals that make a wrong key or address certain."""
-# A reply can name any cost. Without traps a sum that is too large is infinite, and so above every budget.
+"""The number of refused trials that is taken for a wrong key or address."""
+# A reply can report any cost. Without traps a sum that is too large becomes infinity, which is above every budget.
 _SUMS = Context(prec=28, traps=[])
 
 
@@ -23,10 +23,10 @@ class NothingCalled(Exception):
 
 
 class StopRequest:
-    """Asks a run to stop: at the first request it begins nothing and finishes what runs, at the second it stops.
+    """Asks a run to stop: after the first request it begins nothing and finishes what runs, after the second it stops.
 
-    `request` may be called from any thread, from a signal's function, and from the run's own callbacks. `decide` is no
-    request of the user: nothing more begins, since the verdict is certain, and what runs is finished and judged.
+    `request` may be called from any thread, from a signal handler, and from the run's own callbacks. `decide` is not a
+    request of the user: nothing more begins, because the verdict is certain, and what runs is finished and judged.
     """
 
     def __init__(self) -> None:
@@ -35,28 +35,28 @@ class StopRequest:
         self._notify: Callable[[], object] | None = None
 
     def request(self) -> None:
-        """Go one stage further. There is no lock: a signal that interrupts its owner would wait for it forever."""
+        """Go one stage further. Takes no lock: a signal handler that interrupts the lock's owner would never return."""
         self.stage = 1 if self.stage == 0 else 2
         self._tell()
 
     def decide(self) -> None:
-        """The verdict is certain."""
+        """Stop because the verdict is certain."""
         self.is_decided = True
         self._tell()
 
     def _tell(self) -> None:
         if self._notify is not None:
-            with suppress(RuntimeError):  # the loop was closed in the meantime: there is nothing left to stop
+            with suppress(RuntimeError):  # the loop has been closed, so there is nothing left to stop
                 self._notify()
 
     @property
     def is_watched(self) -> bool:
-        """Whether something runs that hears of requests."""
+        """Whether something runs that is notified of requests."""
         return self._notify is not None
 
     @contextmanager
     def watched(self, loop: asyncio.AbstractEventLoop, changed: Callable[[], object]) -> Iterator[None]:
-        """Calls `changed` in the loop at each request."""
+        """Within this context, each request calls `changed` in the loop."""
         self._notify = lambda: loop.call_soon_threadsafe(changed)
         try:
             yield
@@ -65,10 +65,10 @@ class StopRequest:
 
 
 class FirstRefusals:
-    """Whether the first trials are all refused in the same way: that is a wrong key or address, and says nothing else.
+    """Detects that the first trials are all refused in the same way: then the key or the address is wrong.
 
-    A trial counts at its first attempt: a refused connection is tried again, but nobody should wait for that five
-    times. Until it is known, ends of trials are `held`: if the key was wrong, they are asked again when it is right.
+    The first attempt of a trial counts: a refused connection is retried, but nobody should wait for that five times.
+    Until the answer is known, ends of trials are `held` back: if the key was wrong, a resumed run asks them again.
     """
 
     def __init__(self, planned: int) -> None:
@@ -79,7 +79,7 @@ class FirstRefusals:
         self._trials: set[tuple[str, int]] = set()
 
     def note(self, id_: str, trial: int, attempt: Attempt) -> Literal["open", "refused", "accepted"]:
-        """What is known after this attempt."""
+        """Add an attempt. Returns `refused` or `accepted` once that is known, else `open`."""
         if attempt.refusal is None or self._kind not in (None, attempt.refusal):
             return "accepted"
         self._kind = attempt.refusal
@@ -91,8 +91,8 @@ class FirstRefusals:
 class Spending:
     """What the trials have cost so far, and whether the budget allows another one. Both in USD.
 
-    `unknown` counts the answered turns that came without a cost. With a budget one of them ends the run: an unknown
-    price is not 0, so nobody could say that the budget was kept.
+    `unknown` counts the answered turns without a cost. With a budget, one of them ends the run: an unknown cost is not
+    0, so nobody could say that the run stayed within the budget.
     """
 
     def __init__(self, budget: Fraction | None, cost: Decimal, unknown: int) -> None:
@@ -101,7 +101,7 @@ class Spending:
         self._budget = None if budget is None else Decimal(budget.numerator) / Decimal(budget.denominator)
 
     def note(self, ended: TrialEnded) -> None:
-        """Add what a trial cost. The cost of a turn that failed counts if it is known."""
+        """Add what a trial cost. The turn in which it failed counts only if its cost is known."""
         failed = len(ended.turns) if ended.outcome == "error" else None
         for number, turn in enumerate(ended.turns, 1):
             cost = None if turn.reply is None else turn.reply.cost_usd

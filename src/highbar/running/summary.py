@@ -1,4 +1,4 @@
-"""What the trials of a session came to: counted while it runs, summed up at its end."""
+"""The outcomes of the trials of a session: counted while it runs, summed up at its end."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ HowEnded = RunEnd | Literal["refused", "versions", "judge refused"]
 
 
 class Summary(Struct, frozen=True):
-    """How a session of a run ended, and what it did. Costs include what earlier sessions spent.
+    """How a session of a run ended, and what it did. Costs include those of earlier sessions.
 
-    `how` is `refused` if the first trials were all refused (`refusal` says by what), `versions` if the agent gave two
-    of them, and `judge refused` if the judge refused the first questions. `reason` says what was used up. `began` minus
-    `ended` trials were given up: nothing of them is reported, and a later session asks them again from their first
-    turn. `seconds` is the time that it took.
+    `how` is `refused` if the first trials were all refused (`refusal` says how), `versions` if the agent reported two
+    versions, and `judge refused` if the judge refused the first questions. `reason` says what was used up. `began`
+    minus `ended` trials were given up: nothing of them is reported, and a later session asks them again from their
+    first turn. `seconds` is the duration of the session.
     """
 
     how: HowEnded
@@ -47,14 +47,14 @@ class Summary(Struct, frozen=True):
 
     @property
     def is_loop_slow(self) -> bool:
-        """Whether measured latencies may be too long, since the event loop was late by a tenth of them."""
+        """Whether measured latencies may be too long: the p95 of the loop's delay is over a tenth of their p95."""
         if self.latency_p95_ms is None or self.loop_delay_p95_ms is None:
             return False
         return self.loop_delay_p95_ms > self.latency_p95_ms / 10
 
 
 class Tally:
-    """Counts calls and ends of trials, in `progress` too. `versions` has one entry, or the two that conflict."""
+    """Counts calls and ends of trials, also in `progress`. `versions` has at most one version, or two that conflict."""
 
     def __init__(self, progress: ProgressState, settings: RunSettings) -> None:
         self.progress = progress
@@ -64,13 +64,13 @@ class Tally:
         self.latencies, self.loop_delays = Histogram(), Histogram()
 
     def called(self, attempt: Attempt) -> None:
-        """A call came to this."""
+        """Count a call."""
         self.calls += 1
         if attempt.outcome == "answered" and attempt.latency_ms is not None:
             self.latencies.add(attempt.latency_ms)
 
     def ended(self, ended: TrialEnded) -> None:
-        """A trial came to this."""
+        """Count a trial that has ended, with its cost and the versions that its replies report."""
         progress = self.progress
         progress.done += 1
         if ended.outcome == "answered":
@@ -95,11 +95,11 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """How many trials have ended since the run was started or resumed."""
+        """How many trials have ended in this session."""
         return self.answered + self.errors + self.unanswered
 
     def summary(self, how: HowEnded, seconds: float, reason: str | None, refusal: str | None) -> Summary:
-        """All of it."""
+        """The summary of the session."""
         return Summary(
             how=how,
             began=self.began,

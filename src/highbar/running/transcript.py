@@ -23,9 +23,9 @@ def transcript(scenario: Scenario, ended: TrialEnded) -> list[dict[str, Any]]:
 
 
 def _replied(reply: Reply) -> list[dict[str, Any]]:
-    """The messages of one reply: those that the agent added, then its answer, unless they end with the same words.
+    """The messages of one reply: those that the agent added, then its output, unless they end with the same text.
 
-    Tool calls that only the reply has are part of the answer: nothing that the agent did may be missing.
+    Tool calls that are in the reply but not in its messages are added to the last message, so that none is missing.
     """
     messages = [dict(message) for message in reply.messages]
     known = [call for message in messages if role_of(message) not in OF_OTHERS for call in message_calls(message)]

@@ -1,7 +1,7 @@
-"""`python -m highbar.running.child REQUESTS REPLIES SLOTS`: three files that it inherits. `process` starts it.
+"""`python -m highbar.running.child REQUESTS REPLIES SLOTS`: inherited file descriptors. `process` starts it.
 
-The first message says what to load: {role: agent, name, folder, largest} or {role: checks, folder, largest}. An
-agent is answered with READY and {is_async, takes_scenario}, or with REFUSED; functions of checks are found when called.
+The first message says what to load: {role: agent, name, folder, largest} or {role: checks, folder, largest}. The reply
+to `agent` is READY with {is_async, takes_scenario}, or REFUSED. Functions of checks are looked up when they are called.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ def main() -> None:
 
 
 def _settle(files: tuple[int, ...]) -> None:
-    """Keep what the functions read, print, start and fork away from the messages."""
+    """Keep the functions, and the processes that they start or fork, away from the pipes of the messages."""
     nothing = os.open(os.devnull, os.O_RDWR)
     try:
         os.fstat(2)
-    except OSError:  # we were started without it
+    except OSError:  # Highbar was started without standard error
         os.dup2(nothing, 2)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # what is printed is seen, however this ends
+        sys.stdout.reconfigure(line_buffering=True)  # so that prints appear even if the process is killed
     for file in files:
         os.set_inheritable(file, False)  # noqa: FBT003  # the standard library's own
     os.register_at_fork(after_in_child=lambda: [os.dup2(nothing, file) for file in files])
-    signal.signal(signal.SIGINT, lambda *_: None)  # who started us decides when to stop
+    signal.signal(signal.SIGINT, lambda *_: None)  # the parent decides when to stop
 
 
 def _serve(requests: int, replies: int, shared: int) -> None:
@@ -50,18 +50,18 @@ def _serve(requests: int, replies: int, shared: int) -> None:
         if not reader.read(requests, received.append):
             return
     setup: dict[str, Any] = received[0][3]
-    # What we need ourselves is loaded first: a module beside the suite file may have any name, such as queue.
+    # Load our own modules before the suite's folder is on the path: a module there may have any name, such as queue.
     from highbar.running.child import checks, finding, threads  # noqa: F401  # see above
 
-    # Python takes stored bytecode for that of a changed file if size and second of the change are the same: answers
-    # would come from code that is no longer there.
+    # Python uses stored bytecode for a changed file if its size and the second of its change are the same. Answers
+    # would then come from code that no longer exists.
     sys.dont_write_bytecode = True
     sys.path.insert(0, setup["folder"])
     sys.argv[:] = [setup.get("name", "")]
     if setup["role"] == "agent":
         _serve_agent(setup, requests, replies, shared)
     else:
-        # What came right behind the first message is read already.
+        # Messages right after the first one have been read with it.
         checks.serve(setup["folder"], requests, replies, setup["largest"], reader, received[1:])
 
 
@@ -77,6 +77,7 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
         return
     is_async = finding.is_async(function)
     if is_async:
+        # The suite's folder is hidden meanwhile, for the same reason: asyncio imports modules that it may shadow.
         beside, sys.path[:] = sys.path[:], [path for path in sys.path if path != setup["folder"]]
         from highbar.running.child.loop import serve  # asyncio is slow to load, and sync functions need none of it
 

@@ -1,4 +1,4 @@
-"""One call of a function of the user's, in this thread → the message that says what it came to."""
+"""One call of a user's function, in this thread → the message with its result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from highbar.running.child.values import describe_error, reply
 def called(
     function: Callable[..., Any], arguments: Sequence[Any], call: int, *, largest: int, context: Context
 ) -> bytes:
-    """The message for this call. The time is that of the function alone.
+    """Call the function, and return the message with its result. The latency is that of the function alone.
 
-    It runs in a copy of the context, so that no call sees what another one set.
+    The function runs in a copy of the context, so that no call sees the context variables that another one set.
     """
     end = 0.0
     start = perf_counter()

@@ -1,4 +1,4 @@
-"""Calls the functions of checks, one after the other in the main thread."""
+"""Call the functions of checks, one after the other in the main thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def serve(
     reader: frames.MessageReader,
     received: Sequence[frames.Message],
 ) -> None:
-    """Do what the messages ask for until there are no more; the first of them are `received` already."""
+    """Carry out the messages until there are no more. The first of them have been `received` already."""
     functions: dict[str, Callable[..., Any]] = {}
 
     def answer(call: int, name: str, arguments: list[Any]) -> bytes:
@@ -29,7 +29,7 @@ def serve(
                 functions[name] = find_check(name, folder)
         except NoFunction as refused:
             return frames.encoded(frames.REFUSED, call, 0.0, refused.fields)
-        if not arguments:  # it is only asked for
+        if not arguments:  # asks only whether the function can be used
             return frames.encoded(frames.ANSWERED, call)
         return called(functions[name], arguments, call, largest=largest, context=copy_context())
 

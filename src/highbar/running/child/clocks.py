@@ -1,4 +1,4 @@
-"""The clocks as they are before any code of the user's is loaded: tests of agents like to replace those of `time`."""
+"""The clocks as they are before any code of the user is loaded: tests of agents often replace those of `time`."""
 
 from __future__ import annotations
 

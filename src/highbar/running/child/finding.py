@@ -14,7 +14,7 @@ from highbar.running.child.values import describe_error
 
 
 class NoFunction(Exception):
-    """A function that cannot be used: the fields of a Problem."""
+    """A function cannot be used. `fields` are those of a Problem."""
 
     def __init__(self, message: str, hint: str | None = None, file: str | None = None, line: int | None = None) -> None:
         super().__init__(message)
@@ -22,12 +22,12 @@ class NoFunction(Exception):
 
 
 def find_function(name: str, folder: str) -> Callable[..., Any]:
-    """The function, found beside the suite file, then as installed. Raises NoFunction."""
+    """Find the function in the suite's folder, or else in an installed module. Raises NoFunction if that fails."""
     module_name, _, path = name.partition(":")
     _refuse_taken(module_name, folder)
     try:
         found: Any = importlib.import_module(module_name)
-    except BaseException as error:  # it is the user's code: SystemExit and KeyboardInterrupt are no reason to end
+    except BaseException as error:  # the user's code runs here: its SystemExit or KeyboardInterrupt must not end us
         raise _not_imported(name, module_name, folder, error) from error
     for part in path.split("."):
         if not hasattr(found, part):
@@ -43,7 +43,7 @@ def find_function(name: str, folder: str) -> Callable[..., Any]:
 
 
 def find_check(name: str, folder: str) -> Callable[..., Any]:
-    """Likewise, a function of a check: of one argument, and not async."""
+    """Find the function of a check, which takes one argument and is not async. Raises NoFunction."""
     function = find_function(name, folder)
     if is_async(function):
         raise NoFunction(f"{name} is async, wanted a plain function", None, *_where(function))
@@ -52,12 +52,12 @@ def find_check(name: str, folder: str) -> Callable[..., Any]:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a call gives something to await."""
+    """Whether a call returns something to await."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def takes_scenario(name: str, function: Callable[..., Any]) -> bool:
-    """Whether the function wants the scenario too. Raises NoFunction if it cannot be called with what an agent gets."""
+    """Whether the function also takes the scenario. Raises NoFunction if it cannot be called like an agent."""
     signature = _signature(function)
     wants = signature is not None and "scenario" in list(signature.parameters)[1:]
     hint = "write one parameter, and if needed a second one named `scenario`"
@@ -66,7 +66,7 @@ def takes_scenario(name: str, function: Callable[..., Any]) -> bool:
 
 
 def _refuse_arguments(name: str, function: Callable[..., Any], named: dict[str, None], hint: str) -> None:
-    """Refuse a function that cannot be called with one argument and these."""
+    """Raise NoFunction if the function cannot be called with one argument and these `named` ones."""
     signature = _signature(function)
     try:
         if signature is not None:
@@ -76,7 +76,7 @@ def _refuse_arguments(name: str, function: Callable[..., Any], named: dict[str, 
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
-    """None if it has none, as some functions in C."""
+    """The signature; None if there is none, as for some functions written in C."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
@@ -84,7 +84,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def _refuse_taken(module: str, folder: str) -> None:
-    """Refuse a module beside the suite file whose name another module has, which would be taken instead."""
+    """Raise NoFunction if a module in the suite's folder has the name of a loaded one, which would be used instead."""
     top = module.partition(".")[0]
     beside = os.path.join(folder, top)  # noqa: PTH118  # pathlib is slow to load
     loaded = sys.modules.get(top)
@@ -106,7 +106,7 @@ def _not_imported(name: str, module: str, folder: str, error: BaseException) -> 
 
 
 def _raised_at(error: BaseException) -> tuple[str | None, int | None]:
-    """The last line of the user's that led to an exception."""
+    """The last file and line outside of the import system that led to an exception."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames[1:] if not frame.filename.startswith("<")]
     return (own[-1].filename, own[-1].lineno) if own else (None, None)

@@ -1,7 +1,7 @@
 """Messages between the process of the user's functions and ours: (kind, call, number, value), with their length first.
 
-A function shares its process with the code that writes here. Whatever comes out of the pipe may be garbage: it is
-decoded strictly, and what does not decode ends that process.
+A function shares its process with the code that writes these messages, so the pipe may contain anything. Messages are
+decoded strictly, and the process ends if one cannot be decoded.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from typing import Any
 import msgspec
 
 Message = tuple[int, int, float, Any]
-"""What it is, the number of the call, a time in milliseconds if it has one, and what it is about."""
+"""The kind, the number of the call, the latency in milliseconds if the message has one, and the value."""
 
 # To the process.
 SETUP = 1  # what to load; the value is a mapping, see __main__
-CALL = 2  # the value is the list of arguments; to functions of checks, the name and the argument
-CANCEL = 3  # the value says whether the call is overdue; if not, one in a thread is left alone, if None in a loop too
+CALL = 2  # the value is the list of arguments; for functions of checks, the name and the argument
+CANCEL = 3  # a call that runs: True ends it (overdue), False leaves it alone in a thread, None also in a loop
 ALLOW = 4  # the number of the call is how many may run at once
 
 # From the process.
 READY = 10  # the value is a mapping, see __main__
 REFUSED = 11  # the function cannot be used; the value is a mapping for a Problem
 ANSWERED = 12  # the value is what the function returned
-MALFORMED = 13  # the value is [what is plain of that, what is wrong with the rest]
+MALFORMED = 13  # the value is [the plain values in what it returned, what is wrong with the rest]
 RAISED = 14  # the value is the exception, in words
 TOO_LARGE = 15
 CANCELED = 16  # the value says whether a thread still runs the call
 DELAYS = 17  # the value is a list of milliseconds by which the loop was late
 
 LARGEST = 2**31
-"""Bytes of what a message is about, if nobody says less."""
-_MARGIN = 2**16  # of other messages, if replies may have a few bytes only
-_JSON = 1  # code of an extension of MessagePack: a value that it cannot say itself, as JSON text
+"""Bytes of a message's value, by default."""
+_MARGIN = 2**16  # bytes: room for messages other than replies, if replies are limited to a few bytes
+_JSON = 1  # code of our MessagePack extension: JSON text of a value that MessagePack cannot express
 _LENGTH = 4
 _READ = 2**18  # bytes at once
 
 
 class BrokenMessage(Exception):
-    """What was read is no message."""
+    """What was read is not a message."""
 
 
 def _as_builtin(value: Any) -> Any:
@@ -63,26 +63,26 @@ _decode = msgspec.msgpack.Decoder(Message, ext_hook=_from_extension).decode
 
 
 def encoded(kind: int, call: int, number: float = 0.0, value: Any = None) -> bytes:
-    """A message as bytes, with its length."""
+    """The bytes of a message, with its length first."""
     try:
         body = _encode((kind, call, number, value))
-    except (UnicodeEncodeError, OverflowError):  # half of a surrogate pair, a whole number of more than 64 bits
+    except (UnicodeEncodeError, OverflowError):  # an unpaired surrogate, or an integer of more than 64 bits
         text = json.dumps(value, default=_as_builtin).encode()
         body = _encode((kind, call, number, msgspec.msgpack.Ext(_JSON, text)))
     return len(body).to_bytes(_LENGTH, "little") + body
 
 
 class MessageReader:
-    """Bytes in, messages out. `largest` is how many bytes a reply may have."""
+    """Bytes in, messages out. `largest` is the number of bytes that a reply may have."""
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest + _MARGIN
         self._bytes = bytearray()
 
     def read(self, file: int, receive: Callable[[Message], None]) -> bool:
-        """Read once from the file, and hand on every message that is complete; False at its end.
+        """Read once from the file, and pass every complete message to `receive`. Returns False at the end of the file.
 
-        Raises BrokenMessage for what is none, and BlockingIOError if there is nothing to read yet.
+        Raises BrokenMessage if the bytes are not a message, and BlockingIOError if there is nothing to read yet.
         """
         data = os.read(file, _READ)
         self._bytes += data
@@ -91,7 +91,7 @@ class MessageReader:
         return bool(data)
 
     def _complete(self) -> list[Message]:
-        """Every complete message, taken out of the bytes."""
+        """Remove every complete message from the bytes, and return them."""
         found, start, held = [], 0, self._bytes
         with memoryview(held) as view:
             while len(view) - start >= _LENGTH:

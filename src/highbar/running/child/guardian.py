@@ -1,10 +1,11 @@
-"""A process between ours and the one with the user's functions: when that one ends, all that it started is ended too.
+"""A process between ours and the one of the user's functions, which ends everything that the functions started.
 
     ours  →  guardian  →  the functions  →  whatever they start
 
-The guardian reads its standard input, which nobody writes to: its end means that everything must end, because we want
-it or because we are gone, by SIGKILL too. It ends the way the process of the functions ended, so its exit status says
-how that was. On Linux it adopts every orphan below it, so that nothing escapes by leaving its process group.
+The guardian reads its standard input, which nobody writes to. When that closes, everything must end: either we closed
+it, or our process is gone, even by SIGKILL. The guardian exits the same way as the process of the functions, so that
+its exit status says how that ended. On Linux it adopts every orphan below it, so that nothing escapes by leaving its
+process group.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ _IS_LINUX = sys.platform == "linux"
 _SET_PARENT_DEATH_SIGNAL = 1  # of prctl
 _SET_CHILD_SUBREAPER = 36
 _LONGEST_ENDING = 3.0
-"""Seconds in which descendants are searched for and ended. More means that they multiply faster than they are ended."""
+"""Seconds to find and kill descendants. If that is not enough, they multiply faster than they can be killed."""
 
 
 def fork_under_guardian(files: Iterable[int]) -> None:
-    """Returns in a new process, in which functions may run; this process is its guardian and closes the files."""
+    """Fork, and return in the child, where functions may run. The parent closes the files and becomes the guardian."""
     _control(_SET_CHILD_SUBREAPER, 1)
     guardian = os.getpid()
     process = os.fork()
     if process == 0:
         os.setpgid(0, 0)
         _control(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-        if os.getppid() != guardian:  # it died before the line above
+        if os.getppid() != guardian:  # it died before the line above, so that its death sends no signal
             os._exit(1)
         return
     for file in files:
@@ -42,12 +43,13 @@ def fork_under_guardian(files: Iterable[int]) -> None:
 
 
 def _guard(process: int) -> None:
-    """Wait until the process or standard input ends; then end the rest, and this process in the same way."""
+    """Wait until the process ends or standard input closes; then kill the rest, and exit in the same way."""
+    # The wakeup descriptor turns SIGCHLD into something to select on, together with standard input.
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    status = _reaped(process)  # it may have ended before the handler was there
+    status = _reaped(process)  # it may have ended before the handler was installed
     while status is None:
         ready, _, _ = select.select([0, reading], [], [])
         if reading in ready:
@@ -59,7 +61,7 @@ def _guard(process: int) -> None:
 
 
 def _reaped(process: int) -> int | None:
-    """The status of the process if it has ended. Orphans that have ended are forgotten on the way."""
+    """The exit status of the process; None if it has not ended. Adopted orphans that have ended are reaped, too."""
     found = None
     try:
         while True:
@@ -73,7 +75,7 @@ def _reaped(process: int) -> int | None:
 
 
 def _end_all(process: int, status: int | None) -> int:
-    """Kill the process, its group and every descendant; the status of the process."""
+    """Kill the process, its group and every descendant. Returns the exit status of the process."""
     limit = time.monotonic() + _LONGEST_ENDING
     while time.monotonic() < limit:
         _kill(process, group=True)
@@ -89,17 +91,18 @@ def _end_all(process: int, status: int | None) -> int:
 
 
 def _kill(process: int, *, group: bool = False) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # it has ended, or it became another user's
+    with suppress(ProcessLookupError, PermissionError):  # it has ended, or runs as another user now
         (os.killpg if group else os.kill)(process, signal.SIGKILL)
 
 
 def descendants(ancestor: int) -> list[int]:
-    """The processes below this one, on Linux."""
+    """The ids of all processes below this one, without zombies, on Linux."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208  # pathlib is slow to load
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  # likewise
+                    # After the last bracket: the name of the program, in brackets, may have spaces and brackets.
                     state, parent = file.read().rpartition(b")")[2].split()[:2]
             except (OSError, ValueError):
                 continue  # it has ended
@@ -112,10 +115,10 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def end_like(status: int) -> None:
-    """End this process the way another one ended."""
+    """End this process with the exit status of another one: with its exit code, or by its signal."""
     if os.WIFSIGNALED(status):
         sent = os.WTERMSIG(status)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no second core dump, of the wrong process
         if sent != signal.SIGKILL:
             signal.signal(sent, signal.SIG_DFL)
         os.kill(os.getpid(), sent)

@@ -1,4 +1,4 @@
-"""Awaits an async function in one event loop, so many calls at once."""
+"""Await an async function in one event loop, with a limited number of calls at once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from highbar.running.child.slots import Slots
 from highbar.running.child.values import describe_error, reply
 
 _TICK = 0.05
-"""Seconds between two looks at how late the loop is."""
+"""Seconds between two measurements of how late the loop is."""
 _MOST_DELAYS = 1000
-"""Of one look: a loop that was blocked for long was late at every look that it missed."""
+"""Delays in one message. A loop that was blocked for long counts as late at every measurement that it missed."""
 
 
 class LoopWriter:
-    """Writes from a loop without blocking it, all messages of one turn of the loop at once."""
+    """Writes messages without blocking the loop, all those of one iteration of the loop at once."""
 
     def __init__(self, file: int, loop: asyncio.AbstractEventLoop) -> None:
         os.set_blocking(file, False)
@@ -33,11 +33,11 @@ class LoopWriter:
 
     @property
     def is_working(self) -> bool:
-        """Whether the loop still turns."""
+        """Whether the loop still runs."""
         return self._loop.is_running()
 
     def write(self, message: bytes) -> None:
-        """Write a message at the next turn of the loop."""
+        """Write a message in the next iteration of the loop."""
         if not self._waiting and not self._rest:
             self._loop.call_soon(self._write_all)
         self._waiting.append(message)
@@ -53,7 +53,7 @@ class LoopWriter:
             self._rest = self._rest[os.write(self._file, self._rest) :]
         except BlockingIOError:
             pass
-        except BrokenPipeError:  # the other process was killed: this one will read that, and end
+        except BrokenPipeError:  # the parent was killed; `requests` will end, and this process with it
             self._rest = memoryview(b"")
         if self._rest:
             self._loop.add_writer(self._file, self._write_all)
@@ -64,22 +64,23 @@ class LoopWriter:
 
 
 class LoopCalls:
-    """Calls that run as tasks of a loop, and those that wait for their turn."""
+    """Calls that run as tasks of a loop, and calls that wait for a slot."""
 
     def __init__(self, function: Callable[..., Any], writer: LoopWriter, slots: Slots, largest: int) -> None:
         self._function = function
         self._writer = writer
         self._slots = slots
         self._largest = largest
-        self._context = copy_context()  # what the module set when it was imported; no call sees what another one set
+        self._context = copy_context()  # as the import of the module left it; no call sees what another one set
         self._waiting: deque[tuple[int, list[Any]]] = deque()
-        self._running: dict[int, tuple[asyncio.Task[None], int]] = {}  # who removes a call from it, reports on it
+        # Task and slot by call. Whoever removes a call from here sends the message about it, so there is only one.
+        self._running: dict[int, tuple[asyncio.Task[None], int]] = {}
         self._allowed = 0
         self._free: deque[int] = deque()
         self._used = 0
 
     def receive(self, message: frames.Message) -> None:
-        """Do what a message asks for."""
+        """Carry out a message."""
         kind, call, _, value = message
         if kind == frames.CALL:
             self._waiting.append((call, value))
@@ -91,7 +92,7 @@ class LoopCalls:
         self._start_next()
 
     def watch_delay(self, due: float | None = None) -> None:
-        """Note how late the loop is while calls run, again and again."""
+        """Measure how late the loop is while calls run, and schedule the next measurement."""
         now = monotonic()
         if due is not None and self._running:
             late = max(0.0, now - due)
@@ -134,7 +135,8 @@ class LoopCalls:
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the agent as well
             latency = ((end or perf_counter()) - start) * 1000
             message = frames.encoded(frames.RAISED, call, latency, describe_error(error))
-        # Else it was canceled, or the process ends with it: then nobody can report, and its slot must say that it ran.
+        # Otherwise it was canceled, or the process is about to end: then no message gets out, and the slot stays
+        # marked, so that the parent knows which calls ran.
         if call in self._running and self._writer.is_working:
             self._writer.write(message)
             self._ended(call)
@@ -142,14 +144,14 @@ class LoopCalls:
 
 
 def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slots, largest: int) -> None:
-    """Do what the messages ask for until there are no more."""
+    """Carry out messages until there are no more."""
     loop = asyncio.new_event_loop()
     calls = LoopCalls(function, LoopWriter(replies, loop), slots, largest)
     reader = frames.MessageReader()
 
     def readable() -> None:
         if not reader.read(requests, calls.receive):
-            loop.remove_reader(requests)  # its end is read once; the loop still has to say goodbye
+            loop.remove_reader(requests)  # the loop runs once more for the cleanup, and must not read the end again
             loop.stop()
 
     loop.add_reader(requests, readable)
@@ -159,13 +161,13 @@ def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slot
         try:
             loop.run_forever()
             is_over = True
-        except (SystemExit, KeyboardInterrupt):  # of a task that the function started; it sees it as well
+        except (SystemExit, KeyboardInterrupt):  # raised in a task that the function started, which sees it as well
             continue
     loop.run_until_complete(_say_goodbye(loop))
 
 
 async def _say_goodbye(loop: asyncio.AbstractEventLoop) -> None:
-    """Let the tasks that the function left behind clean up."""
+    """Cancel the tasks that the function left behind, and let them clean up."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

@@ -1,4 +1,4 @@
-"""Starts the process of the user's functions, and ends it with everything that it started."""
+"""Start the process of the user's functions, and end it with everything that it started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from highbar.running.child import frames
 from highbar.running.child.slots import Slots, make_shared
 
 LONGEST_END = 10.0
-"""Seconds until a guardian that does not end is killed. It needs milliseconds."""
+"""Seconds until a guardian that does not end is killed. Normally it takes milliseconds."""
 LONGEST_START = 300.0
 """Seconds for the import of the user's module, which may load a model."""
 _PIPE = 2**20  # bytes; many replies fit in it
@@ -25,7 +25,7 @@ class FunctionProcess:
     """A process with its guardian and two pipes: `requests` to write to, `replies` to read from, both non-blocking."""
 
     def __init__(self, setup: Mapping[str, Any]) -> None:
-        """Start it, and tell it what to load. Raises OSError."""
+        """Start the process, and send it what to load. Raises OSError if it cannot be started."""
         files: list[int] = []
         try:
             theirs_in, self.requests = _pipe(files)
@@ -36,9 +36,9 @@ class FunctionProcess:
             self._guardian = subprocess.Popen(  # noqa: S603  # our own program
                 [sys.executable, "-P", "-m", "highbar.running.child", *(str(file) for file in theirs)],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,  # of the guardian; what functions print goes to standard error
+                stdout=subprocess.DEVNULL,  # of the guardian; prints of functions go to standard error
                 pass_fds=theirs,
-                start_new_session=True,  # Ctrl-C in the terminal is ours alone
+                start_new_session=True,  # only our process gets the Ctrl-C of the terminal
                 env=_environment(),
             )
         except OSError:
@@ -49,45 +49,45 @@ class FunctionProcess:
             os.close(file)
         for file in (self.requests, self.replies):
             os.set_blocking(file, False)
-        with suppress(BrokenPipeError):  # it has died already, and the end of its replies says so
+        with suppress(BrokenPipeError):  # it has died already, which the end of its replies will show
             os.write(self.requests, frames.encoded(frames.SETUP, 0, 0.0, setup))
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is gone, with everything that it started."""
+        """Whether the process has ended, with everything that it started."""
         return self._guardian.poll() is not None
 
     def ended_within(self, seconds: float) -> bool:
-        """Wait so long for its end; whether it has ended."""
+        """Wait at most this long for its end, and return whether it has ended."""
         with suppress(subprocess.TimeoutExpired):
             self._guardian.wait(seconds)
         return self.has_ended
 
     def stop_giving(self) -> None:
-        """No more requests: it ends by itself when it has seen that."""
+        """Close the pipe of requests. The process exits when it reads the end."""
         if self.requests >= 0:
             os.close(self.requests)
             self.requests = -1
 
     def end(self) -> None:
-        """End it and everything that it started, at once. It is gone when `has_ended` says so."""
+        """Kill the process and everything that it started. `has_ended` is True once that is done."""
         if self._guardian.stdin and not self._guardian.stdin.closed:
             self._guardian.stdin.close()
 
     def kill_guardian(self) -> None:
-        """The last resort: it ends its process by dying."""
+        """Kill the guardian, as a last resort: its death kills the process, on Linux."""
         self._guardian.kill()
         self._guardian.wait()
 
     def close(self) -> None:
-        """Close the files, after the end."""
+        """Close the files, after the process has ended."""
         self.end()
         self.stop_giving()
         os.close(self.replies)
         self.slots.close()
 
     def how_it_ended(self) -> str:
-        """In words: its exit code, or the signal that ended it."""
+        """How the process ended, in words: its exit code, or the signal that killed it."""
         code = self._guardian.poll()
         if code is None:
             return "it closed its pipe"
@@ -102,13 +102,13 @@ def _pipe(files: list[int]) -> tuple[int, int]:
     reading, writing = os.pipe()
     reading, writing = _above_standard(reading, files), _above_standard(writing, files)
     if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # the limit of this user is reached
+        with suppress(OSError):  # the user's limit for pipes is reached
             fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE)
     return reading, writing
 
 
 def _above_standard(file: int, files: list[int]) -> int:
-    """The same file with a number that is not one of standard input, output and error, which may be closed."""
+    """The same file with a descriptor above 2: if standard streams are closed, a new file may get their number."""
     if file <= 2:
         moved = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
         os.close(file)
@@ -118,7 +118,7 @@ def _above_standard(file: int, files: list[int]) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Ours; an empty part of PYTHONPATH, which a slip leaves there, means the working folder, which is not searched."""
+    """Our environment, without empty parts of PYTHONPATH: they mean the working folder, which must not be searched."""
     environment = dict(os.environ)
     if "PYTHONPATH" in environment:
         parts = environment["PYTHONPATH"].split(os.pathsep)

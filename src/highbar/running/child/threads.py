@@ -1,4 +1,4 @@
-"""Calls a sync function in threads, so many at once."""
+"""Call a sync function in threads, with a limited number of calls at once."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class ThreadCalls:
         self._writer = writer
         self._slots = slots
         self._largest = largest
-        self._context = copy_context()  # what the module set when it was imported
+        self._context = copy_context()  # as the import of the module left it
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        # Who removes a call from the first one decides that it begins; from the second one, reports on it.
+        # Removing a call is atomic. Whoever removes it from `_waiting` begins or cancels it; whoever removes it from
+        # `_running` sends the message about it.
         self._waiting: dict[int, bool] = {}
         self._running: dict[int, int] = {}  # from calls to slots
         self._allowed = 0
@@ -36,7 +37,7 @@ class ThreadCalls:
         self._used = 0
 
     def receive(self, message: frames.Message) -> None:
-        """Do what a message asks for."""
+        """Carry out a message."""
         kind, call, _, value = message
         if kind == frames.CALL:
             self._waiting[call] = True
@@ -47,13 +48,14 @@ class ThreadCalls:
             self._allow(call)
 
     def _allow(self, at_once: int) -> None:
-        """How many calls may run at once from now on. Those that run are not touched."""
+        """Set how many calls may run at once from now on. Calls that run already are not touched."""
         for _ in range(self._allowed, at_once):
             if not self._free:
                 self._free.append(self._used)
                 self._used += 1
             threading.Thread(target=self._work, args=(self._free.popleft(),), daemon=True).start()
         if at_once < self._allowed:
+            # The ends go in front of the waiting calls: otherwise threads would end only after all of these.
             waiting = self._taken()
             for _ in range(at_once, self._allowed):
                 self._tasks.put(None)  # the next thread that is free ends
@@ -62,7 +64,7 @@ class ThreadCalls:
         self._allowed = at_once
 
     def _taken(self) -> list[Task | None]:
-        """Everything that waits, taken out of the queue."""
+        """Remove everything from the queue, and return it."""
         found = []
         try:
             while True:
@@ -71,7 +73,7 @@ class ThreadCalls:
             return found
 
     def _cancel(self, call: int, *, is_overdue: bool) -> None:
-        """Give up a call that has not begun, or one that is overdue. All others end with their reply."""
+        """Give up a call that has not begun or is overdue. All other calls end with their reply."""
         if self._waiting.pop(call, False):
             self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
         elif is_overdue and (slot := self._running.pop(call, None)) is not None:
@@ -93,7 +95,7 @@ class ThreadCalls:
 
 
 def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slots, largest: int) -> None:
-    """Do what the messages ask for until there are no more."""
+    """Carry out messages until there are no more."""
     calls = ThreadCalls(function, ThreadWriter(replies), slots, largest)
     reader = frames.MessageReader()
     while reader.read(requests, calls.receive):

@@ -1,4 +1,4 @@
-"""What a function of the user's returned or raised → plain values and words, whatever its classes do."""
+"""What a user's function returned or raised → plain values and words, whatever its classes do."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from highbar.running.child import frames
 
 LONGEST_REASON = 500
-"""Characters of an exception."""
+"""Characters of the text of an exception."""
 DEEPEST = 100
-"""Mappings and lists inside each other: more than any reply may have, and no stack runs out."""
+"""Nested mappings and lists: more than any reply may have, and few enough for the stack."""
 _LONGEST_FILE = 100
 """Characters of the name of a file that a reason names."""
-_AROUND = 64  # bytes of a message beside what it is about
+_AROUND = 64  # bytes of a message beside its value
 
 
 def reply(call: int, latency: float, value: Any, largest: int) -> bytes:
-    """The message that a function returned this value; one that is too large is left out."""
+    """The message that a function returned this value; TOO_LARGE without the value if it has over `largest` bytes."""
     kind: int = frames.ANSWERED
     if type(value) is str:
         if len(value) > largest:
@@ -29,15 +29,16 @@ def reply(call: int, latency: float, value: Any, largest: int) -> bytes:
             kind, value = frames.MALFORMED, [value, faults[0]]
     try:
         message = frames.encoded(kind, call, latency, value)
-    except ValueError:  # a whole number with too many digits to be written
+    except ValueError:  # Python refuses to write an integer of more than 4,300 digits
         message = frames.encoded(frames.MALFORMED, call, latency, [None, "a number has too many digits"])
     return message if len(message) <= largest + _AROUND else frames.encoded(frames.TOO_LARGE, call, latency)
 
 
 def plain_value(value: Any, faults: list[str], depth: int = 0) -> Any:
-    """The value with none but the types of JSON. What is of another type becomes None, and a fault in words.
+    """The value with only the types of JSON. A value of another type becomes None, and a message in `faults`.
 
-    An object can lie about its class; its type cannot. Subclasses become the plain type by the methods of that type.
+    An object can lie about its `__class__`, but not about its type. Subclasses are converted by the methods of the
+    plain type, since their own may do anything.
     """
     kind = type(value)
     if value is None or kind is bool:
@@ -71,7 +72,7 @@ def _key(key: Any, faults: list[str]) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """The class of an exception and its message, cut; its own methods cannot do any harm."""
+    """The class of an exception and its message, shortened. Nothing that its own methods raise gets out."""
     try:
         text = str.__getitem__(str(error), slice(LONGEST_REASON))
     except BaseException:  # noqa: BLE001  # the user's own __str__ can raise anything
@@ -82,11 +83,11 @@ def describe_error(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """The file and line that raised it, for the one who has to repair it."""
+    """The file and line that raised it; empty if that is our own code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    # A function that takes other arguments is called in vain here, in our own code.
+    # If the function takes other arguments, the call itself fails, in our code.
     if trace is None or trace.tb_frame.f_globals.get("__package__") == __package__:
         return ""
     file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
@@ -94,6 +95,6 @@ def _raised_at(error: BaseException) -> str:
 
 
 def _name(kind: type) -> str:
-    """The name of a class, not what its own class says that it is."""
+    """The real name of a class, which its metaclass cannot fake."""
     name: str = type.__dict__["__name__"].__get__(kind)
     return str.__getitem__(name, slice(100))

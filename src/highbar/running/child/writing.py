@@ -1,4 +1,4 @@
-"""Messages to the other process, many in one write."""
+"""Write messages to the other process, many in one write."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class ThreadWriter:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._waiting: deque[bytes] = deque()  # its methods are atomic, unlike "take the list and put an empty one"
+        self._waiting: deque[bytes] = deque()  # its methods are atomic; swapping a list for an empty one is not
         self._writing = threading.Lock()
 
     def write(self, message: bytes) -> None:
-        """Write a message, or leave it to the thread that writes."""
+        """Write a message, or leave it to the thread that is writing."""
         self._waiting.append(message)
-        # A thread may have added one after the last look of the thread that wrote, and before it let go of the lock.
+        # A loop: another thread may add a message after the writer's last look, but before it releases the lock.
         while self._waiting and self._writing.acquire(blocking=False):
             try:
                 self._write_all()
@@ -31,5 +31,5 @@ class ThreadWriter:
             while data:
                 try:
                     data = data[os.write(self._file, data) :]
-                except BrokenPipeError:  # the other process was killed: this one will read that, and end
+                except BrokenPipeError:  # the parent was killed; `requests` will end, and this process with it
                     return

@@ -1,4 +1,4 @@
-"""What follows the good part of a journal → nothing if a crash left it, a refusal if not. The package says why."""
+"""Tell a torn tail, which a crash leaves behind, from damage, which is refused. The package docstring has the rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HINT = "restore the folder from a copy, or start a new run; no process but High
 
 
 def examine_tail(parts: Iterable[tuple[int, bytes]], good: JournalEnd, name: str) -> None:
-    """Raise InputError unless the parts behind `good` are a torn tail. Only the last one can be without a line end."""
+    """Raise InputError unless the parts after `good` are a torn tail. Only the last part may lack a line end."""
     before: bytes | None = good.checksum
     for at, part in parts:
         # Zeros hide line ends, so a whole line may follow them in the same part.

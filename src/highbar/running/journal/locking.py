@@ -1,4 +1,4 @@
-"""One process at a time writes a journal. The lock ends with the process, however that ends."""
+"""Only one process at a time writes a journal. The lock ends with the process, however the process ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOCKS = Path("/proc/locks")  # on Linux
 def lock(descriptor: int, name: str) -> None:
     """Lock an open journal until it is closed. Raises InputError if another process has locked it.
 
-    Children must not inherit the descriptor, or an orphan keeps the lock: `os.open` sees to that.
+    Children must not inherit the descriptor, or an orphan keeps the lock. Descriptors of `os.open` are not inherited.
     """
     try:
         import fcntl  # not on every system
@@ -31,7 +31,7 @@ def lock(descriptor: int, name: str) -> None:
 
 
 def _holder(inode: int) -> int | None:
-    """The process that holds the lock, if the system says so."""
+    """The id of the process that holds the lock; None if the system does not say."""
     try:
         table = _LOCKS.read_text("ascii")
     except (OSError, ValueError):
@@ -39,6 +39,6 @@ def _holder(inode: int) -> int | None:
     for line in table.splitlines():
         match line.split():
             case [_, "FLOCK", "ADVISORY", "WRITE", process, file, *_] if file.endswith(f":{inode}"):
-                # In another container it has no number here.
+                # A process of another container has no id here.
                 return int(process) if process.isdigit() and int(process) else None
     return None

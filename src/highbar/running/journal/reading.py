@@ -28,8 +28,8 @@ _FIRST_LOOK = 4096  # bytes: most lines are shorter, so one call reads them
 def read(path: Path) -> Iterator[tuple[int, bytes]]:
     """Every payload with the offset of its line, in order, of a run that has ended or goes on.
 
-    Raises InputError if the file cannot be read, or where it is damaged: do not act on the first payloads before the
-    last one was read.
+    Raises InputError if the file cannot be read, or when it comes to damage: do not act on the first payloads before
+    the last one was read.
     """
     with open_journal(path) as descriptor:
         yield from JournalReader(descriptor, str(path))
@@ -37,7 +37,7 @@ def read(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def open_journal(path: Path) -> Iterator[int]:
-    """A descriptor to read a journal. Raises InputError if it cannot be opened."""
+    """Open a journal for reading, as a file descriptor. Raises InputError if it cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError as error:
@@ -49,10 +49,10 @@ def open_journal(path: Path) -> Iterator[int]:
 
 
 class JournalReader:
-    """Reads an open journal once. After the last payload, `end` is the end of what can be trusted.
+    """Reads an open journal once. After the last payload, `end` is the end of the good part.
 
-    `torn` says that a torn tail follows there. `size` is how long the file was when reading began: a run that goes on
-    may add lines meanwhile, and they are not read.
+    `torn`: a torn tail follows the good part. `size` is the length of the file when reading began: lines that a running
+    run adds in the meantime are not read.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -65,8 +65,8 @@ class JournalReader:
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         before, lines, end = START.checksum, 0, 0
         parts = self._parts()
-        # The checksum is of the length and the line end too: if it is right, they are. This loop is why a journal of
-        # a million lines is read in two seconds, so it calls nothing of ours.
+        # A correct checksum proves that length and line end are correct, too. The loop calls none of our functions:
+        # so a journal of a million lines is read in two seconds.
         for at, line in parts:
             checksum = line[:8]
             if line[8:17] != b" " + before or checksum != b"%08x" % crc32(line[9:]):
@@ -81,18 +81,19 @@ class JournalReader:
         self.end = JournalEnd(end, lines, before)
 
     def refuse_loss(self, known: JournalEnd | None) -> None:
-        """Raise InputError unless the journal was once as long as is known from elsewhere, and said the same."""
+        """Raise InputError unless the `known` end, which run.json stores, is the end of a line of this journal."""
         if known is None or known == self.end:
             return
+        # The line after the known end has the checksum of the line before it, so no earlier line has to be read again.
         if known.size >= self.end.size or checksum_before(self._read(HEADER, known.size)) != known.checksum:
             message = f"damaged: not the journal that had {known.lines} lines and {known.size} bytes when the run ended"
             raise InputError(Problem(message, self._name, hint="restore the folder from a copy, or start a new run"))
 
     def _parts(self) -> Iterator[tuple[int, bytes]]:
-        """The file in parts that end with a line end, each with its offset; the last one may have no line end."""
+        """Split the file after each line end; yields offset and bytes. The last part may have no line end."""
         at, rest = 0, b""
         while left := self.size - at - len(rest):
-            # As much again as there is of an unfinished line: a long one is not copied for every block.
+            # Double what there is of an unfinished line, so that a long line is not copied again for every block.
             block = self._read(min(max(_BLOCK, len(rest)), left), at + len(rest))
             if not block:
                 break
@@ -102,7 +103,7 @@ class JournalReader:
                 yield at + begin, data[begin:end]
                 begin = end
             at, rest = at + begin, data[begin:]
-            if len(rest) > HEADER + LONGEST_PAYLOAD:
+            if len(rest) > HEADER + LONGEST_PAYLOAD:  # no line is that long, so this is damage
                 yield at, rest
                 at, rest = at + len(rest), b""
         if rest:
@@ -132,7 +133,7 @@ def payload_at(descriptor: int, offset: int, name: str) -> bytes:
 
 
 def _rest(descriptor: int, line: bytes, offset: int) -> bytes:
-    """What is missing of a long line. Raises ValueError if its header has no length."""
+    """The rest of a long line. Raises ValueError if its header has no length."""
     parts: list[bytes] = []
     missing = HEADER + payload_length(line) + 1 - len(line)
     while missing > 0 and (part := os.pread(descriptor, missing, offset + len(line) + sum(map(len, parts)))):

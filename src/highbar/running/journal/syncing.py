@@ -1,4 +1,4 @@
-"""What was written is made durable in groups, by a thread of its own, so that nobody who writes waits for a disk."""
+"""Sync written lines in groups, in a separate thread, so that the writer never waits for the disk."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _fdatasync = getattr(os, "fdatasync", os.fsync)  # macOS has only the latter
 
 
 class GroupSync:
-    """Syncs an open journal. `wrote` is called by one thread; the fields are read by both.
+    """Syncs an open journal. One thread calls `wrote`; that thread and the syncing thread read the fields.
 
-    `lines` and `size` are what was written, `synced_lines` and `synced_size` what is durable. `under_way` is `size`
-    after the write that has begun. `failure` is why nothing more can be written. After a failed sync the kernel has
-    dropped what it could not write, so a second sync would succeed and mean nothing: there is none.
+    `lines` and `size` are what was written, `synced_lines` and `synced_size` what is durable. `under_way` is the `size`
+    after the write in progress. `failure` is why nothing more can be written. After a failed sync the kernel has
+    dropped what it could not write, and another sync would succeed without meaning anything; so none is tried.
     """
 
     def __init__(self, descriptor: int, name: str, end: JournalEnd) -> None:
@@ -34,9 +34,9 @@ class GroupSync:
         self.size = self.synced_size = self.under_way = end.size
         self.failure: HighbarError | None = None
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
-        # The second is held for a moment only, since an event loop takes it; the first as long as a disk takes.
+        # An event loop takes `_waking`, so it is only held for a moment; `_syncing` is held as long as the disk takes.
         self._syncing, self._waking = threading.Lock(), threading.Lock()
-        self._had_name = os.fstat(descriptor).st_nlink > 0  # some file systems never say so
+        self._had_name = os.fstat(descriptor).st_nlink > 0  # some file systems report 0 links for every file
         self._is_pending = self._is_over = False
         self._since = 0.0
         self._begun, self._full = threading.Event(), threading.Event()
@@ -44,10 +44,10 @@ class GroupSync:
         self._thread.start()
 
     def wrote(self, length: int) -> None:
-        """A line of this length was written."""
+        """Note that a line of this length was written."""
         self.lines += 1
         self.size += length
-        # Not an event for every line: setting one takes as long as writing a line.
+        # Not for every line: setting an event takes as long as writing a line.
         if not self._is_pending:
             self._is_pending = True
             self._since = monotonic()
@@ -56,7 +56,7 @@ class GroupSync:
             self._full.set()
 
     async def wait(self, offset: int) -> None:
-        """Return when the line at this offset is durable. Raises what went wrong if it cannot be."""
+        """Return when the line at this offset is durable. Raises `failure` if it cannot become durable."""
         loop = asyncio.get_running_loop()
         while self.synced_size <= offset:
             waiter = loop.create_future()
@@ -70,20 +70,20 @@ class GroupSync:
             await waiter
 
     def sync(self) -> None:
-        """Make durable what was written until now. Raises what went wrong, now or earlier."""
+        """Make everything written so far durable. Raises `failure`, of now or earlier."""
         self._sync()
         if self.failure is not None:
             raise self.failure
 
     def stop(self) -> None:
-        """End the thread. What was not synced stays so."""
+        """End the thread, without syncing what is left."""
         self._is_over = True
         self._full.set()
         self._begun.set()
         self._thread.join()
 
     def fail(self, error: HighbarError) -> HighbarError:
-        """Nothing more can be written. The first reason counts, and is returned."""
+        """Note that nothing more can be written. Returns the first reason, which counts."""
         with self._waking:
             self.failure = first = self.failure or error
         self._wake()
@@ -95,7 +95,7 @@ class GroupSync:
             self._full.wait(max(0.0, self._since + LONGEST_WAIT - monotonic()))
             if self._is_over:
                 return
-            # In this order: a line that is written meanwhile is counted in `_sync`, or begins a new group.
+            # The flags are cleared before the sync: a line written in between is in this sync, or begins a new group.
             self._full.clear()
             self._begun.clear()
             self._is_pending = False
@@ -120,6 +120,7 @@ class GroupSync:
 
     def _look(self) -> None:
         """Raise InputError if the file is not what this process wrote: an agent may try to add results of its own."""
+        # The other thread may be writing now. So the lower bound is read before the size of the file, the upper after.
         least = self.size
         found = os.fstat(self._descriptor)
         most = self.under_way
@@ -133,7 +134,7 @@ class GroupSync:
         with self._waking:
             waiters, self._waiters = self._waiters, []
         for loop, waiter in waiters:
-            with suppress(RuntimeError):  # its loop was closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop has been closed, so nobody waits any more
                 loop.call_soon_threadsafe(_resume, waiter)
 
 

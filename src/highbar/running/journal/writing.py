@@ -1,4 +1,4 @@
-"""The journal of a run that goes on: each line is with the kernel when `append` returns, and on the disk soon after."""
+"""The journal of a running run: each line is with the kernel when `append` returns, and on the disk soon after."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND
 
 
 class Journal:
-    """A journal that this process alone appends to, from one thread. Offsets are those of lines in the file."""
+    """A journal that only this process appends to, from one thread. Offsets are those of lines in the file."""
 
     def __init__(self, descriptor: int, name: str, end: JournalEnd) -> None:
         self._descriptor = descriptor
@@ -26,11 +26,11 @@ class Journal:
         self._checksum = end.checksum
         self._sync = GroupSync(descriptor, name, end)
         self._is_closed = False
-        self._is_refused = False  # `append` has said why nothing can be written
+        self._is_refused = False  # `append` has raised why nothing can be written
 
     @classmethod
     def create(cls, path: Path, name: str | None = None) -> Self:
-        """A new journal; messages call it `name`. Raises InputError if it cannot be made, or if something is there."""
+        """Create a journal; messages use `name` for it. Raises InputError if that fails, or if the path exists."""
         try:
             descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
@@ -43,10 +43,10 @@ class Journal:
     def reopen(
         cls, path: Path, each: Callable[[int, bytes], object] | None = None, known: JournalEnd | None = None
     ) -> Self:
-        """A journal that was closed or left by a crash; `each` gets the offset and payload of every line in it.
+        """Open a journal that was closed or that a crash left; `each` gets the offset and payload of every line.
 
-        A torn tail is cut, and everything else is durable before this returns. Raises InputError if another process
-        writes the journal, if it cannot be written, if it is damaged, or if it was never as long as is `known`.
+        Cuts a torn tail, and makes everything else durable before it returns. Raises InputError if another process
+        writes the journal, if it cannot be written, if it is damaged, or if it does not contain the `known` end.
         """
         try:
             descriptor = os.open(path, _FLAGS)
@@ -65,11 +65,11 @@ class Journal:
     def append(self, payload: bytes) -> int:
         """Write a payload as one line, and return the offset of the line. It is durable after `wait_synced`.
 
-        Raises ReportError if it cannot be written; the file then ends with the last whole line, and stays so. Raises
-        InputError if something else wrote into the file.
+        Raises ReportError if it cannot be written; the file then ends with the last whole line, and nothing more is
+        written. Raises InputError if something else wrote into the file.
         """
         group = self._sync
-        # A signal that raises can end a write before it is counted: then nobody knows where the file ends.
+        # A signal handler that raises can interrupt a write before it is counted: then the end of the file is unknown.
         if group.failure is not None or group.under_way != group.size:
             self._refuse()
         if b"\n" in payload or b"\0" in payload or len(payload) > LONGEST_PAYLOAD:
@@ -94,7 +94,7 @@ class Journal:
 
     @property
     def end(self) -> JournalEnd:
-        """Where the next line will begin."""
+        """The end of the last line."""
         return JournalEnd(self._sync.size, self._sync.lines, self._checksum)
 
     @property
@@ -111,7 +111,7 @@ class Journal:
         self._sync.sync()
 
     def close(self) -> None:
-        """Make all lines durable, and let other processes write. Raises what went wrong unless `append` did."""
+        """Make all lines durable, and unlock the journal. Raises what went wrong, unless `append` has raised it."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -134,8 +134,8 @@ class Journal:
         raise self._sync.fail(ReportError(f"{self.name} could not be written: writing a line was interrupted"))
 
     def _give_up(self, offset: int, error: OSError) -> NoReturn:
-        """Cut off what was written of a line, and write nothing more."""
-        # If this fails, it is a torn tail, which is cut when the run goes on.
+        """Cut off the part of a line that was written, and refuse to write anything more."""
+        # If this fails, a torn tail remains, which is cut when the run is resumed.
         with suppress(OSError):
             os.ftruncate(self._descriptor, offset)
             os.fsync(self._descriptor)
@@ -144,7 +144,7 @@ class Journal:
 
 
 def _cut(descriptor: int, reader: JournalReader, name: str) -> None:
-    """Cut a torn tail, and make durable what was read, since the next line will say that it is."""
+    """Cut a torn tail, and make durable what was read, because the next line will say that it was synced."""
     try:
         if reader.torn:
             os.ftruncate(descriptor, reader.end.size)
