@@ -46,29 +46,29 @@ TYPES = {
     "double": "DOUBLE",
     "array<string>": "VARCHAR[]",
 }
-"""Types of Spark that are read as they are; any other value is read as the text of its JSON."""
+"""Spark types that are read as they are; values of any other type are read as JSON text."""
 SETTINGS = {
-    "spark.sql.codegen.hugeMethodLimit": "8000",  # Java never compiles a longer method: it would run ten times as long
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # Java never compiles a longer method: it would take ten times as long
     "spark.sql.ansi.enabled": "true",  # a sum that overflows is an error, never another number
 }
-"""What the session has while a check runs; then it has what it had."""
+"""The settings of the session while a check runs; afterwards it has its own again."""
 WHOLE = of_form("id", "whole", "count")
-"""Columns in which 3.0 is no whole number."""
+"""Columns in which 3.0 is not a whole number."""
 ABOUT = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
-"""Spark's own approximation, which keeps to one in 10,000."""
+"""Spark's own approximation, which is accurate to one in 10,000; the slack is twice that."""
 OF_THE_RESULTS = (
     "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "COLUMN_ALREADY_EXISTS",
     "DUPLICATED_MAP_KEY", "FAILED_MERGING_SCHEMAS", "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON",
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
-"""How the names of Spark's errors begin that the results can cause."""
+"""Prefixes of the names of Spark errors that the results can cause."""
 CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
 @contextmanager
 def refused() -> Iterator[None]:
     """Turn Spark's errors about rows or paths that cannot be read into refusals; any other is a fault of ours."""
-    from py4j.protocol import Py4JError  # what pyspark does not turn into one of its own
+    from py4j.protocol import Py4JError  # for errors that pyspark does not convert into its own
     from pyspark.errors import PySparkException  # an optional extra
 
     try:
@@ -87,14 +87,15 @@ class SparkEngine:
     has_smallest = False
 
     def __init__(self, frame: DataFrame, *, format_: str = "parquet") -> None:
-        """Take the rows: typed columns as Parquet has them, or lines of text as `format_` says (jsonl, csv)."""
+        """Take the rows: typed columns, as in Parquet, or lines of text in `format_` (jsonl, csv)."""
         self._session: SparkSession = frame.sparkSession
         self._source, self.format = frame, format_
         _refuse_loose_settings(self._session)
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._tag = f"highbar-{own}"
-        # Tags of a session are those of a thread, and could not be named from another; a Connect server has no context.
+        # A session's tags belong to a thread and cannot be cancelled from another one, so the context has the tag. A
+        # Connect server has no context.
         self._context = self._session.sparkContext if hasattr(self._session, "_jsparkSession") else None
         (self._context.addJobTag if self._context else self._session.addTag)(self._tag)
         self._stored: list[DataFrame] = []
@@ -111,12 +112,12 @@ class SparkEngine:
             raise
 
     def _named(self, frame: DataFrame, format_: str) -> SourcePart:
-        """Name the rows, and say what their columns hold."""
+        """Name the rows, and say what their columns contain."""
         with refused():
             rows, columns = _READERS[format_](frame)
         if not columns:
             raise checks.BadRows(checks.NO_ROW)
-        # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
+        # Names from the results never become part of a query: Spark treats case, dots and ${…} in them in its own way.
         rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
         kinds = frozenset({"text"}) if format_ == "csv" else kinds_of_ids(columns)
         return SourcePart(columns, (), table="results", costly=format_ != "parquet", id_kinds=kinds)
@@ -126,11 +127,11 @@ class SparkEngine:
         return columns_of(self._parts)
 
     def addresses(self) -> tuple[str, ...]:
-        """The addresses of all files that are read."""
+        """The addresses of all files that the engine reads."""
         return tuple(self._source.inputFiles())
 
     def count(self) -> int:
-        """How many results there are, counted by an independent query."""
+        """The number of results, counted by an independent query."""
         from pyspark.sql import functions as spark  # an optional extra
 
         rows = self._source.where(spark.trim("value") != "") if self.format == "jsonl" else self._source
@@ -145,7 +146,7 @@ class SparkEngine:
             raise self._bad_rows(error) from None
 
     def _bad_rows(self, error: checks.BadRows) -> InputError:
-        """The same refusal, with a few of the scenarios: Spark has no lines to point at."""
+        """The same refusal, naming a few of the scenarios: Spark has no lines to point at."""
         ids = [repr(row[0]) for row in self.rows("SELECT id FROM trials WHERE bad ORDER BY id LIMIT 5")]
         found = f"among them {', '.join(ids)}" if ids else "none of which has an id"
         hint = "check one of the files without --engine spark: every fault is named there, with its line"
@@ -163,14 +164,14 @@ class SparkEngine:
         with refused():
             translated = self._translated(asked)
             frame = self._frame(translated)
-            if translated.limited:  # as the last step, a limit would fetch the first rows of every task
+            if translated.limited:  # with the limit as the last step, Spark would fetch the first rows of every task
                 frame = frame.coalesce(1)
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
 
     def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
         """Run work in another thread, so that a signal reaches this thread at once and can interrupt the work.
 
-        In this thread pyspark would block until the query ends, since it then asks Java for more.
+        In this thread, pyspark would block until the query ends.
         """
         from pyspark import inheritable_thread_target  # an optional extra
 
@@ -195,11 +196,11 @@ class SparkEngine:
             frame = frame.persist()
             self._stored.append(frame)
         frame.createOrReplaceTempView(self._names[name])
-        # Large numbers of one trial each are passed on as doubles: their sums in the profile must be exact too.
+        # Large numbers of single trials are passed on as doubles: their sums in the profile must be exact too.
         if name == "scenarios":
             self._doubles = frozenset(column for column, type_ in frame.dtypes if type_ == "double")
         if name == "profile":
-            self._profile = None  # else the profile at worst would answer for the one at best
+            self._profile = None  # otherwise the profile of the worst world would answer for the best one
             self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
@@ -210,14 +211,14 @@ class SparkEngine:
         frame.createOrReplaceTempView(self._names[name])
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
-        """The values at the wanted ranks of each group, exact, without a sort of all values in one place."""
+        """The exact values at the wanted ranks of each group, without sorting all values in one place."""
         return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
 
     @contextmanager
     def watched(self, progress: Callable[[float], None] | None) -> Iterator[None]:
-        """Tell `progress` now and then how much of the running stages is done, from 0 to 1.
+        """While the context is open, report the finished share of the running stages to `progress`, from 0 to 1.
 
-        A Connect server does not say.
+        A Connect server does not provide it.
         """
         if progress is None or self._context is None:
             yield
@@ -233,14 +234,14 @@ class SparkEngine:
             yield
 
     def interrupt(self) -> None:
-        """Stop the jobs of this check, and no others of the session."""
+        """Stop the jobs of this check, but no other jobs of the session."""
         if self._context:
             self._context.cancelJobsWithTag(self._tag)
         else:
             self._session.interruptTag(self._tag)
 
     def close(self) -> None:
-        """Release what was stored; leave the session as it was."""
+        """Release what was stored, and leave the session as it was."""
         if self._profile is not None:
             self._profile.close()
         for frame in self._stored:
@@ -262,12 +263,12 @@ class SparkEngine:
 
 
 def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
-    """The profile as a table of this process, if it is small: that saves a Spark job for each of a dozen queries."""
+    """The profile as a table in this process, if it is small: that saves a Spark job for each of a dozen queries."""
     if len(rows) > MOST_FETCHED:
         return None
-    import duckdb  # not needed by a profile that is too large
+    import duckdb  # only for a small profile
 
-    # The queries on it are the same ones in the same dialect, so DuckDB can answer them in Spark's place.
+    # The queries on it are in DuckDB's dialect anyway, so DuckDB can answer them in Spark's place.
     types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
     connection = duckdb.connect(":memory:")
     connection.execute(f"CREATE TABLE profile ({', '.join(f'{name} {type_}' for name, type_ in types.items())})")
@@ -277,7 +278,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
 
 
 def _refuse_loose_settings(session: SparkSession) -> None:
-    """Refuse a session that skips files which it cannot read: their rows would be lost silently."""
+    """Refuse a session that skips files it cannot read: their rows would be lost silently."""
     for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
         if str(session.conf.get(setting, "false")).lower() == "true":
             raise InputError(
@@ -286,7 +287,7 @@ def _refuse_loose_settings(session: SparkSession) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A whole number that Spark has as a decimal is an int here, as from DuckDB."""
+    """A whole number that Spark returns as a decimal as an int, as from DuckDB."""
     return int(value) if isinstance(value, Decimal) else value
 
 
@@ -308,12 +309,12 @@ def _declared(own_name: str, type_: str) -> Raw:
 
 
 def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    """Lines of JSON: every value as the text of its JSON, so that a number in quotes differs from a number."""
+    """Lines of JSON: every value as JSON text, so that a number in quotes differs from a number."""
     from pyspark.sql import functions as spark  # an optional extra
 
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
-    keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL of what is no object
-    # A variant refuses a key that is there twice, so in lower case it refuses `L` beside `l` too.
+    keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL if it is no object
+    # A variant refuses a key that occurs twice, so in lower case it also refuses `L` beside `l`.
     again = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
     rows = lines.select(spark.explode(keys).alias("key"), again.alias("again")).distinct().collect()
     if any(row["again"] for row in rows if row["key"] is not None):
@@ -330,7 +331,7 @@ def _json_text(name: str) -> Column:
     from pyspark.sql import functions as spark  # an optional extra
 
     text = spark.to_json(spark.variant_get("row", _path(name), "variant"))
-    if name in WHOLE:  # a variant has 3.0 as 3, which is no whole number as the other engine reads it
+    if name in WHOLE:  # a variant turns 3.0 into 3, but the other engine does not accept 3.0 as a whole number
         text = spark.when(text.rlike("^-?[0-9]"), spark.get_json_object("value", f"$['{name}']")).otherwise(text)
     return spark.nullif(text, spark.lit("null"))
 
@@ -345,7 +346,7 @@ def _csv(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
 
 
 def _refuse_renamed(frame: DataFrame) -> None:
-    """Refuse a header that has a name twice: Spark appends its position to each of the two, `passed1` and `passed2`."""
+    """Refuse a header with a name twice: Spark appends the position to each of the two, `passed1` and `passed2`."""
     ending = [name for place, name in enumerate(frame.columns) if name.endswith(str(place))]
     if len(ending) > 1:
         reader = frame.sparkSession.read.option("multiLine", "true").option("escape", '"')

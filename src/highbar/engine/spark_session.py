@@ -1,4 +1,4 @@
-"""Paths → a Spark engine over them, in a session that is started for the check, or reached at an address."""
+"""Paths → a Spark engine over them, in a session that is started for the check or reached at an address."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def over_frame(frame: Any) -> Iterator[SparkEngine]:
 
 @contextmanager
 def _closed_after(engine: SparkEngine) -> Iterator[SparkEngine]:
-    """The engine; if a signal ends the check, its jobs end too."""
+    """The engine; if a signal ends the check, the engine's jobs are stopped too."""
     try:
         yield engine
+        # An exception comes after its query has ended. Only when a signal arrives may a job still be running.
     except Exception:
         raise
     except BaseException:
@@ -52,7 +53,7 @@ def _closed_after(engine: SparkEngine) -> Iterator[SparkEngine]:
 def over_paths(
     paths: Sequence[str], *, input_format: str | None, master: str | None, remote: str | None
 ) -> Iterator[SparkEngine]:
-    """An engine over files that the session can read: local ones, or at any address that it knows."""
+    """An engine over files that the session can read: local ones, or at any address that it supports."""
     format_ = _format(paths, input_format)
     _demand_pyspark()
     from highbar.engine.spark import SparkEngine, refused  # imports pyspark, an optional extra
@@ -93,7 +94,7 @@ def _demand_pyspark() -> None:
 
 
 def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool]:
-    """The session, and whether it is ours to stop."""
+    """The session, and whether we must stop it."""
     from pyspark.errors import PySparkException  # an optional extra
     from pyspark.sql import SparkSession  # an optional extra
 
@@ -110,7 +111,7 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         if remote:
             _reach(remote)
         session = builder.getOrCreate()
-    except KeyboardInterrupt:  # from pyspark's handler, which has replaced the caller's by now
+    except KeyboardInterrupt:  # raised by pyspark's handler, which has replaced the caller's by now
         signal.signal(signal.SIGINT, previous)
         signal.raise_signal(signal.SIGINT)
         raise
@@ -119,7 +120,7 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         hint = "is Java 17 or newer there, and the address right?"
         raise InputError(Problem(f"no Spark session: {text}", hint=hint)) from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, previous)  # pyspark puts its own in the place of the caller's
+        signal.signal(signal.SIGINT, previous)  # pyspark replaces the caller's handler
     return session, True
 
 
@@ -134,10 +135,10 @@ def _reach(remote: str) -> None:
 
 
 def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
-    """The rows of the files: typed as Parquet has them, or as lines and fields of text.
+    """The rows of the files: typed as in Parquet, or as lines or fields of text.
 
-    Parquet files need not have the same columns: left alone, Spark would take those of one file for all, and an
-    `error` that only another has would be gone. Folders give columns only to Parquet, and none that the files have.
+    Parquet files need not have the same columns: by default Spark would take those of one file for all, and an `error`
+    that only another file has would be lost. Folders give columns only to Parquet, and none that the files have.
     """
     if format_ == "parquet":
         reader = session.read.option("mergeSchema", "true")
@@ -153,7 +154,7 @@ def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
 
 
 def _refuse_both(files: Sequence[str], paths: Sequence[str], columns: set[str]) -> None:
-    """Refuse a column that the files have and a folder below the named paths gives too: Spark takes the folder's."""
+    """Refuse a column that both the files and a folder below the named paths give: Spark would use the folder's."""
     for file in files:
         below = min((file.rpartition(path.rstrip("/"))[2] for path in paths), key=len)
         for folder in below.split("/")[:-1]:

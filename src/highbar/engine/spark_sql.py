@@ -1,6 +1,6 @@
-"""The reduction's SQL, written in DuckDB's dialect → the same in Spark's.
+"""The reduction's SQL in DuckDB's dialect → the same in Spark's.
 
-sqlglot knows both languages. Functions that it does not know, or that mean different things in the two, are in
+sqlglot knows both dialects. Functions that it does not know, or that mean different things in the two, are in
 FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 """
 
@@ -24,7 +24,7 @@ Builder = Callable[[Arguments], exp.Expression]
 
 
 def _spark(template: str) -> Builder:
-    """A function by its Spark text, in which `{0}` and so on are replaced by the arguments."""
+    """Builds a function from its Spark text, in which `{0}` and so on are replaced by the arguments."""
 
     def build(arguments: Arguments) -> exp.Expression:
         names = {f"__{place}": argument for place, argument in enumerate(arguments)}
@@ -60,30 +60,30 @@ def _regexp_full_match(arguments: Arguments) -> exp.Expression:
 JSON_TEXT = "CASE WHEN {0} IS NOT NULL THEN substring(to_json(array({0})), 2, length(to_json(array({0}))) - 2) END"
 INFINITE = "CAST('Infinity' AS DOUBLE)"
 NEAREST = "(CAST({0} AS BIGINT) + CAST(2D * ({0} - CAST({0} AS BIGINT)) AS BIGINT))"
-"""The nearest whole number, halves away from 0, as DuckDB rounds; Spark's own `round` goes through decimal digits."""
+"""The nearest whole number, halves away from 0, as DuckDB rounds; Spark's own `round` uses decimal digits, slowly."""
 _HIGH = "CAST({0} / 4294967296D AS BIGINT)"
 EXACT = (
     f"(CASE WHEN abs({{0}}) < 9e18D THEN CAST({NEAREST} AS {WHOLE})"
     f" WHEN abs({{0}}) < 3.9e28D THEN"
     f" CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
 )
-"""The same beyond 64 bits, in two halves, since a double is whole there; Spark's own cast goes by decimal digits.
+"""The same above 64 bits, in two halves: a double of that size is a whole number. Spark's own cast uses decimal digits.
 
-NULL of what is larger still: no column lets such a number through, so its row is refused.
+NULL above 3.9e28: no column lets such a number through, so its row is refused.
 """
 AS_DOUBLE = f"(CASE WHEN abs({{0}}) < 4.5e15D THEN CAST({NEAREST} AS DOUBLE) WHEN abs({{0}}) < 3.9e28D THEN {{0}} END)"
-"""The nearest whole number in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
+"""The nearest whole number as a double, exact: above 52 bits a double is a whole number. Decimals would cost more."""
 FROM_DOUBLES = (
     f"(CAST(sum(CAST(floor({{0}} / 4294967296D) AS BIGINT)) AS {WHOLE}) * 4294967296"
     " + sum(CAST({0} - floor({0} / 4294967296D) * 4294967296D AS BIGINT)))"
 )
 """The exact sum of such numbers, in two halves."""
 SUM_IN_PARTS = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
-"""A sum of whole numbers of 64 bits that may need more; one of decimals takes several times as long."""
+"""A sum of 64-bit whole numbers that may need more bits; a sum of decimals takes several times as long."""
 FUNCTIONS: Mapping[str, Builder] = {
-    "LEN": lambda arguments: exp.Anonymous(this="array_size", expressions=list(arguments)),  # NULL of NULL, always
+    "LEN": lambda arguments: exp.Anonymous(this="array_size", expressions=list(arguments)),  # NULL for NULL
     "STRLEN": _spark("octet_length({0})"),
-    "ENCODE": _spark("''"),  # as long as no text but the empty one: in Spark the pattern alone costs less
+    "ENCODE": _spark("''"),  # makes `_has_control` use its pattern for all text, which costs less in Spark
     "HASH": lambda arguments: exp.Anonymous(this="xxhash64", expressions=list(arguments)),
     "ISINF": _spark(f"(abs({{0}}) = {INFINITE})"),
     "ISFINITE": _spark(f"(abs({{0}}) < {INFINITE})"),
@@ -98,7 +98,7 @@ FUNCTIONS: Mapping[str, Builder] = {
         this="array_size", expressions=[_spark("array_distinct({0})")(arguments)]
     ),
     "APPROX_QUANTILES": _spark("approx_percentile({0}, {1}, {2})"),
-    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # the end of a chart; metrics use `values_at`
+    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # approximate; exact values come from `values_at`
     "REGEXP_FULL_MATCH": _regexp_full_match,
     "REGEXP_REPLACE": lambda arguments: exp.Anonymous(this="regexp_replace", expressions=list(arguments[:3])),
     "STRING_SPLIT": lambda arguments: exp.Anonymous(
@@ -111,11 +111,11 @@ FUNCTIONS: Mapping[str, Builder] = {
     "JSON_EXTRACT_STRING": lambda arguments: _json_value(arguments, "STRING"),
     "JSON_EXTRACT": lambda arguments: _json_value(arguments, None),
 }
-"""By the name that DuckDB knows: what Spark has for it."""
+"""By the name in DuckDB: the counterpart in Spark."""
 
 
 def _json_value(arguments: Arguments, type_: str | None) -> exp.Expression:
-    """A value of a JSON text, as text or as JSON; a pointer (`/name`) is a path to one key, `$` the value itself."""
+    """A value in a JSON text, as text or as JSON; a pointer (`/name`) is the path to a key, `$` is the value itself."""
     text, pointer = arguments
     key = pointer.name.removeprefix("/").replace("~1", "/").replace("~0", "~")
     path = "$" if pointer.name == "$" else f"$[{_quoted(key)}]"
@@ -142,7 +142,7 @@ class _Ours(DuckDB):
 
 
 class Translated(Struct, frozen=True):
-    """A query for Spark, and whether a limit is the last thing it does."""
+    """A query for Spark, and whether a limit is its last step."""
 
     sql: str
     limited: bool
@@ -151,12 +151,12 @@ class Translated(Struct, frozen=True):
 def translate(
     query: Query, relations: Mapping[str, str], large: LargeNumbers = NO_LARGE_NUMBERS, doubles: Collection[str] = ()
 ) -> Translated:
-    """The same query for Spark; `relations` says what each of the reduction's relations is called there.
+    """The same query for Spark; `relations` has the name there of each of the reduction's relations.
 
-    The large `values` of trials are doubles, which represent them exactly: they are only added up.
-    `doubles` are columns of scenarios that are such numbers.
+    The large `values` of trials are doubles, which represent them exactly: they are only added up. `doubles` are the
+    columns of scenarios that contain such numbers.
     """
-    # The tree is rewritten, not the text: names and values of the results inside of literals stay as they are.
+    # The tree is rewritten, not the text: names and values from the results inside literals stay unchanged.
     tree = parse_one(query.sql, read=_Ours)
     numbers = query.large if query.large != NO_LARGE_NUMBERS else large
     subqueries = list(tree.find_all(exp.Subquery))
@@ -193,7 +193,7 @@ def _is_limited(tree: exp.Expr) -> bool:
 
 
 def _of_doubles(summed: exp.Expression, values: Collection[str], doubles: Collection[str]) -> bool:
-    """Whether what is summed is a large number of a trial, or of a scenario, that Spark has in a double."""
+    """Whether a sum is over large numbers of trials or scenarios that Spark has as doubles."""
     if isinstance(summed, exp.Case):  # the value, or what a trial without one counts as
         return any(
             isinstance(one.args["true"], exp.Column) and one.args["true"].name in values for one in summed.args["ifs"]
@@ -202,9 +202,9 @@ def _of_doubles(summed: exp.Expression, values: Collection[str], doubles: Collec
 
 
 def _code_of_its_own(stage: exp.Subquery, place: int) -> None:
-    """Have Spark compile a stage apart from what reads it, by exploding a list of one item between the two.
+    """Make Spark compile a stage apart from the query that reads it, by exploding a list of one item between the two.
 
-    All stages in one method would be more than Java compiles, and interpreted code is ten times as slow.
+    All stages in one method would be longer than Java compiles, and interpreted code is ten times as slow.
     """
     once = parse_one(f"SELECT 1 FROM t LATERAL VIEW explode(array(0)) AS apart_{place}", read="spark")
     select = stage.parent_select
@@ -213,7 +213,7 @@ def _code_of_its_own(stage: exp.Subquery, place: int) -> None:
 
 
 def _by_its_values(select: exp.Select) -> None:
-    """Have Spark bring equal rows together before it groups them.
+    """Make Spark bring equal rows together before it groups them.
 
     Otherwise it would first group the rows of each task, which costs as much and saves nothing if all differ.
     """
@@ -226,12 +226,12 @@ def _relation(table: exp.Table, relations: Mapping[str, str]) -> str:
 
 
 class _Rewrite(Struct, frozen=True):
-    """What Spark writes in another way than DuckDB, node by node."""
+    """Rewrites what Spark expresses differently from DuckDB, node by node."""
 
     large: LargeNumbers
 
     def node(self, node: exp.Expression) -> exp.Expression:
-        """The node as Spark has it."""
+        """The node in Spark's form."""
         if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
             return _as_text(node.name)
         if isinstance(node, exp.Cast):
@@ -243,7 +243,7 @@ class _Rewrite(Struct, frozen=True):
         return node
 
     def _cast(self, node: exp.Cast) -> exp.Expression:
-        """A cast that Spark writes otherwise; the result is not visited again, so its parts are rewritten first."""
+        """A cast that Spark writes differently; the result is not visited again, so its parts are rewritten first."""
         target = node.to
         if isinstance(node.this, exp.Round):
             form = NEAREST
@@ -259,7 +259,7 @@ class _Rewrite(Struct, frozen=True):
 
 
 def _as_text(text: str) -> exp.Expression:
-    """Text in two parts: Spark replaces `${name}` by a setting, even inside literals."""
+    """Text split between `$` and `{`: Spark replaces `${name}` by a setting, even inside literals."""
     parts = text.split("${")
     pieces = [exp.Literal.string(part) for part in ("$".join((parts[0], "")), *("{" + p + "$" for p in parts[1:-1]))]
     return exp.Anonymous(this="concat", expressions=[*pieces, exp.Literal.string("{" + parts[-1])])
