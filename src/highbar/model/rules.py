@@ -278,7 +278,7 @@ def demands_of(rule: Rule) -> tuple[Demand, ...]:
 
 
 class JudgePolicy(Struct, frozen=True):
-    """The block `judge` besides its rules: the path of the file with people's labels, and whether they correct shares."""
+    """The block `judge` besides its rules: the path of the file with labels, and whether they correct shares."""
 
     labels: str | None = None
     correct: bool = False

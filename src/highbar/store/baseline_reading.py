@@ -1,4 +1,4 @@
-"""The text of a baseline → a Baseline, or every problem that it has: a file that was bent by hand is refused."""
+"""The text of a baseline → a Baseline, or all problems of the text: a file that was edited wrongly is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.model.records import ONE, ScenarioRecord
 
 _MOST_BYTES = 512 * 1024 * 1024
-"""Bytes of a baseline, which is read into memory."""
+"""Bytes of a baseline, because it is read into memory."""
 _HEAD = 4096
 _FRACTION = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
 _AGAIN = "highbar baseline record writes it anew"
@@ -28,7 +28,7 @@ KEYS = (
     "suite", "results", "metrics", "rules", "scenarios",
 )  # fmt: skip
 OPTIONAL_KEYS = ("select", "judged_by", "pooled")
-"""Keys that only baselines of chosen rows, of files of other tools, or of several runs have."""
+"""Keys that only some baselines have: those of selected rows, of files of other tools, or of several runs."""
 SHARES = quantities("counted", "scored") - {"passed"}  # a record counts its passed trials instead
 AMOUNTS = quantities("paired", "unbounded")
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
@@ -36,7 +36,7 @@ _SCENARIO = ("columns", "cluster", "weight", "trials", "passed", "bare", "lone",
 
 
 def is_baseline(path: str) -> bool:
-    """Whether a file is a baseline, by its first bytes. A file that cannot be read is none."""
+    """Whether a file is a baseline, by its first bytes; False if it cannot be read."""
     try:
         with Path(path).open("rb") as stream:
             head = stream.read(_HEAD)
@@ -54,14 +54,14 @@ def read_baseline(path: Path | str) -> Baseline:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", name)) from None
-    # A limit before parsing: a file named by mistake could be of any size.
+    # Before parsing: a file that is named by mistake can have any size.
     if len(data) > _MOST_BYTES:
         raise InputError(Problem(f"larger than {_MOST_BYTES // 2**20} MiB", name))
     return parse_baseline(data, name)
 
 
 def parse_baseline(data: bytes, name: str) -> Baseline:
-    """The baseline in these bytes; `name` is what messages call them."""
+    """The baseline in these bytes; messages call the file `name`. Raises InputError with all problems."""
     try:
         document = _exact_values(data.decode("utf-8"))
     except json.JSONDecodeError as error:
@@ -72,7 +72,7 @@ def parse_baseline(data: bytes, name: str) -> Baseline:
 
 
 def parse_scenario(id_: str, text: str, name: str) -> ScenarioRecord:
-    """One scenario, as `baseline_text.scenario_text` writes it. Raises InputError; `name` is what messages call it."""
+    """One scenario, as `baseline_text.scenario_text` writes it; messages call the file `name`. Raises InputError."""
     reader = _DocumentReader(name)
     try:
         found = reader.scenario(id_, _exact_values(text))
@@ -84,6 +84,7 @@ def parse_scenario(id_: str, text: str, name: str) -> ScenarioRecord:
 
 
 def _exact_values(text: str) -> Any:
+    # Every number becomes a Fraction: a float would make later comparisons with the baseline inexact.
     return json.loads(
         text,
         parse_float=_decimal,
@@ -101,7 +102,7 @@ def _decimal(text: str) -> Fraction:
 
 
 def _long(text: str) -> Fraction | None:
-    """A number of many digits, as exact ones can be."""
+    """A number with more digits than a policy may have: exact values can need them."""
     plain = text.removeprefix("-")
     return Fraction(plain) if len(plain) < 1200 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", plain, re.ASCII) else None
 
@@ -119,7 +120,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _DocumentReader:
-    """Reads the parts of one document; what is wrong is gathered and raised once."""
+    """Reads the parts of one document. It collects all problems, which `baseline` raises together."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -283,7 +284,7 @@ class _DocumentReader:
             if (number := self._amount(name, item, f"{place}.values.{name}")) is not None
         }
         lone = set(self._texts(fields.get("lone", []), f"{place}.lone"))
-        if fields.get("bare"):  # as the first version wrote an error without any expectation
+        if fields.get("bare"):  # the first version wrote this for an error without any expectation
             lone |= {name for name in ("correct", "behavior_score") if name not in values}
             values = dict.fromkeys(lone - values.keys(), Fraction(0)) | values
         return ScenarioRecord(

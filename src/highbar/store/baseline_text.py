@@ -1,6 +1,6 @@
 """A baseline as text: one line for each metric, rule and scenario, sorted, so that a review shows what changed.
 
-Numbers are exact: a decimal if it is finite, else a quotient in quotes ("2/3"). ASCII only, no exponents.
+Numbers are exact: a decimal if a finite one exists, else a quotient in quotes ("2/3"). ASCII only, no exponents.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def render(baseline: Baseline) -> str:
 
 
 def _chosen(scoring: Scoring) -> dict[str, str]:
-    """Which rows were judged, and who judged in files of other tools; most baselines have neither."""
+    """The keys `select` and `judged_by`: which rows were judged, and by which scorers. Most baselines have neither."""
     judges = {tool: _texts(names) for tool, names in scoring.judged_by}
     lines = {"select": _where(scoring.select)} if scoring.select else {}
     return {**lines, "judged_by": _fields(judges)} if judges else lines
@@ -120,7 +120,7 @@ def _scenario(scenario: ScenarioRecord) -> str:
 
 
 def scenario_text(scenario: ScenarioRecord) -> str:
-    """All of a scenario but its id, as JSON on one line. Defaults are left out: no error, weight 1."""
+    """A scenario without its id, as JSON on one line. Fields with their default are left out, such as a weight of 1."""
     ranks = {
         column: "[" + ", ".join(_number(value) for value in values) + "]"
         for column, values in sorted(scenario.ranks.items())

@@ -115,7 +115,7 @@ _REFUSAL = refusal_form(SCHEMA)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the document: how good the judge is, or the problems in its place."""
+    """The JSON Schema of the document: a calibration, or the problems if there is none."""
     definitions: dict[str, Form] = {
         "calibration": _CALIBRATION,
         "refusal": _REFUSAL,

@@ -117,7 +117,7 @@ _REFUSAL = refusal_form(SCHEMA)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the document: what changed, or the problems in its place."""
+    """The JSON Schema of the document: a comparison, or the problems if there is none."""
     return schema_of(
         "Highbar comparison",
         ("comparison", "refusal"),

@@ -1,7 +1,7 @@
 """Forms: a value of the model ↔ JSON, and the JSON Schema of that JSON, each described once.
 
-A `Form` is three things that must agree: what it writes, what it reads, and the schema of both. Documents are composed
-of forms, so none of the three can be changed alone. Reading is strict, and finds every fault of a document at once.
+A `Form` has three parts that must agree: a writer, a reader, and a schema. Documents are composed of forms, so that no
+part can be changed alone. Reading is strict, and finds all faults of a document at once.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ MOST_SHOWN = 40  # characters of a wrong value that a message repeats
 
 
 class Context(NamedTuple):
-    """What a field must know of the rest of its document.
+    """What a field needs to know about the rest of its document.
 
     `bounds` has the thresholds of each metric: a written number is on the same side of them as the exact one. `here`
-    are those of the metric whose fields are being written or read. `values` are those of the document by metric and
-    slice, since a rule about one of them repeats only its numbers.
+    has the thresholds of the metric whose fields are being written or read. `values` has the document's values by
+    metric and slice, because a rule repeats only the numbers of its value.
     """
 
     bounds: Mapping[str, tuple[Fraction, ...]] = {}
@@ -33,7 +33,7 @@ class Context(NamedTuple):
     values: Mapping[tuple[str, Where], Value] = {}
 
     def of(self, metric: object) -> Context:
-        """The same for the fields of one metric."""
+        """The context for the fields of one metric."""
         return self._replace(here=self.bounds.get(metric, ()) if isinstance(metric, str) else ())
 
 
@@ -42,19 +42,19 @@ Path = tuple[str | int, ...]
 
 
 class DamagedError(Exception):
-    """What a document has that its forms do not allow; each fault is a path and a message."""
+    """A document does not fit its forms; each fault is a path and a message."""
 
     def __init__(self, *faults: tuple[Path, str]) -> None:
         super().__init__(faults)
         self.faults = faults
 
     def below(self, step: str | int) -> Iterator[tuple[Path, str]]:
-        """The same faults, seen from the value that contains this one."""
+        """The faults with paths that start at the value that contains this one."""
         return (((step, *path), message) for path, message in self.faults)
 
 
 class Form(NamedTuple):
-    """One kind of value. `write` goes to JSON, `read` comes back from it or raises DamagedError."""
+    """One kind of value. `write` converts it to JSON; `read` converts it back, or raises DamagedError."""
 
     schema: Mapping[str, Any]
     write: Callable[[Any, Context], Any]
@@ -62,7 +62,7 @@ class Form(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A member of a JSON object: its name, its form, where its value comes from, and the argument that takes it back.
+    """A member of a JSON object: its name, its form, the function that gets its value, and the argument that sets it.
 
     `argument` is None if the member is not needed to rebuild the object.
     """
@@ -74,7 +74,7 @@ class Field(NamedTuple):
 
 
 def field(name: str, form: Form, description: str | None = None, *, of: str | Callable[[Any], Any] = "") -> Field:
-    """A member; its value is the attribute of the same name, or `of`: another attribute, or a function."""
+    """A member whose value is the attribute of the same name, or `of`: another attribute, or a function."""
     if description is not None:
         form = form._replace(schema={**form.schema, "description": description})
     if callable(of):
@@ -108,7 +108,7 @@ def object_of(build: Callable[..., Any], *fields: Field, description: str | None
 
 
 def rebuilt(form: Form, build: Callable[[Any, Context], Any]) -> Form:
-    """A form whose values take the context to rebuild; `form` reads them as far as it can without."""
+    """The form, with a reader that passes what `form` reads to `build`, together with the context."""
     return form._replace(read=lambda found, context: build(form.read(found, context), context))
 
 
@@ -181,7 +181,7 @@ def one_of(words: Any) -> Form:
 
 
 def shared_form(name: str, form: Form) -> Form:
-    """A form whose schema is among the `$defs` of the document, under this name."""
+    """The form, with a schema that refers to the document's `$defs` under this name."""
     return form._replace(schema={"$ref": f"#/$defs/{name}"})
 
 
@@ -232,16 +232,17 @@ def _rounded(value: Fraction, context: Context) -> float:
 
 
 def _exact(found: Any, context: Context) -> Number:
-    """A number that is written as `found`: the decimal as it is written, or the threshold that it equals."""
+    """An exact number that would be written as `found`: the decimal as it is, or the threshold that it equals."""
     if not _is_number(found):
         raise _wrong_form(found, "a number")
     number = float(found)
+    # The plain decimal first: 0.9 means nine tenths, although the nearest double is a little more.
     candidates = (Fraction(repr(number)), *context.here, Fraction(number))
     return Number(next((each for each in candidates if as_float(each, context.here) == number), candidates[0]))
 
 
 EXACT = Form({"type": "number"}, _rounded, _exact)
-"""A fraction, as the nearest number that is on the same side of the thresholds of its metric."""
+"""A fraction, written as the nearest double on the same side of the thresholds of its metric."""
 
 
 def _end(value: float | None, _context: Context) -> float | None:
@@ -249,7 +250,7 @@ def _end(value: float | None, _context: Context) -> float | None:
 
 
 END = optional(NUMBER)._replace(write=_end)
-"""An end of an interval; null without an interval, or if the data do not bound it."""
+"""An end of an interval; null if there is no interval, or if the data do not bound this end."""
 
 
 def _object(found: Any) -> Mapping[str, Any]:
@@ -259,7 +260,7 @@ def _object(found: Any) -> Mapping[str, Any]:
 
 
 def _read_members(found: Any, members: Mapping[Any, Callable[[Any, Context], Any]], context: Context) -> dict[Any, Any]:
-    """Every member of an object or array, read; raises all of their faults at once."""
+    """The members of an object or array, read. Raises DamagedError with the faults of all of them."""
     values: dict[Any, Any] = {}
     faults: list[tuple[Path, str]] = []
     for name, read in members.items():
@@ -283,7 +284,7 @@ def _wrong_form(found: object, wanted: str) -> DamagedError:
 
 
 def document_value(found: object) -> str:
-    """A value of a document, as a message repeats it."""
+    """A value of a document as messages show it: cut, and with only the kind of an object or list."""
     if isinstance(found, dict | list):
         return "an object" if isinstance(found, dict) else "a list"
     text = (
@@ -295,7 +296,7 @@ def document_value(found: object) -> str:
 
 
 def differences(written: Any, found: Any) -> Iterable[tuple[Path, str]]:
-    """Where a document says something else than what would be written for what was read from it."""
+    """The places where a document differs from what would be written for the value that was read from it."""
     if isinstance(written, dict) and isinstance(found, dict) and written.keys() <= found.keys():
         return [((key, *path), why) for key in written for path, why in differences(written[key], found[key])]
     if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):

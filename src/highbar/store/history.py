@@ -1,7 +1,8 @@
-"""A run in the history: one Parquet file, `RECORD.parquet`, written beside and renamed, and never changed.
+"""A run in the history: one Parquet file, `RECORD.parquet`, written to a temporary name, renamed, and never changed.
 
-A row is a scenario. The footer has the run as a list shows it (`history_footer`), and the verdict document, packed.
-The name is a digest of what identifies the run, so the same run twice is one file, and no two writers conflict.
+Each row is a scenario. The footer has the facts that a list shows (`history_footer`) and the compressed verdict
+document. The name is a digest of what identifies the run, so that adding a run twice gives one file, and no two writers
+conflict.
 """
 
 from __future__ import annotations
@@ -49,26 +50,26 @@ COLUMNS: Mapping[str, str] = {
 }
 """The columns of a record, and their types in DuckDB."""
 MEASURES = "measures"
-"""One more column: the values of all measures of a scenario, as a baseline has them. Older records do not have it."""
+"""One more column: the values of all measures of a scenario, as a baseline writes them. Older records lack it."""
 SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
     "threads": 1,
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
 }
 MOST_TRIALS = 1_000_000
-"""Of one scenario in one run."""
+"""Trials of one scenario in one run; a record that says more is damaged."""
 _LARGEST_DOCUMENT = 256 * 1024 * 1024
-"""Bytes to which the document of a record may unpack."""
+"""Bytes of a verdict document after decompression: a few bytes of a hostile record could unpack to any size."""
 _NOT_IDENTITY = frozenset({"file", "line", "reason", "warnings", "description", "slices", "what", "before", "now"})
-"""Keys of a verdict document whose texts may contain paths, or depend on what a report was to show."""
+"""Keys of a verdict document that may contain paths, or that depend on what a report shows."""
 
 _SAYS_NOTHING: tuple[Any, ...] = (None, [], {})
 
 
 class WrittenRecord(Struct, frozen=True):
-    """What became of a run: the path of its record, and whether it was there before.
+    """The record of a run that was to be added: its path, and whether it is new.
 
-    `is_completed`: only its verdict was there, and now its scenarios are.
+    `is_completed`: the record had only the verdict, and now has the scenarios, too.
     """
 
     file: str
@@ -78,7 +79,7 @@ class WrittenRecord(Struct, frozen=True):
 
 
 class StoredRun(Struct, frozen=True, eq=False):
-    """A whole record: the run, its verdict, the text of the verdict document, and the scenarios if they are known."""
+    """A whole record: the run, its verdict, the text of the verdict document, and the scenarios if known."""
 
     run: RunRecord
     verdict: Verdict
@@ -87,13 +88,13 @@ class StoredRun(Struct, frozen=True, eq=False):
 
 
 def connected() -> duckdb.DuckDBPyConnection:
-    """A connection to one DuckDB of this process: to open one takes 15 ms, and a history has thousands of records."""
+    """A cursor of this process's shared DuckDB: opening one takes 15 ms, and a history has thousands of records."""
     return _instance(os.getpid()).cursor()
 
 
 @functools.cache
 def _instance(_process: int) -> duckdb.DuckDBPyConnection:
-    """By process: a child that was forked must not use what its parent opened."""
+    """One DuckDB per process id: a forked child must not use what its parent opened."""
     atexit.register(_instance.cache_clear)
     return duckdb.connect(config=dict(SETTINGS))
 
@@ -102,9 +103,9 @@ def _instance(_process: int) -> duckdb.DuckDBPyConnection:
 
 
 def identity(document: Mapping[str, Any]) -> str:
-    """The name of the record of a verdict document: by what was judged and what came of it, whatever files are called.
+    """The name of a verdict document's record: a digest of what was judged and of the outcome, without file names.
 
-    Branch, commit and time are no part of it: a run that is added a second time, from another place, is one run.
+    Branch, commit and time do not count: a run that is added again from another place stays one run.
     """
     text = json.dumps(_identifying(document), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -112,7 +113,7 @@ def identity(document: Mapping[str, Any]) -> str:
 
 def _identifying(value: Any) -> Any:
     if isinstance(value, Mapping):
-        # A field that a later version adds, and that says nothing here, does not make it another run.
+        # A later version may add fields. If they are empty, the run must keep its name.
         said = {key: part for key, part in value.items() if key not in _NOT_IDENTITY and part not in _SAYS_NOTHING}
         return {key: _identifying(part) for key, part in said.items()}
     if isinstance(value, list | tuple):
@@ -124,9 +125,9 @@ def _identifying(value: Any) -> Any:
 
 
 def write(folder: Path, new: NewRun) -> WrittenRecord:
-    """Add a run. If it is there already, the record stays; but one without scenarios, or a damaged one, is replaced.
+    """Add a run. An existing record stays, unless its footer is damaged, or it lacks the scenarios that `new` has.
 
-    Raises ReportError if it cannot be written.
+    Raises ReportError if the record cannot be written.
     """
     target = folder / f"{new.run.record}{SUFFIX}"
     before = _known(target)
@@ -137,6 +138,7 @@ def write(folder: Path, new: NewRun) -> WrittenRecord:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             written = _write_with_digest(beside, new)
+            # Before the rename: an unreadable record would look added, and be left out of every list.
             _refuse_unreadable(beside, new.run.record)
             beside.replace(target)
         finally:
@@ -156,6 +158,7 @@ def _known(target: Path) -> RunRecord | None:
 
 def _write_with_digest(path: Path, new: NewRun) -> RunRecord:
     """Write a file whose footer has the digest of all bytes before it; they do not depend on what is in the footer."""
+    # The digest is known only after writing. A random one of the same length holds its place, and is then overwritten.
     run = replace(new.run, rows=os.urandom(32).hex())
     _write_file(path, new, run)
     done = replace(run, rows=rows_digest(path))
@@ -169,15 +172,16 @@ def _write_with_digest(path: Path, new: NewRun) -> RunRecord:
 
 
 def _refuse_unreadable(path: Path, record: str) -> None:
-    """Raise DamagedRecordError if a record that was just written would be left out of every list."""
+    """Raise DamagedRecordError if a record that was just written cannot be read back."""
     run = read_footer_of(str(path), record)
     if run.listed is not None:
         read_scenarios(path, run)
 
 
 def rows_digest(path: Path) -> str:
-    """The digest of all of a file but its footer. Raises DamagedRecordError, or OSError."""
+    """The digest of a file without its footer. Raises DamagedRecordError, or OSError."""
     data = path.read_bytes()
+    # A Parquet file ends with its footer, the footer's length in four bytes, and four bytes `PAR1`.
     footer = int.from_bytes(data[-8:-4], "little") + 8
     if footer > len(data):
         raise DamagedRecordError("cut off: there is no footer at its end")
@@ -187,7 +191,7 @@ def rows_digest(path: Path) -> str:
 def _write_file(path: Path, new: NewRun, run: RunRecord) -> None:
     footer = msgspec.json.encode(run).decode()
     packed = base64.b64encode(zlib.compress(new.document.encode("ascii"), 9)).decode("ascii")
-    # In this order: what lists read is at the very end of the file.
+    # The run comes last, so that a list needs only the end of the file.
     pairs = f"{{{_quoted(VERDICT_KEY)}: {_quoted(packed)}, {_quoted(KEY)}: {_quoted(footer)}}}"
     typed = {**COLUMNS, MEASURES: "VARCHAR"}
     columns = ", ".join(f"unnest(?::{type_}[]) AS {name}" for name, type_ in typed.items())
@@ -208,7 +212,7 @@ def _quoted(text: str) -> str:
 
 
 def read(path: Path) -> StoredRun:
-    """A whole record. Raises InputError if it is damaged, or is not what its name says."""
+    """A whole record. Raises InputError if it is damaged, or if its name does not match its verdict."""
     try:
         run = read_footer(str(path))
         document = _document(path)
@@ -260,7 +264,7 @@ def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
 
 
 def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | None:
-    """By id, the scenarios of a record as a baseline has them; None if it has no values. Raises DamagedRecordError."""
+    """The scenarios of a record by id, as a baseline has them; None if it has no values. Raises DamagedRecordError."""
     with duckdb.connect(config=dict(SETTINGS)) as connection:
         refuse_other_rows(connection, path, run)
         try:
@@ -278,7 +282,7 @@ def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | 
 
 
 def _fits(one: ScenarioCounts) -> bool:
-    """Whether a run can have counted that: the file may be anybody's, and NULL in any column."""
+    """Whether a run can have these counts. The file may come from anyone, so that any column can be NULL."""
     counted = (one.passed, one.failed, one.undecided)
     if None in (one.id, one.trials, one.weight, *counted):
         return False
@@ -288,12 +292,13 @@ def _fits(one: ScenarioCounts) -> bool:
 
 
 def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: RunRecord) -> None:
-    """Raise DamagedRecordError if a record has other columns, or other rows than its footer was written with."""
+    """Raise DamagedRecordError if a record's columns are wrong, or its rows are not those of its footer."""
     try:
         described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [exactly(path)]).fetchall()
         counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(path)]).fetchone()
     except duckdb.Error as error:
         raise DamagedRecordError(first_line(error)) from None
+    # Before any row is read: a few bytes of a hostile file can unpack to billions of rows.
     columns = {str(name): str(type_) for name, type_, *_ in described}
     if columns.pop(MEASURES, "VARCHAR") != "VARCHAR" or list(columns.items()) != list(COLUMNS.items()):
         raise DamagedRecordError("its columns are not those of a record")
@@ -304,7 +309,7 @@ def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: Ru
 
 
 def refuse_changed_rows(path: Path, run: RunRecord) -> None:
-    """Raise DamagedRecordError if the rows of a record are not those that its footer was written with."""
+    """Raise DamagedRecordError if the rows of a record do not have the digest in its footer."""
     try:
         found = rows_digest(path)
     except OSError as error:
@@ -314,15 +319,15 @@ def refuse_changed_rows(path: Path, run: RunRecord) -> None:
 
 
 def exactly(path: Path) -> str:
-    """The path as DuckDB takes it: the folder may have characters that are patterns to it."""
+    """The path with glob characters escaped, so that DuckDB reads exactly this file."""
     return "".join(f"[{each}]" if each in "*?[" else each for each in str(path.absolute()))
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, short enough for a list."""
+    """The first line of an error message, at most 300 characters."""
     return str(error).partition("\n")[0][:300]
 
 
 def paths(folder: str, runs: Sequence[RunRecord]) -> list[Path]:
-    """The files of runs."""
+    """The paths of the records of runs."""
     return [Path(folder) / f"{run.record}{SUFFIX}" for run in runs]

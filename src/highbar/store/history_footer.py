@@ -1,8 +1,8 @@
-"""The footer of a record of the history → the run as a list shows it. Only the end of the file is read.
+"""The footer of a history record → the run as a list shows it. Only the end of the file is read.
 
-A record is a Parquet file. The run is a JSON text among the key-value metadata of its footer, which follow everything
-that comes from scenarios. To look for the last occurrence of its key takes a fifth of the time of DuckDB's
-`parquet_kv_metadata`, and one damaged file cannot spoil the others.
+A record is a Parquet file. The run is a JSON text in the key-value metadata of its footer, after everything that comes
+from scenarios. Searching for the last occurrence of its key takes a fifth of the time of DuckDB's
+`parquet_kv_metadata`, and one damaged file does not affect the others.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 _MARK, _TAIL = b"PAR1", 8
 _AT_ONCE = 16 * 1024
 _LARGEST = 64 * 1024 * 1024
-"""Of a footer. The verdict document is in it too."""
+"""Bytes of a footer, which includes the verdict document."""
 _LARGEST_TEXT = 4 * 1024 * 1024
-"""Of the JSON text: a policy of a thousand rules needs a tenth of it."""
+"""Bytes of the JSON text: a policy of a thousand rules needs a tenth of that."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _DAY = 86_400
 _RELEASED = 1_794_873_600.0
-"""17 November 2026, in seconds since 1970. A clock that is earlier is wrong, and no reason to refuse a record."""
+"""17 November 2026, in seconds since 1970. A clock before that is wrong, and must not make a record look too new."""
 _decoded = msgspec.json.Decoder(RunRecord).decode
-_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not be waited for
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # opening a pipe must not block
 
 
 class DamagedRecordError(ValueError):
-    """A file that is not a record of the history, or not any more. The message says why."""
+    """A file is not a valid record of the history. The message says why."""
 
 
 def list_records(folder: str) -> tuple[list[RunRecord], list[DamagedRecord]]:
-    """Every record of a folder, in any order, and the files that are left out. Raises OSError if there is no folder.
+    """Every record of a folder, in any order, and the damaged files. Raises OSError if there is no such folder.
 
-    A file with another ending, and a hidden one, is not a record. It may be a README, or be written just now.
+    Files with another ending, and hidden files, are ignored: they may be a README, or a record that is being written.
     """
     runs: list[RunRecord] = []
     damaged: list[DamagedRecord] = []
@@ -53,7 +53,7 @@ def list_records(folder: str) -> tuple[list[RunRecord], list[DamagedRecord]]:
         except DamagedRecordError as error:
             damaged.append(DamagedRecord(name, str(error)))
         except OSError as error:
-            if os.path.lexists(path):  # else it was removed in the meantime
+            if os.path.lexists(path):  # otherwise it was removed in the meantime
                 damaged.append(DamagedRecord(name, f"cannot be read: {error.strerror or error}"))
     return runs, sorted(damaged, key=lambda one: one.file)
 
@@ -71,7 +71,7 @@ def read_footer(path: str) -> RunRecord:
 
 
 def read_footer_of(path: str, name: str) -> RunRecord:
-    """The run in the file of the record of that name, which may have another name while it is being written.
+    """The run in the file at `path`, whose record must be called `name`; a file has another name while it is written.
 
     Raises DamagedRecordError, or OSError.
     """
@@ -99,6 +99,7 @@ def _text(descriptor: int) -> bytes:
     if length > _LARGEST:
         raise DamagedRecordError(f"the footer is larger than {_LARGEST // 2**20} MiB")
     footer = end[max(0, len(end) - _TAIL - length) : -_TAIL]
+    # The run is at the end of the footer, so that this part is nearly always enough.
     text = _value(footer)
     if text is None and len(footer) < length:
         text = _value(_read(descriptor, length + _TAIL, size)[:-_TAIL])
@@ -116,11 +117,12 @@ def _read(descriptor: int, length: int, size: int) -> bytes:
 
 
 _BEFORE = b"\x18" + bytes([len(KEY)]) + KEY.encode() + b"\x18"
-"""A key-value pair in Thrift's compact protocol: the key as field 1, then field 2 of the type text."""
+"""How our key-value pair begins in Thrift's compact protocol: field 1 with the key, then field 2 of the type text."""
 
 
 def _value(footer: bytes) -> bytes | None:
-    """The text of the last pair with our key; None if there is none, or if it does not end in this part."""
+    """The text of the last pair with our key; None if there is no such pair, or if it does not end in these bytes."""
+    # From the end: ids of scenarios are in the footer as well (statistics of columns), and could imitate our key.
     place = footer.rfind(_BEFORE)
     if place < 0:
         return None
@@ -133,12 +135,12 @@ def _value(footer: bytes) -> bytes | None:
         if byte < 128:
             break
     whole = footer[place : place + length]
-    # A byte 0 ends the pair. Without it these are other bytes that look alike.
+    # A zero byte ends the pair. Without it these are other bytes that only look like our key.
     return whole if length <= _LARGEST_TEXT and footer[place + length : place + length + 1] == b"\0" else None
 
 
 def decode_record(text: bytes) -> RunRecord:
-    """The run in a JSON text. Raises DamagedRecordError if it is none, or of a newer version."""
+    """The run in a JSON text. Raises DamagedRecordError if there is none, or if a newer version wrote it."""
     try:
         run = _decoded(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -156,7 +158,7 @@ def decode_record(text: bytes) -> RunRecord:
 
 
 def _refuse_time(text: str) -> None:
-    """Raise DamagedRecordError if that is no time of a run."""
+    """Raise DamagedRecordError if the text is not a UTC time, or is more than a day in the future."""
     try:
         at = datetime.fromisoformat(text).timestamp() if _TIME.fullmatch(text) else -1.0
     except (ValueError, OverflowError):

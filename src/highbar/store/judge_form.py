@@ -1,4 +1,4 @@
-"""The judge of a verdict as JSON: what rests on it, what labels of people show about it, and corrected shares."""
+"""The judge of a verdict as JSON: what depends on it, what people's labels show about it, and corrected shares."""
 
 from __future__ import annotations
 
@@ -82,4 +82,4 @@ CORRECTED = optional(
     )
 )
 RAW = optional(object_of(dict, field("value", optional(EXACT)), field("low", END), field("high", END)))
-"""A value as the judge has it, beside one that is corrected."""
+"""The value by the judge's answers, next to the corrected one."""

@@ -1,4 +1,4 @@
-"""The form of one line of `labels.jsonl`: which keys it has, what their values are, and what must agree."""
+"""The form of one line of `labels.jsonl`: its keys, their values, and which of them must agree."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from highbar.store.forms import (
 )
 
 GIVEN = "given"
-"""The stratum of labels that were written by hand and bound to a run afterwards: not drawn at random."""
+"""The stratum of labels that were written by hand and bound to a run afterwards, not drawn at random."""
 STRATA = ("passed", "failed", GIVEN)
 LARGEST_WHOLE = 2**63 - 1
-"""What 64 bits hold, as in results."""
+"""The largest number of 64 bits, as in results."""
 _LONGEST_NAME = 200
-"""Characters of the name of who labels."""
+"""Characters of a person's name."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 def read_label(found: object) -> Label:
-    """The label in one line. Raises DamagedError with every fault of it."""
+    """The label in one line. Raises DamagedError with all faults of the line."""
     label: Label = _LABEL.read(found, Context())
     faults = list(_contradictions(label))
     if faults:
@@ -47,7 +47,7 @@ def read_label(found: object) -> Label:
 
 
 def _checked(form: Form, wanted: str, fits: Callable[[Any], bool]) -> Form:
-    """The form, for values of which more is demanded."""
+    """The form, with a reader that also refuses values that do not fit."""
 
     def read(found: Any, context: Context) -> Any:
         value = form.read(found, context)
@@ -59,7 +59,7 @@ def _checked(form: Form, wanted: str, fits: Callable[[Any], bool]) -> Form:
 
 
 def _strict(build: Callable[..., Any], *fields: Field, defaults: Mapping[str, Any] | None = None) -> Form:
-    """A record in which a key that is almost a known one is refused; `defaults` are for keys that may be left out."""
+    """An object that refuses misspelled keys, which would be ignored; keys with `defaults` may be left out."""
     form = object_of(build, *fields)
     known = [each.name for each in fields]
 
@@ -99,7 +99,7 @@ def _by_name(form: Form) -> Form:
 
 
 def _id(found: Any, _context: Context) -> str:
-    """Results may have whole numbers for ids; a label has the text of it."""
+    """The id as text: results may have whole numbers as ids."""
     if type(found) is int and abs(found) <= LARGEST_WHOLE:
         return str(found)
     if not isinstance(found, str) or not found or _CONTROL.search(found):
@@ -175,7 +175,7 @@ _LABEL = _strict(
 
 
 def read_judged(found: object) -> JudgedTrial:
-    """The column `judged` of a row. Raises DamagedError with every fault of it."""
+    """The column `judged` of a row. Raises DamagedError with all its faults."""
     judged: JudgedTrial = _JUDGED.read(found, Context())
     faults = list(_of_judged(judged))
     if faults:
@@ -184,7 +184,7 @@ def read_judged(found: object) -> JudgedTrial:
 
 
 def _contradictions(label: Label) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """What no label has that was made for a trial: it is about one of its statements, and about its row."""
+    """Contradictions in a label with a sample: its statement, its row and its judgment must be those of its trial."""
     sample = label.sample
     if sample is None:
         return
@@ -212,7 +212,7 @@ def _of_judged(judged: JudgedTrial) -> Iterator[tuple[tuple[str | int, ...], str
         if unknown:
             yield ("behaviors", name, "of"), f"found {document_value(unknown[0])}, which is not among the statements"
         wanted = 1 << min(len(behavior.of), 64)
-        if not behavior.table:  # of so many statements that nobody listed all combinations
+        if not behavior.table:  # too many statements to list all combinations
             continue
         if len(behavior.table) != wanted or not set(behavior.table) <= set("01?"):
             found = document_value(behavior.table)

@@ -1,7 +1,7 @@
 """`labels.jsonl`: what people said about the statements that a judge judged. Lines in, labeled trials out.
 
-Each line is complete by itself: it says which trial it is about, and what the judge made of that trial. So a file can
-be put together from the files of several people by appending them.
+Each line is self-contained: it says which trial it is about, and how the judge judged that trial. So the files of
+several people can be joined by appending one to the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, path_text, refuse_c
 from highbar.store.replacing import alone, digest, replace_file
 
 UNDECIDED = "labels: "
-"""How `unjudged` begins in the row of a trial that labels leave undecided."""
+"""How `unjudged` begins in the row of a trial that the labels leave undecided."""
 JUDGE_UNDECIDED = "judge: "
 """How `unjudged` begins in the row of a trial that the judge left undecided."""
 _HINT = "highbar judge label writes such lines"
@@ -36,9 +36,9 @@ _Key = tuple[str, int, str | None]
 
 
 class Labels(Struct, frozen=True, dict=True):
-    """All labels of a file: each once, in the order of the file.
+    """All labels of a file, without repetitions, in the order of the file.
 
-    `trials` has every trial that somebody labeled with `highbar judge label`, complete or not; `unbound` are the
+    `trials` has every trial that somebody labeled with `highbar judge label`, complete or not; `unbound` has the
     labels that do not say which conversation they are about.
     """
 
@@ -49,29 +49,29 @@ class Labels(Struct, frozen=True, dict=True):
 
     @cached_property
     def people(self) -> tuple[str, ...]:
-        """Who labeled, in the order of the file."""
+        """The names of the people, in the order of the file."""
         return tuple(dict.fromkeys(label.by for label in self.lines))
 
     @property
     def complete(self) -> tuple[LabeledTrial, ...]:
-        """The trials of which people have an answer to every statement."""
+        """The trials in which people answered every statement, and the answers decide the trial."""
         return tuple(trial for trial in self.trials if trial.is_complete)
 
     @property
     def incomplete(self) -> int:
-        """How many trials lack an answer to a statement, or stay undecided by the answers."""
+        """How many trials lack an answer to a statement, or are left undecided by the answers."""
         return len(self.trials) - len(self.complete)
 
 
 def read_labels(path: Path | str) -> Labels:
-    """The labels in a file. Raises InputError with the problems of its lines."""
+    """The labels in a file. Raises InputError with the first problems of its lines."""
     name = str(path)
     text = decode_text(read_bytes(Path(path), MOST_BYTES), Path(path))
     return parse_labels(text, name)
 
 
 def parse_labels(text: str, name: str) -> Labels:
-    """The labels in a text; `name` is what messages call it."""
+    """The labels in a text, which messages call `name`. Raises InputError with the first problems of its lines."""
     problems: list[Problem] = []
     found: list[tuple[int, Label]] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -96,7 +96,7 @@ def parse_labels(text: str, name: str) -> Labels:
 
 def _parsed(line: str) -> object:
     found = json.loads(line, parse_constant=refuse_constant, object_pairs_hook=unique)
-    json.dumps(found, ensure_ascii=False).encode()  # halves of surrogate pairs are not text
+    json.dumps(found, ensure_ascii=False).encode()  # raises UnicodeEncodeError for half of a surrogate pair
     return found
 
 
@@ -109,7 +109,7 @@ def _not_json(error: ValueError | RecursionError) -> str:
 
 
 class LabelsFile:
-    """A file of labels that one person writes, again after every answer: whole, and never over what others wrote."""
+    """A file of labels that is rewritten after every answer: always whole, and never over what others wrote."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,13 +131,13 @@ class LabelsFile:
 
 
 def run_digest(judgments: Iterable[tuple[str, int, str]]) -> str:
-    """Which run it is, by all its judgments: the id, the trial and the digest of each. Their order does not matter."""
+    """The digest of a run, from the (id, trial, digest) of all its judgments in any order."""
     lines = sorted(json.dumps(judgment) for judgment in judgments)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def line_of(label: Label) -> str:
-    """A label as a line of `labels.jsonl`, with its end; in ASCII, so that no character of it can act."""
+    """A label as a line of `labels.jsonl`, with its newline; in ASCII, so that a terminal obeys no character of it."""
     return json.dumps(msgspec.to_builtins(label), separators=(",", ":")) + "\n"
 
 
@@ -149,17 +149,17 @@ def _key(label: Label) -> _Key:
 
 
 def is_same_judgment(first: Sampling, second: Sampling) -> bool:
-    """Whether two labels are about the same judgment of a trial; each may come from a draw of its own."""
+    """Whether two labels are about the same judgment of a trial, even if they come from different draws."""
     return _judged_side(first) == _judged_side(second)
 
 
 def _judged_side(sample: Sampling) -> tuple[Any, ...]:
-    """What the labels of one trial must agree on; each may come from a draw of its own."""
+    """What all labels of one trial must agree on, even if they come from different draws."""
     return sample.judge, sample.row, msgspec.structs.replace(sample.judged, replayed=False)
 
 
 def _each_once(found: Iterable[tuple[int, Label]], name: str) -> tuple[list[Label], list[Problem]]:
-    """The labels without repetitions, and the contradictions among them."""
+    """The labels without repetitions, and the problems: contradicting answers, or other judgments of the same trial."""
     kept: list[Label] = []
     problems: list[Problem] = []
     answers: dict[tuple[_Key, str, str], tuple[int, bool | None]] = {}
@@ -213,7 +213,7 @@ def _trial(labels: Sequence[Label]) -> LabeledTrial:
     answers = {name: majority(label.observed for label in labels if label.behavior == name)
                for name in sample.judged.statements}  # fmt: skip
     known = {name: answer for name, answer in answers.items() if answer is not None}
-    # To leave out what people cannot tell would leave out the hard ones: it counts as a failure.
+    # What people cannot tell counts as a failure. Leaving such trials out would leave out the hard ones.
     seen = {label.behavior for label in labels}
     unclear = {name for name, answer in answers.items() if answer is None and name in seen}
     return LabeledTrial(
@@ -227,7 +227,7 @@ def _trial(labels: Sequence[Label]) -> LabeledTrial:
 
 
 def majority(answers: Iterable[bool | None]) -> bool | None:
-    """What most people said, of those who could tell; None if nobody could, or as many said yes as no.
+    """The answer of most people who could tell; None if nobody could, or if as many said yes as no.
 
     >>> majority([True, None, True, False]), majority([True, False]), majority([None])
     (True, None, None)
@@ -236,17 +236,17 @@ def majority(answers: Iterable[bool | None]) -> bool | None:
     return None if counted[True] == counted[False] else counted[True] > counted[False]
 
 
-# --- a row as people have it -----------------------------------------------------------------
+# --- a row with people's answers -------------------------------------------------------------
 
 
 def relabeled(
     row: Mapping[str, Any], judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The row with what people observed in place of what the judge did.
+    """The row with what people observed instead of what the judge did.
 
-    `unjudged` says so if a statement has no answer, or if the answers do not decide a behavior. A trial that only the
-    judge left undecided is decided by people who could tell. Of `unclear` statements people could not tell, or did not
-    agree: they are taken at their worst.
+    It gets `unjudged` if a statement has no answer, or if the answers do not decide a behavior. If only the judge left
+    the trial undecided, its `unjudged` is removed. `unclear` are the statements that people could not tell or did not
+    agree on: they are taken at their worst.
     """
     new = dict(row)
     missing = [name for name in judged.statements if name not in observed and name not in unclear]
@@ -274,7 +274,7 @@ def _undecided(row: dict[str, Any], why: str) -> dict[str, Any]:
 def _behaviors(row: Mapping[str, Any], judged: JudgedTrial) -> Iterator[str]:
     """Every behavior that a judgment decides: those with a table, and those that are one statement."""
     parts = {name for behavior in judged.behaviors.values() for name in behavior.of}
-    # A statement can be a behavior and a part of another one, which has the same words.
+    # A statement that the row demands by name is a behavior, even if it is also a part of another one.
     parts -= {*_names(row.get("must_not")), *_names(row.get("expected_behaviors")), "answer"}
     yield from judged.behaviors
     yield from (name for name in judged.statements if name not in judged.behaviors and name not in parts)
@@ -283,7 +283,7 @@ def _behaviors(row: Mapping[str, Any], judged: JudgedTrial) -> Iterator[str]:
 def _at_worst(
     name: str, judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str], *, worst: bool
 ) -> bool | None:
-    """Whether a behavior was observed: if statements are unclear, `worst` if that is possible."""
+    """Whether a behavior was observed; if unclear statements leave it open, `worst`. None if its table does not say."""
     open_ = [each for each in _parts(name, judged) if each in unclear]
     combinations = product((False, True), repeat=len(open_))
     found = {_decided(name, judged, {**observed, **dict(zip(open_, each, strict=True))}) for each in combinations}
@@ -305,7 +305,7 @@ def _decided(name: str, judged: JudgedTrial, observed: Mapping[str, bool]) -> bo
 
 
 def _put(row: dict[str, Any], decided: Mapping[str, bool]) -> None:
-    """Set `violations`, `correct` and `behaviors` by what was decided; each name is in the column that demands it."""
+    """Set `violations`, `correct` and `behaviors`: each decided name goes into the column of its demand."""
     forbidden, expected = _names(row.get("must_not")), _names(row.get("expected_behaviors"))
     judged_forbidden = [name for name in forbidden if name in decided]
     if judged_forbidden:
@@ -321,13 +321,13 @@ def _put(row: dict[str, Any], decided: Mapping[str, bool]) -> None:
 
 
 def _names(demanded: object) -> list[str]:
-    """The names in a column that demands: a list of them, an object by name, or a list of objects with names."""
+    """The names in a column of demands: a list of names, an object by name, or a list of objects with names."""
     items = demanded if isinstance(demanded, list | Mapping) else ()
     return [str(item.get("name")) if isinstance(item, Mapping) else str(item) for item in items]
 
 
 def _marked(marks: object, decided: Mapping[str, bool]) -> dict[str, bool] | list[str]:
-    """`behaviors` with other marks. A list of names has those that were observed."""
+    """`behaviors` with the decided marks, in the same form; a plain list has only the names that were observed."""
     if isinstance(marks, Mapping):
         return {**marks, **decided}
     items = marks if isinstance(marks, list) else []

@@ -47,7 +47,7 @@ PROBLEMS = list_of(PROBLEM, minItems=1)
 
 
 def refusal_form(schema: str) -> Form:
-    """What is written in place of a document if nothing could be judged; `schema` is the name of the document."""
+    """The form of the document that is written if nothing could be judged; `schema` is the name of the document."""
     return object_of(
         lambda verdict, problems: (verdict, problems),
         constant("schema", schema),
@@ -123,11 +123,11 @@ SLICE = Form(
     _slice,
     lambda found, context: () if found is None else _chosen(found, context),
 )
-"""The scenarios that a rule is about: for each column its value, or a list of values; null if all."""
+"""The scenarios that a rule is about: for each column its value, or a list of values; null for all scenarios."""
 
 
 def of_value(name: str) -> Callable[[Any], Any]:
-    """An attribute of the value of a rule; None for a rule without one."""
+    """A getter for an attribute of a rule's value; it returns None for a rule without a value."""
     return lambda rule: None if rule.value is None else getattr(rule.value, name)
 
 
@@ -146,7 +146,7 @@ BY = Form(
 
 
 def schema_of(title: str, choices: Iterable[str], definitions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A whole schema, as draft 2020-12. Readers must let further fields pass: a version may gain some."""
+    """A whole schema, in draft 2020-12. It allows additional fields, because a later version may add some."""
     return {
         "$schema": DRAFT,
         "title": title,

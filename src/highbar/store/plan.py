@@ -1,4 +1,4 @@
-"""A plan as a document, `highbar/plan/1`: a list for each kind of answer, empty if it was not asked for."""
+"""A plan as a document, `highbar/plan/1`: a list for each kind of question, empty if it was not asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from highbar.store.pieces import SLICE, of_value, schema_of
 SCHEMA = "highbar/plan/1"
 
 _FLOAT = NUMBER._replace(write=lambda value, _context: float(value))
-"""A number of the question, as it was asked."""
+"""A number from the question, as a plain double."""
 
 
 def _fields(form: Form, *names: str) -> tuple[Field, ...]:
@@ -59,7 +59,7 @@ _VERDICTS = (
     field("fail", NUMBER, of="fails"),
     field("inconclusive", NUMBER),
 )
-"""How likely each verdict is."""
+"""The probability of each verdict."""
 _CHANCE = object_of(
     dict,
     *_fields(_FLOAT, "threshold", "rate"),
@@ -89,7 +89,7 @@ _RULE = (
     field("slice", SLICE),
     field("threshold", optional(TEXT)),
 )
-"""How a rule of the policy begins, whether it is planned before or after there are results."""
+"""The first fields of a rule, with or without results."""
 _NEED = object_of(
     dict,
     *_RULE,

@@ -17,16 +17,16 @@ if TYPE_CHECKING:  # the places of a document are needed only if it is refused
     from highbar.documents.tree import Node
 
 MOST_BYTES = 512 * 1024 * 1024
-"""A document is small; this keeps a wrong file name from filling the memory."""
+"""A document is small; the limit keeps a wrong file name from filling the memory."""
 MOST_PROBLEMS = 20
-"""A document with more of them is of another kind, and a longer list tells no more."""
+"""Problems in one message: a document with more is probably of another kind, and a longer list does not help."""
 
 _AGAIN = "highbar check --output verdict.json and Verdict.save write one"
 _Read = TypeVar("_Read")
 
 
 class StoredDocument(NamedTuple):
-    """A document that was read, and where."""
+    """A document that was read from a file, before its content is checked."""
 
     file: str
     text: str
@@ -34,7 +34,7 @@ class StoredDocument(NamedTuple):
     hint: str = _AGAIN
 
     def read(self, read_stored: Callable[[Mapping[str, Any]], _Read]) -> _Read:
-        """What `read` makes of the content. Raises InputError with every fault that it finds."""
+        """What `read_stored` returns for the content. Raises InputError with the faults that it raises."""
         try:
             return read_stored(self.content)
         except forms.DamagedError as error:
@@ -50,9 +50,9 @@ class StoredDocument(NamedTuple):
 
 
 def read_stored(path: str | PathLike[str], schema: str, hint: str = _AGAIN) -> StoredDocument:
-    """The document of this schema in a file. Raises InputError if it is another one, or not JSON.
+    """The document in a file. Raises InputError if it is not JSON, or has another schema.
 
-    `hint` says how to get a good one.
+    `hint` tells users how to get a valid one.
     """
     file = os.fspath(path)
     text = _text(file)
@@ -72,7 +72,7 @@ def read_stored(path: str | PathLike[str], schema: str, hint: str = _AGAIN) -> S
 
 
 def _foreign(found: StoredDocument, named: str, schema: str) -> InputError:
-    """Why a document is not of this schema."""
+    """The error for a document of another schema, or of a newer version of this one."""
     kind, _, version = schema.rpartition("/")
     other = re.fullmatch(f"'{re.escape(kind)}/([0-9]{{1,9}})'", named)
     if other and int(other[1]) > int(version):
@@ -96,7 +96,7 @@ def _text(file: str) -> str:
 
 
 class _RefusedError(ValueError):
-    """Something that JSON allows, or Python's reader of it, and a document of ours never has."""
+    """Something that JSON or Python's JSON reader allows, but that no document of ours has."""
 
     def __init__(self, message: str, text: str) -> None:
         super().__init__(message)
@@ -104,7 +104,7 @@ class _RefusedError(ValueError):
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of an object. Raises ValueError if a key is there twice."""
+    """The members of an object. Raises ValueError if a key occurs twice."""
     members = dict(pairs)
     if len(members) < len(pairs):
         twice = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
@@ -118,13 +118,13 @@ def refuse_constant(name: str) -> float:
 
 
 def _line_of(text: str, part: str) -> int | None:
-    """The line of the last place where `part` is written; None if it is spelled in another way."""
+    """The line of the last occurrence of `part`; None if the text spells it differently (with escapes)."""
     at = text.rfind(part)
     return None if at < 0 else text.count("\n", 0, at) + 1
 
 
 def _tree(text: str) -> Node | None:
-    """The document with the place of every value; None if a text has half of a surrogate pair."""
+    """The document with the place of every value; None if it has half of a surrogate pair, which is refused."""
     from highbar.documents.json_tree import parse_json  # only for a document that is refused
 
     try:
@@ -134,7 +134,7 @@ def _tree(text: str) -> Node | None:
 
 
 def _place(tree: Node | None, path: forms.Path) -> tuple[int | None, int | None]:
-    """The line and column of the value at `path`, or of the nearest value around it that is there."""
+    """The line and column of the value at `path`, or of the innermost existing value around it."""
     if tree is None:
         return None, None
     node: Node = tree
@@ -149,6 +149,6 @@ def _place(tree: Node | None, path: forms.Path) -> tuple[int | None, int | None]
 
 
 def path_text(path: forms.Path) -> str:
-    """`rules[0].level: `, before a message about it."""
+    """A path as the prefix of a message: `rules[0].level: `; empty for the whole document."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
     return f"{steps}: " if steps else ""

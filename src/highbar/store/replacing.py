@@ -1,4 +1,4 @@
-"""Files that outlive a run: written beside and renamed, by one writer at a time, only over what the writer has seen."""
+"""Replacing a file: by a temporary file and a rename, by one writer at a time, and only if nobody else changed it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def digest(path: Path) -> str | None:
 
 
 def write(path: Path, text: str, *, seen: str | None) -> None:
-    """Replace the file that had the digest `seen`; a reader finds the old text or the new one, never half of it.
+    """Replace a baseline that had the digest `seen`; readers find the old text or the new one, never half of it.
 
-    Raises InputError if the file changed meanwhile: of two writers at once one wins, and the other gets this error.
+    Raises InputError if the file has changed since: of two writers at once one wins, and the other gets this error.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -43,10 +43,10 @@ def write(path: Path, text: str, *, seen: str | None) -> None:
 
 
 def rewrite_policy(path: Path, before: bytes, after: bytes) -> None:
-    """Replace the bytes `before` of a policy. Raises InputError if it changed, ReportError if it cannot be written.
+    """Replace a policy. Raises InputError if it no longer has the bytes `before`, ReportError if it cannot be written.
 
-    A writer that is killed leaves, and a reader finds, the old bytes or the new ones. A link stays a
-    link, and the mode of the file stays what it is.
+    Readers find the old bytes or the new ones, even if the writer is killed. A link stays a link, and the file keeps
+    its mode.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -59,10 +59,10 @@ def rewrite_policy(path: Path, before: bytes, after: bytes) -> None:
 
 
 def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
-    """Write beside and rename; the caller holds the lock (`alone`). `mode` is that of the file it replaces, if any."""
-    # Beside the target, so that the rename stays within one file system and is atomic.
+    """Write a temporary file and rename it; the caller holds the lock (`alone`). Without a `mode` it is the default."""
+    # In the folder of the target, so that the rename stays within one file system and is atomic.
     prefix = f".{target.name[:100]}."
-    # Left by writers that were killed: the lock excludes all others.
+    # These are left over from writers that were killed: the lock excludes a writer that is still at work.
     for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):
         left.unlink(missing_ok=True)
     beside = target.with_name(f"{prefix}{os.urandom(6).hex()}.tmp")
@@ -84,7 +84,7 @@ def _escaped(name: str) -> str:
 
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Keep every other writer of this folder out. A lock on the folder leaves nothing behind, even if killed."""
+    """Lock out every other writer of the folder. This lock leaves nothing behind, even if the process is killed."""
     try:
         import fcntl  # not on every system
     except ImportError:
@@ -101,7 +101,7 @@ def alone(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _lock_file(target: Path) -> Iterator[None]:
-    """For systems that cannot lock folders: a file that only one writer can make."""
+    """The lock on systems without `fcntl`: a file that only one writer can create."""
     lock = target.with_name(f".{target.name[:100]}.lock")
     deadline = time.monotonic() + _PATIENCE
     while True:

@@ -1,7 +1,7 @@
-"""What a run planned and did as a document, `highbar/run/1`: the file `run.json` in the folder of the run.
+"""What a run planned and did, as a document, `highbar/run/1`: the file `run.json` in the folder of the run.
 
-It is written when a run ends, after the results. It says which bytes of results and journal it is about: a folder in
-which one of them has changed since is not judged.
+It is written when a run ends, after the results. It has the digest of the results, and the size and last checksum of
+the journal: if one of these files has changed since, the folder is not judged.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ JOURNAL, RESULTS, DOCUMENT = "journal", "results.jsonl", "run.json"
 RunEnd = Literal["complete", "budget", "time", "decided", "interrupted"]
 RunState = Literal[RunEnd, "running"]
 FINISHED: tuple[RunEnd, ...] = ("complete", "budget", "time", "decided")
-"""The ends of a run that may be judged."""
+"""The ends of a run after which it may be judged."""
 AgentKind = Literal["python", "http", "command"]
 
 
 class SuiteOfRun(Struct, frozen=True):
-    """The suite that was run. `digest` is of its scenarios, `sha256` of the text of the file."""
+    """The suite that was run. `digest` is that of its scenarios, `sha256` that of the file."""
 
     name: str | None
     file: str
@@ -72,14 +72,14 @@ class RunExtent(Struct, frozen=True):
 
 
 class ShardOfRun(Struct, frozen=True):
-    """Which part of the suite was run, from 1, and of how many."""
+    """Which part of the suite was run, counted from 1, and into how many parts it was split."""
 
     number: int
     count: int
 
 
 class ChosenOfRun(Struct, frozen=True):
-    """The options that chose scenarios of the suite. Empty: all of them."""
+    """The options that select scenarios of the suite; the default selects all."""
 
     only: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
@@ -88,14 +88,14 @@ class ChosenOfRun(Struct, frozen=True):
 
 
 class DecidedBy(Struct, frozen=True):
-    """The policy by which a run was to be decided, recorded before its first call. `sha256` is of the file's text."""
+    """The policy that was to decide a run, recorded before its first call. `sha256` is that of the file."""
 
     file: str
     sha256: str | None
 
 
 class TrialCounts(Struct, frozen=True):
-    """What became of trials. Undecided ones have no answer, for no fault of the agent."""
+    """How trials ended. Undecided ones have no answer, for no fault of the agent."""
 
     answered: int
     errors: int
@@ -103,7 +103,7 @@ class TrialCounts(Struct, frozen=True):
 
     @property
     def trials(self) -> int:
-        """All of them."""
+        """The number of all trials."""
         return self.answered + self.errors + self.undecided
 
 
@@ -132,11 +132,11 @@ class StoredJournal(Struct, frozen=True):
 class RunDocument(Struct, frozen=True):
     """What a run planned and did.
 
-    `whole`: the whole suite was chosen. `done` counts all planned trials, `retried` those that needed several
-    attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it ended by itself, by budget or by time,
-    or because it was decided. `until_decided` is set if it was to stop then.
+    `whole`: all scenarios of the suite were selected. `done` counts all planned trials, `retried` those that needed
+    several attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it completed, used up its budget
+    or time, or was decided. `until_decided` is set if it was to stop as soon as it was decided.
 
-    `commit` was checked out when the run began; None if it is not known, or if the run was resumed at another one.
+    `commit` was checked out when the run began; None if it is not known, or if the run was resumed at another commit.
     `branch` and `parents` are None if they are not known. `changed`: files of the working tree differed from the
     commit.
     """
@@ -281,23 +281,23 @@ def write(document: RunDocument) -> dict[str, Any]:
 
 
 def save(document: RunDocument, folder: Path) -> None:
-    """Replace the `run.json` of a folder as a whole. Raises ReportError if that fails."""
+    """Write the `run.json` of a folder, whole or not at all. Raises ReportError if that fails."""
     writing.write(folder / DOCUMENT, encode(write(document)))
 
 
 def is_run_folder(path: Path) -> bool:
-    """Whether a path is the folder of a run: a directory with a journal in it."""
+    """Whether a path is the folder of a run: a folder with a journal in it."""
     try:
         return (path / JOURNAL).is_file()
-    except (OSError, ValueError):  # a text that is too long, or no path at all
+    except (OSError, ValueError):  # too long for a path, or with a null byte
         return False
 
 
 def read_run_document(folder: Path) -> RunDocument:
-    """What the run in a folder planned and did, in any state.
+    """The `run.json` of a folder, in any state of the run, if it fits the journal.
 
-    Raises InputError if the run has not ended, if the document is damaged or contradicts itself, or if the journal is
-    not the one that it is about: then the run went on, and was not ended, or somebody changed it.
+    Raises InputError if the run has not ended, if the document is damaged or contradicts itself, or if the journal has
+    another size than it says: then the run was resumed and has not ended, or somebody changed a file.
     """
     if is_run_folder(folder) and not (folder / DOCUMENT).exists():
         raise _unfinished(folder, "the run has not ended: it is still going on, or was killed")
@@ -310,7 +310,7 @@ def read_run_document(folder: Path) -> RunDocument:
 
 
 def read_document(folder: Path) -> RunDocument:
-    """The `run.json` of a folder, whether or not the run went on since. Raises InputError if it is damaged."""
+    """The `run.json` of a folder, even if the run was resumed since. Raises InputError if it is damaged."""
     hint = f"highbar run --resume {folder} writes it anew, if you remove it"
     stored = reading.read_stored(folder / DOCUMENT, SCHEMA, hint)
     return stored.read(_read)
@@ -336,7 +336,7 @@ def _read(content: Mapping[str, Any]) -> RunDocument:
 
 
 def _contradictions(document: RunDocument) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Numbers that no run has written: what was planned is what was done, and has one row each."""
+    """Contradictions that no run writes; for example, every planned trial has an end and one row of results."""
     planned = document.planned.trials
     for place, found in (("done", document.done.trials), ("results", document.results.rows)):
         if found != planned:

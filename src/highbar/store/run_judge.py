@@ -1,4 +1,4 @@
-"""What a run says about its judge: the part `judge` of the document `run.json`."""
+"""What a run says about its judge: the member `judge` of `run.json`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from highbar.store.forms import COUNT, DIGEST, FLAG, NUMBER, SHARE, TEXTS, field
 
 
 class CanariesOfRun(Struct, frozen=True):
-    """What a judge made of the suite's canaries: statements that people know to be true or false.
+    """How a judge did on the suite's canaries: statements that people know to be true or false.
 
-    `p_value` is how likely so many wrong ones are for a judge with its calibrated error rates, or with 10 % errors if
-    it was never calibrated. `failed`: that is so unlikely that the judge is not believed.
+    `p_value` is the probability of so many wrong answers from a judge with its calibrated error rates, or with 10 %
+    errors if it was never calibrated. `failed`: that is so unlikely that the judge is not trusted.
     """
 
     statements: int
@@ -21,10 +21,10 @@ class CanariesOfRun(Struct, frozen=True):
 
 
 class JudgeOfRun(Struct, frozen=True):
-    """The judge of a run. `by` is the text of the rows' column `judge`: several if the model changed in between.
+    """The judge of a run. `by` has the texts of the rows' column `judge`: several if the model changed during the run.
 
-    `trials` were judged, with so many `statements`; on `failed` others the judge gave no usable answer. Tokens and cost
-    are those of the judge, None if they are not known. `same_model`: it is the model that was run, too.
+    `trials` and `statements` count what was judged; for `failed` more trials the judge gave no usable answer. Tokens
+    and cost are those of the judge, None if they are not known. `same_model`: the judge is also the model under test.
     """
 
     by: tuple[str, ...]
@@ -66,4 +66,4 @@ JUDGE = optional(
         ),
     )
 )
-"""The part of the document; null if there was no judge."""
+"""The form of the member `judge`; null if there was no judge."""

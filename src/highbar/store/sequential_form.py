@@ -1,4 +1,4 @@
-"""What a verdict says about early stopping: where each rule was decided, and what was run of what was planned."""
+"""What a verdict says about early stopping: where each rule was decided, and how much of the plan was run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STOPPING = optional(
 
 
 def _run(fields: dict[str, Any], _context: Context) -> SequentialRun:
-    """What was saved follows from the rest; a document in which it does not is refused."""
+    """The struct from its fields. What was saved follows from the rest; the verdict's reader refuses other numbers."""
     del fields["saved"], fields["saved_trials"]
     return SequentialRun(**fields)
 

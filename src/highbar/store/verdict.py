@@ -1,7 +1,7 @@
 """The verdict as a document, `highbar/verdict/1`: `write` and `save` it, `read_verdict`, and its `schema`.
 
-It has what every report shows. What only some reports ask for is not in it, and so not in a verdict that is read back:
-the list of all scenarios, the details of the HTML report, and what the chances of a second run were computed from.
+It has what every report shows. A verdict that is read back therefore lacks what only some reports request: the list of
+all scenarios, the details of the HTML report, and the numbers behind the chances of a second run.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _PLAIN = EXACT._replace(
     write=lambda value, _context: EXACT.write(value, Context()),
     read=lambda found, _context: EXACT.read(found, Context()),
 )
-"""A fraction that no threshold is about."""
+"""A fraction that no threshold applies to, so that it is rounded to the nearest double."""
 
 _SLICE = object_of(
     Slice,
@@ -125,7 +125,7 @@ def _rule(fields: dict[str, Any], context: Context) -> RuleResult:
 
 
 def _value_of(rule: Mapping[str, Any], numbers: dict[str, Any], context: Context) -> Value:
-    """The value that a rule is about: the document's own, if it has that, or one that is known by its numbers alone."""
+    """The value of a rule: the document's own if its numbers are the same, else one made from the numbers."""
     metric, threshold = rule["metric"], rule["threshold"] or ""
     known = context.values.get((metric, rule["slice"]))
     if known is not None and all(getattr(known, name) == number for name, number in numbers.items()):
@@ -304,7 +304,7 @@ _REFUSAL = refusal_form(SCHEMA)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the document: a verdict, one without a policy, or the problems in place of either."""
+    """The JSON Schema of the document: a verdict, a result without a policy, or the problems if there is neither."""
     return schema_of(
         "Highbar verdict",
         ("verdict", "no_policy", "refusal"),
@@ -328,7 +328,7 @@ def write(verdict: Verdict) -> dict[str, Any]:
 
 
 def write_problems(problems: Iterable[Problem]) -> dict[str, Any]:
-    """The document that is written in place of a verdict if nothing could be judged."""
+    """The document that is written if nothing could be judged."""
     document: dict[str, Any] = _REFUSAL.write(problems, Context())
     return document
 
@@ -345,7 +345,7 @@ def _context(verdict: Verdict) -> Context:
 
 
 def save(verdict: Verdict, path: str | PathLike[str]) -> None:
-    """Write the document to a file, beside it first and then renamed. Raises ReportError if that fails."""
+    """Write the document to a file, whole or not at all. Raises ReportError if that fails."""
     writing.write(path, encode(write(verdict)))
 
 
@@ -359,7 +359,7 @@ def read_verdict(path: str | PathLike[str]) -> Verdict:
 
 
 def read_stored_verdict(document: reading.StoredDocument) -> Verdict:
-    """The verdict in a document that was read; it may come from another place than a file of its own."""
+    """The verdict in a document that was read from a file of its own, or from a record of the history."""
     if "advice" not in document.content and document.content.get("verdict", "") is None:
         _refuse(document)
     form = _NO_POLICY if document.content.get("verdict") is None else _VERDICT
@@ -367,9 +367,10 @@ def read_stored_verdict(document: reading.StoredDocument) -> Verdict:
 
 
 def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
-    """Read again with what was found: a number takes the thresholds of its metric, then a rule takes the values."""
+    """The verdict in a document, accepted only if writing it gives the same document."""
     try:
         verdict: Verdict = form.read(content, Context())
+        # Numbers are read by the thresholds of the rules, and rules by the values of metrics: so read three times.
         for _ in ("thresholds", "values"):
             verdict = form.read(content, _context(verdict))
     except OverflowError as error:
@@ -381,7 +382,7 @@ def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
 
 
 def _contradictions(verdict: Verdict) -> Iterator[tuple[Path, str]]:
-    """A pass that the rules of the document do not bear out."""
+    """Faults of a pass: there are no rules, or a blocking one did not pass."""
     if verdict.verdict == "pass":
         if not verdict.rules:
             yield ("rules",), "found no rule, but the verdict is pass"

@@ -1,4 +1,4 @@
-"""A document in a file: written whole or not at all."""
+"""Writing a document to a file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.errors import ReportError
 
 
 def write(path: str | PathLike[str], text: str) -> None:
-    """Put a document in its place. Raises ReportError if it cannot be written; what was there then stays."""
+    """Write a document. Raises ReportError if that fails; then an existing file stays as it is."""
     file = os.fspath(path)
     try:
         replace(Path(os.path.realpath(file)), text.encode("ascii"))
@@ -20,7 +20,7 @@ def write(path: str | PathLike[str], text: str) -> None:
 
 
 def replace(target: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write beside the file and rename: a reader sees the old bytes or the new ones, never half of either."""
+    """Write a temporary file and rename it: a reader sees the old bytes or the new ones, never half of either."""
     beside = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}")
     try:
         with beside.open("xb") as stream:
