@@ -1,14 +1,14 @@
 """A policy file in, a checked policy out: its rules by name and level, and its metrics.
 
-    choose(policy, where)                           -> the Policy that is given, named or found, for these rows
-    find()                                          -> the path of the policy that holds here, or None
+    choose(policy, where)                           -> the Policy that the caller passes or names, or the one found here
+    find_here()                                     -> the path of the working folder's policy, or None
     read(path), read_dict(mapping)                  -> Policy, or InputError with every problem at once
-    default()                                       -> the typical thresholds, which `--policy typical` names
-    missing()                                       -> where a policy was looked for in vain, and what is there instead
+    default()                                       -> the typical thresholds, which `--policy typical` selects
+    missing()                                       -> the Problem if no policy was found: where, and what is similar
     mapping.read_map_file(path)                     -> RowMap: which path of a foreign record feeds which column
     resolve_version(policy, given, recorded)        -> the policy for one agent version
 
-`policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
+`policy.words` puts each rule into words; `policy.schema` is the JSON Schema of the file, for editors.
 """
 
 from highbar.policy.files import NAMES, files_named_in, find_here, find_policy, folders, missing, names_in

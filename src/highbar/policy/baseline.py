@@ -23,7 +23,7 @@ ReadDemand = Callable[[Mapping[str, Cursor], Metric | None], tuple[Demand, str |
 
 
 class BaselineReader:
-    """Reads the block, given the settings and the metrics of its policy, and how it reads demands on evidence."""
+    """Reads the block, with the settings and metrics of its policy and its function for reading demands on evidence."""
 
     def __init__(self, settings: Settings, table: MetricTable, demand: ReadDemand, required: list[Rule]) -> None:
         self.settings = settings
@@ -34,7 +34,7 @@ class BaselineReader:
         )
 
     def read(self, cursor: Cursor, folder: Path) -> list[Rule]:
-        """`baseline.M` of each margin, `baseline.step.M` of each step, and `baseline.new_failures`."""
+        """The rules: `baseline.M` for each margin, `baseline.step.M` for each step, and `baseline.new_failures`."""
         if cursor.is_kind("text"):
             hint = f"write {{ file: {cursor.node.text[:60]}, margin: {{ accuracy: 1% }} }}"
             cursor.refuse_kind("a file and what it is compared by", hint)
@@ -80,6 +80,7 @@ class BaselineReader:
                 cursor.refuse(f"no {key}", f"{key}: 1%")
         level = self._level(fields)
         where = read_where(fields.get("where"), self.settings)
+        # Here `margin` is the rule itself. The reader of demands would take it for the margin of a threshold.
         demand, description = self.demand({k: v for k, v in fields.items() if k != "margin"}, metric)
         text = fields[key].scalar(f"a {key}") if key in fields else None
         if metric is None or text is None:
@@ -97,7 +98,7 @@ class BaselineReader:
         return "warning" if level == "warning" else "blocking"
 
     def _history(self, fields: Mapping[str, Cursor], folder: Path) -> tuple[str, str] | None:
-        """The folder of earlier runs, as it is written and as it is found."""
+        """The folder of earlier runs, as written and relative to `folder`; None if the block does not name one."""
         name = fields["history"].text() if "history" in fields else None
         if name is not None and "new_failures" not in fields:
             fields["history"].refuse("history has no effect without new_failures", "add `new_failures: all`")

@@ -26,9 +26,9 @@ class Bound(Struct, frozen=True):
 
 
 def bounds_of(rule: ConditionRule, root: Node, metrics: Mapping[str, Metric]) -> tuple[Bound, ...]:
-    """The bounds that must all hold, each of one metric, and that occur in the policy's text just once.
+    """The bounds on single metrics that AND joins, each only if it occurs exactly once in the policy's text.
 
-    If something else would do as well (OR), a higher bound is no higher bar: nothing is found then.
+    Empty if the condition has an OR or a NOT: raising one bound does not raise the bar if another operand can hold.
     """
     node = _text_of(rule, root)
     compared = list(_joined(rule.condition))
@@ -39,7 +39,7 @@ def bounds_of(rule: ConditionRule, root: Node, metrics: Mapping[str, Metric]) ->
 
 
 def _text_of(rule: ConditionRule, root: Node) -> Node | None:
-    """The node whose text has the condition: the composite itself, or its `pass`."""
+    """The node that contains the condition, `composite` or its `pass`; None unless its text has it exactly once."""
     top = {key.text: value for key, value in root.entries}
     composite = top.get("composite")
     if composite is not None and composite.kind == "mapping":
@@ -49,7 +49,7 @@ def _text_of(rule: ConditionRule, root: Node) -> Node | None:
 
 
 def _joined(condition: Condition) -> Iterator[Relation | None]:
-    """The comparisons that are joined by AND; None for anything else."""
+    """The comparisons that AND joins; None for an OR or a NOT."""
     if isinstance(condition, Relation):
         yield condition
     elif condition.operator == "and":

@@ -41,7 +41,7 @@ COMPOSITE_KEYS = (
 
 
 class CompositePart(Struct, frozen=True):
-    """What `composite` says: how final_score is computed, and what must hold."""
+    """The block `composite`: the formula of final_score, and the condition to pass."""
 
     definition: Definition | None = None
     condition: Condition | None = None
@@ -51,7 +51,7 @@ class CompositePart(Struct, frozen=True):
 
 
 def read_composite(cursor: Cursor | None, table: MetricTable) -> CompositePart:
-    """The composite, as a mapping or as the guide's own text; final_score is in the table afterwards."""
+    """The composite, written as a mapping or as the guide's own text. Adds final_score to the table."""
     if cursor is None:
         return CompositePart()
     part = _from_text(cursor) if cursor.is_kind("text") else _from_mapping(cursor)
@@ -98,7 +98,7 @@ def _final_score(formula: str, expression: Expression) -> Metric:
 
 
 def check_condition(cursor: Cursor, condition: Condition, table: MetricTable) -> None:
-    """Refuse a condition that names what is not there, is decided already, or would accept worse values."""
+    """Refuse a condition with unknown names, with the same outcome for any results, or that worse results meet."""
     check_names(cursor, condition, table)
     for demand in comparisons_in(condition):
         _check_demand(cursor, demand, table)
@@ -119,20 +119,20 @@ def names_with_verb(names: tuple[str, ...]) -> str:
 
 
 class Demanded(Struct, frozen=True):
-    """One comparison of a condition, its operator as the NOTs before it make it, and whether it is one of several."""
+    """One comparison of a condition."""
 
     comparison: Relation
-    operator: Operator
-    alternative: bool  # it is part of an OR, so that the others need not hold
+    operator: Operator  # after applying the NOTs around the comparison
+    alternative: bool  # part of an OR: if this comparison holds, the other operands need not
 
     @property
     def difference(self) -> Expression:
-        """What is compared with 0."""
+        """The left side minus the right side, to compare with 0."""
         return Binary("-", self.comparison.left, self.comparison.right)
 
 
 def comparisons_in(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
-    """The comparisons in a condition."""
+    """The comparisons in a condition; `negated` and `alternative` describe the conditions around this one."""
     if isinstance(condition, Relation):
         operator = NEGATED[condition.operator] if negated else condition.operator
         yield Demanded(condition, operator, alternative)
@@ -148,6 +148,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     left, right = comparison.left, comparison.right
     if any(name in table.broken for name in names(comparison)):
         return
+    # Refused only in an OR, which would then pass any results. Elsewhere it adds nothing, and `policy.notes` says so.
     if demand.alternative and always_holds(left, demand.operator, right, table.metrics):
         cursor.refuse(f"'{to_words(comparison)}' always holds, so the OR that it is part of does too", "leave it out")
         return
@@ -169,7 +170,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
 
 
 def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
-    """A metric beside a number, on either side."""
+    """The metric, operator and number of a comparison, with the metric first; None for any other comparison."""
     left, right = comparison.left, comparison.right
     if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left

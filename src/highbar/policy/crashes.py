@@ -1,7 +1,8 @@
-"""Where a crash would help: a rule that is easier to meet at the end of a column at which crashes count is refused.
+"""Refuses the rules that crashes would make easier to meet.
 
-A metric that is the mean or a percentile of a column, and nothing else, says by `better` which end of its range is the
-worse one, and a trial without a value counts there in every formula. So a formula must follow the column the same way.
+A trial without a value counts as the worse end of the column's range, in every formula. Which end that is follows from
+`better` of the metric that is only the mean or a percentile of the column. A formula that improves toward that end
+would reward crashes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _TURNED = {"higher": "lower", "lower": "higher"}
 def refuse_helpful_crashes(
     cursor: Cursor, policy: Policy, definitions: Iterable[Definition], composite: CompositePart
 ) -> None:
-    """Refuse every rule that crashes make easier to meet, at the formula that turns them around."""
+    """Refuse every rule that crashes make easier to meet; the problem points to the formula that causes it."""
     own = {definition.metric.name: definition.formula for definition in definitions}
     formulas = own | ({FINAL_SCORE: composite.definition.formula} if composite.definition else {})
     refused: set[str] = set()
@@ -54,7 +55,7 @@ def refuse_helpful_crashes(
 
 
 def _judged(rule: Rule, policy: Policy) -> Iterator[str]:
-    """The metrics that a rule holds against a bound."""
+    """The metrics that a rule compares with a bound."""
     if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
         yield rule.metric
     elif isinstance(rule, ConditionRule):
@@ -69,6 +70,7 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
         helped = helped_by_crashes(demand.difference, demand.operator, policy.metrics, ends)
         found = [part for part in helped.surely if _is_own(part)]
         alone = any(isinstance(side, Name) for side in (demand.comparison.left, demand.comparison.right))
+        # A metric that is one side of the comparison is refused at its own formula; once is enough.
         if found and not (alone and any(_of_metric(policy.metrics[name], policy) for name in _judged(rule, policy))):
             words = to_words(demand.comparison)
             cursor.refuse(
@@ -78,7 +80,7 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
 
 
 def _of_metric(metric: Metric, policy: Policy) -> list[Imputed]:
-    """The columns of the user's own by whose worse end the metric gets better."""
+    """The parts of the metric, on columns of the user's own, in which crashes improve the metric."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     ends = column_ends(policy.metrics, policy.limits)
     helped = helped_by_crashes(metric.expression, operator, policy.metrics, ends, metric.where)
@@ -90,7 +92,7 @@ def _is_own(part: Imputed) -> bool:
 
 
 def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | None:
-    """If crashes help the metric, the formula at fault: of those that it uses and they help, one that uses no other."""
+    """The metric whose formula is at fault if crashes improve `name`: the innermost that they improve, else None."""
     if not _of_metric(policy.metrics[name], policy):
         return None
     for used in sorted(names(policy.metrics[name].expression)):
@@ -105,7 +107,7 @@ def _counts(part: Imputed) -> str:
 
 
 def _part_hint(part: Imputed, policy: Policy) -> str:
-    """What to write where the column's better end is declared."""
+    """The hint: for which metric to turn `better` around."""
     column = part.column.removeprefix("extra:")
     for metric in policy.metrics.values():
         match metric.expression:

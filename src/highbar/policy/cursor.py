@@ -1,4 +1,4 @@
-"""The position of a reader in a policy: a node, the way to it, and the list that every problem goes into."""
+"""The position of a reader in a policy: a node, its path, and the list that collects every problem."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Cursor(Struct):
-    """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
+    """A node of a policy. Its readers return a value, or None after noting a problem."""
 
     node: Node
     path: str
@@ -41,7 +41,7 @@ class Cursor(Struct):
 
     @property
     def key_at(self) -> Place:
-        """Where the node's key begins; of an item of a list, where the item does."""
+        """Where the node's key begins, or the node itself if it has no key (an item of a list)."""
         return self.key.place(self.file) if self.key else self.place
 
     def refuse(self, message: str, hint: str | None = None, at: Place | None = None) -> None:
@@ -52,12 +52,12 @@ class Cursor(Struct):
         self.problems.append(Problem(text, place.file, place.line, place.column, hint and shortened(hint)))
 
     def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
-        """Note that the node is not of the kind that is wanted."""
+        """Note that the node is of the wrong kind."""
         shown = f" '{self.node.text[:60]}'" if self.node.text else ""
         self.refuse(f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
 
     def suggest(self, word: str, candidates: Iterable[str]) -> str | None:
-        """The hint for an unknown word; none any more where so much is wrong that nobody reads them all."""
+        """The hint for an unknown word; None if nothing is similar, or after MOST_SUGGESTIONS problems."""
         return did_you_mean(word, candidates) if len(self.problems) < MOST_SUGGESTIONS else None
 
     def is_kind(self, *kinds: Kind) -> bool:
@@ -109,13 +109,13 @@ class Cursor(Struct):
         return found
 
     def _refuse_again(self, key: Node, first: Node) -> None:
-        """Note a key that another is, apart from case."""
+        """Note a key that repeats `first`, in the same or in another case."""
         line = f", first on line {first.line}" if first.line else ""
         case = "" if key.text == first.text else f": apart from case it is '{first.text}'"
         self.refuse(f"duplicate key '{key.text}'{case}{line}", at=key.place(self.file))
 
     def refuse_duplicates(self) -> None:
-        """Note every key that occurs twice in this node or below it, if nobody else reads those mappings."""
+        """Note every repeated key in this node and below it, for mappings that nothing else reads."""
         if self.is_kind("mapping"):
             for inner in self.entries(keep_description=True).values():
                 inner.refuse_duplicates()
@@ -124,7 +124,7 @@ class Cursor(Struct):
                 item.refuse_duplicates()
 
     def child(self, name: str) -> Cursor | None:
-        """The value of one key, the first where it is repeated, without a word about the others."""
+        """The value of one key, the first if it is repeated; None if it is absent. Notes no problem."""
         path = f"{self.path}.{name}"
         found = ((key, value) for key, value in self.node.entries if key.text == name)
         return next((Cursor(value, path, self.file, self.problems, key) for key, value in found), None)
@@ -141,7 +141,7 @@ class Cursor(Struct):
         ]
 
     def text(self) -> str | None:
-        """Text that is not empty. A number or a boolean is none: what it means depends on who reads it."""
+        """Text that is not blank. A number or a boolean is a problem: parsers differ in which text it stands for."""
         if not self.is_kind("text"):
             hint = f'quote it: "{self.node.text}"' if self.is_kind("number", "boolean") else None
             self.refuse_kind("text", hint)
@@ -152,14 +152,14 @@ class Cursor(Struct):
         return self.node.text
 
     def scalar(self, wanted: str) -> str | None:
-        """The raw text of a number, or of a text that says one."""
+        """The text of a text or a number, as written; anything else is a problem, with `wanted` in its message."""
         if self.is_kind("text", "number"):
             return self.node.text
         self.refuse_kind(wanted)
         return None
 
     def choice(self, *options: str) -> str | None:
-        """One of a few words."""
+        """The node's text if it is one of `options`; anything else is a problem."""
         if self.is_kind("text") and self.node.text in options:
             return self.node.text
         hint = self.suggest(self.node.text, options) if self.is_kind("text") else None
@@ -178,12 +178,12 @@ class Cursor(Struct):
         return list(found.items())
 
     def number(self, read: Callable[[str], Fraction], wanted: str) -> Fraction | None:
-        """A number by one of the readers of `threshold`."""
+        """The number that `read`, a reader of `language.threshold`, finds in the node's text."""
         text = self.scalar(wanted)
         return None if text is None else self.attempt(lambda: read(text))
 
     def attempt(self, read: Callable[[], T]) -> T | None:
-        """What `read` gives, or None after noting why it could not."""
+        """The result of `read`, or None after noting the problem that it raised."""
         try:
             return read()
         except ThresholdError as error:
@@ -198,6 +198,6 @@ class Cursor(Struct):
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """`text`, its middle left out if it is longer than `most`: a key may be as long as the file."""
+    """`text` with its middle left out if it is longer than `most`: a key may be as long as the file."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"

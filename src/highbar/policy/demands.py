@@ -1,4 +1,4 @@
-"""The demands beside a threshold: the node of each in, its checked value out, or None after noting a problem."""
+"""Readers of the demands beside a threshold. Each returns a checked value, or None after noting a problem."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def read_tolerate(cursor: Cursor) -> Fraction | None:
 
 
 def only_perfection(threshold: Threshold, metric: Metric) -> bool:
-    """Whether no failure at all may happen: 100 %, or 0 % if lower is better."""
+    """Whether the threshold allows no failure at all: 100 %, or 0 % if lower is better."""
     return metric.unit == "ratio" and threshold.value == (1 if metric.better == "higher" else 0)
 
 
 def read_failures(cursor: Cursor, evidence: str | None) -> int | None:
-    """An acceptance number. By the estimate no failure is accepted, so there it would have no effect."""
+    """An acceptance number. With `evidence: estimate` it has no effect, so it is refused there."""
     value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
     if value is None or value.denominator != 1 or value < 0 or "." in cursor.node.text:
         cursor.refuse_kind("a whole number, 0 or more")
@@ -53,7 +53,7 @@ def read_failures(cursor: Cursor, evidence: str | None) -> int | None:
 
 
 def read_count(cursor: Cursor) -> int | None:
-    """The fewest scenarios from which a rule is judged."""
+    """A whole number from 1: the fewest scenarios, labels or runs."""
     value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
     if value is None or value.denominator != 1 or value < 1 or "." in cursor.node.text:
         cursor.refuse_kind("a whole number, 1 or more")

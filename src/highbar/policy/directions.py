@@ -1,7 +1,7 @@
-"""How a formula moves as the results get worse, as far as its text tells, to find formulas that reward worse results.
+"""Whether a formula rises or falls with each name in it, by its text alone, to find formulas that reward worse results.
 
 A name is *wanted* upward if its metric is better when higher, downward if lower. A measure has no direction of
-its own, and what is multiplied by something of unknown sign is not decided.
+its own. The direction of a factor is undecided if the sign of the other factor is unknown.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ UPWARD = NAMED_IN_FORMULAS - WORSE_IF_HIGHER
 DOWNWARD = NAMED_IN_FORMULAS & WORSE_IF_HIGHER
 
 Slopes = dict[str, int | None]
-"""By name, 1 if the formula rises with it, -1 if it falls, None if that is not decided."""
+"""By name: 1 if the formula rises with it, -1 if it falls, None if undecided."""
 
 
 class Rewards(Struct, frozen=True):
-    """What a demand gets easier by: names that are better then, names that are worse, and names that may be either."""
+    """The names that make a demand easier to meet: when they get better, when they get worse, or undecided."""
 
     better: tuple[str, ...]
     worse: tuple[str, ...]
@@ -36,12 +36,12 @@ class Rewards(Struct, frozen=True):
 
     @property
     def only_worse(self) -> bool:
-        """Whether nothing but worse results meets the demand more easily."""
+        """Whether only worse results make the demand easier to meet."""
         return bool(self.worse) and not self.better and not self.undecided
 
 
 def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric]) -> Rewards:
-    """What makes `node operator 0` easier to meet."""
+    """What makes `node operator 0` easier to meet; nothing if the operator is = or !=."""
     towards = 1 if operator in (">=", ">") else -1 if operator in ("<=", "<") else 0
     found = slopes(node, metrics) if towards else {}
     wanted = {name: _wanted(name, metrics) for name in found}
@@ -62,17 +62,17 @@ class Imputed(Struct, frozen=True):
 
 
 class Helped(Struct, frozen=True):
-    """Whose worse end is no worse for a demand: what surely makes it easier to meet, and what may."""
+    """The parts of a formula in which crashes make a demand easier to meet, surely or perhaps."""
 
     surely: tuple[Imputed, ...] = ()
     perhaps: tuple[Imputed, ...] = ()
 
 
 def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -> Mapping[str, Ends]:
-    """By column without bounds, the ends at which a trial without a value counts.
+    """For each column without bounds, what a trial without a value counts as, at worst and at best.
 
-    A limit of the policy gives those of ours. A metric that is the mean or a percentile of a column, and nothing else,
-    says which end of it is better, and its `range` where the ends are.
+    The policy's limits give the ends for built-in columns. A metric that is only the mean or a percentile of a column
+    gives them by its `range`, which replaces a limit, and says by `better` which end is the worse one.
     """
     found = {column: Ends(limit, Fraction(0)) for column, limit in limits.items()}
     for metric in metrics.values():
@@ -91,9 +91,10 @@ def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -
 def helped_by_crashes(
     node: Expression, operator: Operator, metrics: Mapping[str, Metric], ends: Mapping[str, Ends], where: Where = ()
 ) -> Helped:
-    """Which parts of `node` count a crash at an end by which `node operator 0` is easier to meet, or may be.
+    """The parts of `node` in which crashes make `node operator 0` easier to meet, surely or perhaps.
 
-    A column counts a crash at one end, whoever asks. `1 - mean(hallucinated)` rises where that end is the lower one.
+    A crash counts at the same end of a column in every formula. If that is the lower end, `1 - mean(hallucinated)`
+    rises with every crash.
     """
     flat = _Flat(metrics, ends)
     written = flat.written(node, where)
@@ -108,7 +109,7 @@ def helped_by_crashes(
 
 
 class _Flat(Struct):
-    """A formula down to its measures and columns; each of those that count crashes at an end is a metric of its own."""
+    """Expands a formula into measures and columns, and makes a metric of each part that counts crashes at an end."""
 
     metrics: Mapping[str, Metric]
     ends: Mapping[str, Ends]
@@ -116,13 +117,13 @@ class _Flat(Struct):
     parts: dict[str, Metric] = field(default_factory=dict)
 
     def written(self, node: Expression, where: Where) -> Expression:
-        """The formula with those metrics in place of what they stand for."""
+        """The expanded formula, with the name of such a metric in place of each of those parts."""
         match node:
             case Name(name) if name in self.metrics:
                 metric = self.metrics[name]
                 inside = _Flat(self.metrics, self.ends)
                 formula = inside.written(metric.expression, catalogue.narrow(where, metric.where))
-                # A metric that counts no crash at an end stays itself: taken apart, a share would lose its range.
+                # A metric that counts no crash at an end is not expanded: the parts of a share have no range of 0 to 1.
                 self.parts.update(inside.parts if inside.imputed else {name: metric})
                 self.imputed.update(inside.imputed)
                 return formula if inside.imputed else node
@@ -158,7 +159,7 @@ class _Flat(Struct):
 
 
 def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
-    """Between which values a mean, or else a sum, of a column lies."""
+    """The range of a mean or percentile (`averaged`), or of a sum, of a column; None if unknown."""
     if column in UNBOUNDED_NAMES:
         return Fraction(0), LARGEST_END
     if ends.worst is None or ends.best is None:
@@ -166,11 +167,13 @@ def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fracti
     low, high = sorted((ends.worst, ends.best))
     if averaged:
         return low, high
+    # A sum has one term per trial, however many there are, so only its sign is known.
     return (Fraction(0), LARGEST_END) if low >= 0 else (-LARGEST_END, Fraction(0)) if high <= 0 else None
 
 
 def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
-    """How the formula follows each name in it that has a direction."""
+    """Whether the formula rises or falls with each name in it."""
+    # Coefficients first: names that cancel out, as in `a + b - a`, have no slope.
     parts = linear(node)
     if parts is not None:
         return {name: (share > 0) - (share < 0) for name, share in parts.items() if name and share}
@@ -193,7 +196,7 @@ def _of_operation(operator: str, operands: tuple[Expression, ...], metrics: Mapp
 
 
 def linear(node: Expression) -> dict[str, Fraction] | None:
-    """The formula as so much of each name and, under the empty name, of 1; None if it is more than that."""
+    """The coefficient of each name, with the constant under the empty name; None if the formula is not linear."""
     match node:
         case Constant(value):
             return {"": value}
@@ -230,7 +233,7 @@ def _times(parts: dict[str, Fraction] | None, factor: Fraction) -> dict[str, Fra
 
 
 def _wanted(name: str, metrics: Mapping[str, Metric]) -> int:
-    """Which way a name is better: 1 up, -1 down, 0 neither."""
+    """The direction in which a name is better: 1 up, -1 down, 0 neither."""
     if name in MEASURES or name in SETTINGS:
         return 0
     if name in metrics:

@@ -1,7 +1,7 @@
-"""New numbers into the text of a policy: only the digits of a threshold change, everything around them stays.
+"""Writes new numbers into the text of a policy, and changes nothing but the digits of the thresholds.
 
-Operator, unit, quotes, comments, line ends and the byte order mark stay as they are, so a threshold is written in
-the style that the file has: `≥ 85%` becomes `≥ 93.1%`, and `0.85` becomes `0.931`.
+Operator, unit, quotes, comments, line ends and the byte order mark stay as they are, so a threshold keeps the style of
+its file: `≥ 85%` becomes `≥ 93.1%`, and `0.85` becomes `0.931`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from highbar.language.exact import NUMBER, write_decimal
 from highbar.model import Place, Threshold
 from highbar.policy.shapes import threshold_offset
 
-# The text of a threshold from its first character, or from the quote before it: whatever is no digit, then the number.
+# A threshold from its first character or the quote before it: operator (JSON may write ≥ as \u2265), number, unit.
 _WRITTEN = re.compile(rf"[\"']?\s*(?:≥|>=|>|≤|<=|<|==|=|\\u[0-9a-fA-F]{{4}}=?)?\s*\$?({NUMBER})\s*(%|ms|s)?", re.ASCII)
 _SCALES = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
 _MARK = "\ufeff"
 
 
 class WrittenNumber(Struct, frozen=True):
-    """The number of a threshold in a policy's text: where its digits are, and what one of it is worth."""
+    """The number of a threshold in a policy's text. The threshold's value is the number times `scale`."""
 
     start: int
     end: int
@@ -38,17 +38,17 @@ class WrittenNumber(Struct, frozen=True):
 
     @property
     def decimals(self) -> int:
-        """How many digits follow its point."""
+        """The number of digits after the point."""
         return len(self.digits.partition(".")[2])
 
     def write(self, threshold: Threshold) -> str:
-        """The digits that say `threshold` here; a fraction always has a point, since a bare 1 could be 1% as well."""
+        """The digits of `threshold` at this scale. A fraction always has a point, since a bare 1 could also mean 1%."""
         text = write_decimal(threshold.value / self.scale)
         return f"{text}.0" if threshold.unit == "ratio" and self.scale == 1 and "." not in text else text
 
 
 class Edit(Struct, frozen=True):
-    """A threshold that gets another value; `text_place` is the start of the text around it."""
+    """A threshold and its new value; `text_place` is where the text around it starts, if it is part of a longer one."""
 
     place: Place
     before: Threshold
@@ -68,7 +68,7 @@ class PolicyText:
         self._lines = [self._offset, *(found.end() for found in re.finditer("\n", text))]
 
     def written(self, place: Place, threshold: Threshold) -> WrittenNumber | None:
-        """The number of the threshold at `place`; None if the text there does not plainly say that threshold."""
+        """The number of the threshold at `place`; None if the text there does not read as exactly that threshold."""
         if place.line is None or place.column is None or place.line > len(self._lines):
             return None
         found = _WRITTEN.match(self.text, self._lines[place.line - 1] + place.column - 1)
@@ -80,9 +80,10 @@ class PolicyText:
         return WrittenNumber(found.start(1), found.end(1), found[1], scale) if known else None
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
-        """The bytes with the edits made. Raises InputError unless these, and nothing else, are what changed."""
+        """The bytes after the edits. Raises InputError if anything but the edited thresholds would change."""
         text = self.text
         places = [(self._must(edit), edit) for edit in edits]
+        # From the last to the first, so that the offsets of the others stay valid.
         for written, edit in sorted(places, key=lambda pair: pair[0].start, reverse=True):
             text = text[: written.start] + written.write(edit.after) + text[written.end :]
         data = text.encode("utf-8")
@@ -96,6 +97,7 @@ class PolicyText:
         return written
 
     def _prove(self, data: bytes, edited: Sequence[Place]) -> None:
+        # Parses both versions: only the parser knows whether the bytes mean the same everywhere else.
         intended = {(place.line, place.column) for place in edited}
         before, after = (read_tree(self.path, data=each).root for each in (self.data, data))
         for first, second in zip_longest(_scalars(before), _scalars(after)):
@@ -111,7 +113,7 @@ class PolicyText:
 
 
 def _holds(node: Node, places: Iterable[Place]) -> bool:
-    """Whether one of the places is the threshold of a rule in one text, such as `accuracy >= 90%`."""
+    """Whether the node is a rule in one text, such as `accuracy >= 90%`, with its threshold at one of the places."""
     offset = threshold_offset(node.text) if node.kind == "text" and node.text_at else None
     if offset is None or node.text_at is None:
         return False
@@ -125,7 +127,7 @@ def _plain(node: Node) -> Node:
 
 
 def _scalars(node: Node) -> Iterable[Node]:
-    """The nodes in the order of the text; of lists and mappings their size only, their entries follow."""
+    """The nodes in the order of the text. A list or mapping comes as its size only, followed by its entries."""
     yield replace(node, text=node.text or f"{len(node.items)} {len(node.entries)}", items=(), entries=())
     for item in node.items:
         yield from _scalars(item)

@@ -1,4 +1,4 @@
-"""Paths in, trees out; and where a policy is looked for."""
+"""Finds the policy of a folder, and the names of the files that a policy needs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from highbar.policy.limits import MOST_ALIKE, MOST_FOLDER_ENTRIES
 
 NAMES = ("highbar.yaml", "highbar.yml", "highbar.json")
 _ALIKE = re.compile(r"\.?((high[-_ .]?bar|policy)([-_ .]?policy)?)\.(ya?ml|json|toml)(\.\w+)?", re.IGNORECASE)
-"""Names that may be meant as a policy: `Highbar.yaml`, `.highbar.yml`, `policy.yaml`, `highbar.yaml.txt`."""
+"""File names that may be meant as a policy: `Highbar.yaml`, `.highbar.yml`, `policy.yaml`, `highbar.yaml.txt`."""
 
 
 def find_policy(start: Path | None = None) -> Path | None:
-    """The policy that holds in `start`, by default the working folder: in it, or above it up to the repository's root.
+    """The policy of `start`, by default the working folder: in it, or above it up to the repository's root, or None.
 
-    Outside a repository only the folder itself is looked at. Raises InputError if a folder has two, or if something
-    has the name of a policy and is no file: to go on upward would judge by another bar than the one that is meant.
+    Outside a repository, searches only the folder itself. Raises InputError if a folder has two policies, or if
+    something with the name of a policy is not a file: a policy further up could set a lower bar than the intended one.
     """
     for current in folders(start):
         named = [current / name for name in NAMES if os.path.lexists(current / name)]
@@ -36,7 +36,7 @@ def find_policy(start: Path | None = None) -> Path | None:
 
 
 def find_here() -> Path | None:
-    """The policy that holds in the working folder, as seen from there: reports are compared on other machines."""
+    """The policy of the working folder, as a relative path: reports must not differ between machines."""
     found = find_policy()
     return None if found is None else Path(os.path.relpath(found))
 
@@ -51,7 +51,7 @@ def _no_file(path: Path) -> Problem:
 
 
 def missing(start: Path | None = None) -> Problem:
-    """What to say if `find_policy` finds nothing: where it looked, and which files there could have been meant."""
+    """The problem to report if `find_policy` finds nothing: where it looked, and which files there may be meant."""
     looked = folders(start)
     shown = [os.path.relpath(folder) for folder in looked]
     where = "the working folder" if start is None else shown[0]
@@ -66,7 +66,7 @@ def missing(start: Path | None = None) -> Problem:
 
 
 def _alike(folder: Path) -> list[Path]:
-    """Files of the folder with nearly the name of a policy, and policies in its subfolders."""
+    """Files of the folder with a name similar to that of a policy, and policies in its subfolders."""
     entries: list[Path] = []
     with suppress(OSError):  # a folder that cannot be listed has nothing to offer
         entries = sorted(path for _, path in zip(range(MOST_FOLDER_ENTRIES), folder.iterdir(), strict=False))
@@ -77,7 +77,7 @@ def _alike(folder: Path) -> list[Path]:
 
 
 def folders(start: Path | None = None) -> list[Path]:
-    """Where a policy is looked for, in this order."""
+    """The folders to search, in order: `start`, then its parents up to the first that has `.git`, if one has it."""
     folder = (start or Path.cwd()).resolve()
     upward = [folder, *folder.parents]
     root = next((index for index, each in enumerate(upward) if (each / ".git").exists()), 0)
@@ -85,18 +85,18 @@ def folders(start: Path | None = None) -> list[Path]:
 
 
 def asks_for_auto_quarantine(path: Path) -> bool:
-    """Whether a policy has `quarantine: {auto}`, however wrong the rest of it is. Raises InputError if unreadable."""
+    """Whether a policy has `quarantine: {auto}`, even if the rest of it is invalid. Raises InputError if unreadable."""
     top = {key.text: value for key, value in read_tree(path).root.entries}
     return "quarantine" in top and any(key.text == "auto" for key, _ in top["quarantine"].entries)
 
 
 def files_named_in(path: Path) -> tuple[str, ...]:
-    """The paths of the files that a policy names, its suite, baseline and labels, however wrong the rest of it is."""
+    """The paths of the suite, baseline and labels that a policy names, even if the rest of it is invalid."""
     return tuple(str(path.parent / name) for name in names_in(path))
 
 
 def names_in(path: Path) -> tuple[str, ...]:
-    """The names of those files, as the policy has them."""
+    """The names of those files as the policy writes them; empty if the policy is unreadable."""
     try:
         root = read_tree(path).root
     except InputError:

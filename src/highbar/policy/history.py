@@ -12,7 +12,7 @@ FOLDER = "history"
 
 
 def read_drift_rule(cursor: Cursor, folder: Path) -> tuple[DriftRule, ...]:
-    """The rule `history.drift`; the folder of the runs is relative to `folder`. Every problem is noted."""
+    """The rule `history.drift`, or nothing after noting a problem; the folder of the runs is relative to `folder`."""
     fields = cursor.fields(KEYS)
     description = fields["description"].text() if "description" in fields else None
     name = (fields["folder"].text() if "folder" in fields else None) or FOLDER

@@ -1,4 +1,4 @@
-"""The block `judge` in, its rules and what else it says out: how good a judge must be known to be.
+"""Reads the block `judge`: how good the judge must be, as shown by people's labels.
 
 judge: { labels: labels.jsonl, min_labels: 50, min_sensitivity: 90%, min_specificity: 80%, correct: true }
 """
@@ -20,7 +20,7 @@ _LABELS = "highbar judge label RESULTS makes such a file"
 
 
 def read_judge(cursor: Cursor, folder: Path) -> tuple[JudgePolicy, tuple[JudgeRule, ...]]:
-    """What the block says; files that it names are relative to `folder`. Every problem is noted."""
+    """The block's settings and rules; the file of labels is relative to `folder`. Notes every problem."""
     fields = cursor.fields(KEYS)
     if "description" in fields:
         fields["description"].text()
@@ -50,7 +50,7 @@ def _labels(cursor: Cursor, folder: Path) -> str | None:
 def _bounded(
     fields: Mapping[str, Cursor], key: JudgeKey, read: Callable[[Cursor], Fraction | None]
 ) -> tuple[JudgeRule, ...]:
-    """The rule of one key: a bound, or a bound with a level."""
+    """The rule of one key, which is a bound, or a mapping with a bound and a level."""
     if key not in fields:
         return ()
     cursor, level, description = fields[key], "blocking", None
@@ -75,7 +75,7 @@ def _labels_wanted(cursor: Cursor) -> Fraction | None:
 
 
 def _rate(cursor: Cursor) -> Fraction | None:
-    """A rate that a bound can reach: no number of labels shows that a judge is never wrong."""
+    """A rate above 0 and below 1: no number of labels can show that a judge is never wrong."""
     value = cursor.number(read_share, "a share, such as 90%")
     if value is not None and not 0 < value < 1:
         found = f"found {cursor.node.text}, wanted a share above 0 and below 1"

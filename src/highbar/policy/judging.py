@@ -1,4 +1,4 @@
-"""The block `judged_by` in, the scorers that judge each tool's records out, with every problem noted."""
+"""Reads the block `judged_by`: which scorers judge the records of each tool. Notes every problem."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from highbar.model.judging import ScorerDemand
 from highbar.policy.cursor import Cursor
 
 TOOLS = ("inspect", "promptfoo", "lm-eval", "every-eval-ever", "deepeval", "pydantic-evals", "mlflow", "otel")
-"""The tools whose files may hold several scorers."""
+"""The tools whose files may have several scorers."""
 UNJUDGED_TOOLS = {
     "junit": "a test case passed or it did not",
     "tau-bench": "its reward judges",
     "agentskills": "every expectation judges",
     "map": "the mapping says what passed and correct are",
 }
-"""The formats that have nothing to choose, and why."""
+"""The formats without a choice of scorers, and why."""
 KEYS = ("scorer", "metric", "at_least", "filter")
 _EXAMPLE = "{ scorer: NAME, at_least: 0.8 }"
 
 
 def read_judged_by(cursor: Cursor | None) -> dict[str, tuple[ScorerDemand, ...]]:
-    """By tool, what must hold of its scorers; empty if the policy does not say."""
+    """For each tool, the scorers that must pass a record; empty if the policy has no such block."""
     if cursor is None:
         return {}
     entries = cursor.entries()
@@ -52,7 +52,7 @@ def _is_tool(cursor: Cursor, entry: Cursor, name: str, tool: str) -> bool:
 
 
 def _of_outsiders() -> set[str]:
-    from importlib.metadata import entry_points  # only for a name that is none of ours
+    from importlib.metadata import entry_points  # only for a name that is not built in
 
     return {point.name for point in entry_points(group="highbar.importers")}
 
@@ -93,7 +93,7 @@ def _demand(cursor: Cursor, tool: str) -> ScorerDemand | None:
 
 
 def _at_least(cursor: Cursor) -> Fraction | None:
-    """A number of any size: scorers count from 1 to 5 as well as from 0 to 1."""
+    """A number of any size: some scorers grade from 0 to 1, others from 1 to 5."""
     if not cursor.is_kind("number"):
         cursor.refuse_kind("a number", "at_least: 0.8")
         return None

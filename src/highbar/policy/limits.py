@@ -17,10 +17,10 @@ MOST_ALIKE = 5
 LONGEST_LABEL = 200
 """Characters. A longer text in a column of the user's own is content, not a label that a suite fixes."""
 MOST_CHAIN = 64
-"""Metrics that are defined by each other, one after the other: evaluation recurses once for each."""
+"""The longest chain of metrics that each use the next in their formula: evaluation recurses once for each."""
 MOST_WEIGHTS = 100
 """Metrics in the weighted score: its formula is a chain of that many sums, and its interval compares all pairs."""
 MOST_HORIZON = 1_000_000
 """Scenarios that a rule may be planned for."""
 MOST_FAILURES = 1000
-"""The largest acceptance number: how many scenarios it takes to show it is searched for one by one."""
+"""The largest acceptance number: the number of scenarios that it needs is found by trying one after the other."""

@@ -1,4 +1,4 @@
-"""The block `map`, or a file of its own, in; a checked mapping out, with every problem noted."""
+"""Reads a mapping from foreign records to columns, from the block `map` or a file of its own. Notes every problem."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEEPEST = 4
 def read_map_file(path: FilePath | str, data: bytes | None = None) -> RowMap:
     """The mapping in a file: the keys of the block, or a policy's block `map`. Raises InputError with every problem.
 
-    If `data` is given it is what the file would hold, and the file itself is not read.
+    If `data` is given, it replaces the content of the file, which is not read.
     """
     path = FilePath(path)
     try:
@@ -92,7 +92,7 @@ def _columns(
 
 
 def _feeds(cursor: Cursor) -> tuple[Feed, ...]:
-    """One feed, or a list of them, of which the first that gives a value counts."""
+    """One feed, or a list of them: the first one that gives a value counts."""
     items = cursor.items() if cursor.is_kind("list") else [cursor]
     if not items:
         cursor.refuse("found an empty list, wanted a path", "put one of those in the comment in place of []")
@@ -128,7 +128,7 @@ def _feed(cursor: Cursor, depth: int = 0) -> Feed | None:
 
 
 def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
-    """Keys that exclude each other in one feed."""
+    """Note keys of a feed that exclude each other."""
     if ("path" in fields) == ("value" in fields):
         cursor.refuse(
             "wanted either path or value", "{ path: status } takes what is there, { value: nightly } is a constant"
@@ -193,7 +193,7 @@ def _when(cursor: Cursor) -> When | None:
 
 
 def _each(cursor: Cursor, depth: int) -> tuple[tuple[str, Feed], ...] | Feed | None:
-    """What to take of every element: a path, or an object with a feed for each of its keys."""
+    """What to take from every element: a path, or an object with a feed for each of its keys."""
     if not cursor.is_kind("mapping"):
         return _feed(cursor, depth + 1)
     read = ((name, _feed(entry, depth + 1)) for name, entry in cursor.entries(keep_description=True).items())

@@ -1,7 +1,7 @@
 """The metrics of a policy: the built-in ones, its own definitions, its composite and its weighted score.
 
-Definitions go in as nodes and come out as a table that rules look metrics up in; every name in every formula is known
-by then, and no formula needs itself.
+Reads definitions into a table in which rules look up metrics. Afterwards every name in every formula is known, and no
+formula depends on itself, or the policy has a problem.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ MEANT = {
     "success_rate": "pass_rate",
     "f1_score": "f1",
 }
-"""What metrics are called elsewhere. It is a hint only: one of them could be a column of the user's own."""
+"""Other names that people use for metrics. Only for hints: the user may have a column of that name."""
 _RESERVED = frozenset({*MEASURES, *SETTINGS, *FUNCTIONS, "and", "or", "not", "description", "pass"})
 
 
 class Definition(Struct, frozen=True):
-    """A metric that the policy defines, and where its formula and its typical threshold stand."""
+    """A metric that the policy defines, and the nodes of its formula and its typical threshold."""
 
     metric: Metric
     formula: Cursor
@@ -76,15 +76,15 @@ class Definition(Struct, frozen=True):
 
 
 class MetricTable(Struct):
-    """The metrics that rules and formulas may name. It grows by pass_at_K when one is named."""
+    """The metrics that rules and formulas may name. Metrics with a number, such as pass_at_3, are added when named."""
 
     metrics: dict[str, Metric] = field(default_factory=lambda: dict(catalogue.metrics()))
     allow_columns: frozenset[str] = frozenset()
     broken: set[str] = field(default_factory=set)
-    """Names whose definition is a problem already: what names them is not another."""
+    """Names whose definition already has a problem. Using such a name is not another problem."""
 
     def find(self, name: str) -> Metric | None:
-        """The metric of that name, if there is one."""
+        """The metric of that name; None if there is none."""
         if name not in self.metrics:
             repeated = catalogue.find_metric(name)
             if repeated is None:
@@ -97,7 +97,7 @@ class MetricTable(Struct):
         return name in MEASURES or name in SETTINGS or name in self.broken or self.find(name) is not None
 
     def look_up(self, cursor: Cursor, name: str, at: Place | None = None) -> Metric | None:
-        """The metric that a rule names; if there is none, a problem at the place `at`, by default that of the key."""
+        """The metric that a rule names; None if it is broken, or after noting at `at` or the key that it is unknown."""
         metric = self.find(name)
         if metric is None and name not in self.broken:
             cursor.refuse(f"unknown metric '{name}'", self.hint(name, cursor), at or cursor.key_at)
@@ -121,14 +121,14 @@ class MetricTable(Struct):
         return cursor.suggest(name, self.metrics) or listed
 
     def meant(self, name: str) -> str | None:
-        """The metric that goes by another name elsewhere; None if it is not known here."""
+        """The metric that other tools call `name`; None if there is no such metric."""
         percentile = _PERCENTILE.fullmatch(name.lower())
         meant = MEANT.get(name.lower()) or (f"latency_{percentile[1]}" if percentile else "")
         return meant if meant in self.broken or self.find(meant) else None
 
 
 def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:
-    """The metrics that a policy defines, in the guide's form; they are in the table afterwards."""
+    """The metrics that a policy defines, in the guide's form. Adds them to the table."""
     if cursor is None:
         return []
     hint = "write a list: - { name: …, formula: … }" if cursor.is_kind("mapping") else None
@@ -198,7 +198,7 @@ def _read_definition(
 
 
 def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | None:
-    """The unit by `unit` and `range`; by neither, that of the built-in metric it replaces, else a plain number."""
+    """The unit from `unit` and `range`, else that of the built-in metric it replaces, else a plain number."""
     by_unit: Unit | None = None
     if "unit" in fields:
         text = fields["unit"].choice(*_UNITS)
@@ -222,7 +222,7 @@ def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | No
 
 
 def _read_range(text: str) -> tuple[Fraction, Fraction] | None:
-    """`0-100%`, `0-1` or `1-5` as its two ends; None if it is neither, or the ends are not in order."""
+    """The two ends of `0-100%`, `0-1` or `1-5`; None if the text is not a range, or the ends are not in order."""
     if _RATIO_RANGE.fullmatch(text.strip()):
         return Fraction(0), Fraction(1)
     found = _NUMBER_RANGE.fullmatch(text.strip())
@@ -231,7 +231,7 @@ def _read_range(text: str) -> tuple[Fraction, Fraction] | None:
 
 
 def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], table: MetricTable) -> None:
-    """Put the guide's weighted aggregation into the table. Only ratios where higher is better can be averaged."""
+    """Add weighted_score to the table. It can only average ratios that are better when higher."""
     if cursor is None:
         return
     if WEIGHTED_SCORE in table.metrics:
@@ -254,7 +254,7 @@ def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], t
 
 
 def check_formulas(definitions: Iterable[Definition], table: MetricTable) -> None:
-    """Every name in a formula must be known, and no formula may need itself."""
+    """Refuse formulas with unknown names, that do not depend on the results, or that depend on themselves."""
     definitions = list(definitions)
     for definition in definitions:
         check_names(definition.formula, definition.metric.expression, table)
@@ -266,9 +266,9 @@ def check_formulas(definitions: Iterable[Definition], table: MetricTable) -> Non
 
 
 def _check_columns(definitions: Iterable[Definition]) -> None:
-    """Metrics that are the mean or a percentile of one column must agree on where its worse end is.
+    """Refuse metrics that are the mean or a percentile of the same column and disagree on its worse end.
 
-    It is where a crash counts, which is the same crash in both.
+    A crash counts at that end, and it is the same crash for both metrics.
     """
     first: dict[str, Metric] = {}
     for definition in definitions:
@@ -285,12 +285,12 @@ def _check_columns(definitions: Iterable[Definition]) -> None:
 
 
 def rests_on_results(node: Expression | Condition) -> bool:
-    """Whether a formula names anything that the results decide: what does not would judge any results the same."""
+    """Whether a formula depends on the results. If not, it would judge any results the same."""
     return any(isinstance(leaf, Call) or leaf.name not in SETTINGS for leaf in leaves(node))
 
 
 def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable) -> None:
-    """Every name in `node`, the formula at `cursor`, must be a measure, a setting, a metric or a fitting column."""
+    """Refuse names in `node`, the formula at `cursor`, that are no measure, setting, metric or suitable column."""
     judged = isinstance(node, Relation | Logic)
     for leaf in leaves(node):
         if isinstance(leaf, Call):
@@ -327,7 +327,7 @@ def _check_column(cursor: Cursor, leaf: Call, allowed: frozenset[str]) -> None:
 
 
 def _place(cursor: Cursor, name: str) -> Place:
-    """Where `name` stands in the formula at `cursor`."""
+    """The place of `name` in the formula at `cursor`."""
     found = re.search(rf"\b{re.escape(name)}\b", cursor.node.text)
     offset = found.start() if found else 0
     line = cursor.node.text.count("\n", 0, offset) + 1
@@ -335,10 +335,10 @@ def _place(cursor: Cursor, name: str) -> Place:
 
 
 def _check_cycles(formulas: Mapping[str, Cursor], table: MetricTable) -> None:
-    from graphlib import CycleError, TopologicalSorter  # only where a policy defines metrics
+    from graphlib import CycleError, TopologicalSorter  # only to read a policy
 
     uses = {name: names(metric.expression) & table.metrics.keys() for name, metric in table.metrics.items()}
-    while True:
+    while True:  # each error has one cycle: report it, remove it, and look for the next
         try:
             order = list(TopologicalSorter(uses).static_order())
             break

@@ -1,4 +1,4 @@
-"""What is allowed in a policy, but probably not meant."""
+"""Notes on what a policy may say, but probably does not mean."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ SAFETY = "safety_rate"
 SHORT_TIME = 100
 """Milliseconds. Agents take longer, so a shorter time without a unit is probably in seconds."""
 SMALL_SHARE = Fraction(1, 100)
-"""Nobody demands less than this of a ratio that is better when higher: the percent sign is probably too much."""
+"""Nobody demands less than this of a ratio that is better when higher: the percent sign is probably a mistake."""
 MUCH = Fraction(1, 2)
-"""From here on a tolerated rate is worth a word."""
+"""A tolerated failure rate of at least this gets a note."""
 
 
 def notes_on(policy: Policy) -> Policy:
@@ -67,7 +67,7 @@ def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
 
 
 def _short_times(policy: Policy) -> Iterable[str]:
-    """Times of a condition that have no unit and are so short that seconds are probably meant."""
+    """Notes on times in a condition that have no unit and are so short that seconds are probably meant."""
     for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
         for demand in comparisons_in(rule.condition):
             left, right = demand.comparison.left, demand.comparison.right
@@ -81,7 +81,7 @@ def _short_times(policy: Policy) -> Iterable[str]:
 
 
 def _tiny_shares(policy: Policy) -> Iterable[str]:
-    """Thresholds below 1 %, as `0.9%` is."""
+    """Notes on lower bounds below 1 %, such as `0.9%`."""
     for rule in policy.rules:
         steps = [(rule.name, rule.threshold)] if isinstance(rule, ThresholdRule) else []
         if isinstance(rule, ProgressiveRule):
@@ -132,7 +132,7 @@ def _unused_weights(policy: Policy) -> Iterable[str]:
 
 
 def _used_names(policy: Policy) -> set[str]:
-    """Every metric and measure that some rule rests on."""
+    """Every metric and measure that a rule uses, directly or through other metrics."""
     waiting: list[str] = []
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
@@ -150,7 +150,7 @@ def _used_names(policy: Policy) -> set[str]:
 
 
 def _bought_off_safety(policy: Policy) -> Iterable[str]:
-    """A composite with safety in it, and no rule that safety must reach by itself."""
+    """A note if a rule uses a composite with safety_rate in it, and no blocking rule is about safety_rate itself."""
     composite = policy.metrics.get(FINAL_SCORE)
     if composite is None or SAFETY not in names(composite.expression) or FINAL_SCORE not in _used_names(policy):
         return
@@ -174,7 +174,7 @@ def _wide_composite(policy: Policy) -> Iterable[str]:
 
 
 def _empty_demands(policy: Policy) -> Iterable[str]:
-    """Thresholds that every value meets: they fail only if there is no value."""
+    """Notes on thresholds that every value meets: they fail only if there is no value."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule) and _met_by_all(rule.metric, rule.threshold, policy):
             yield _met(f"{rule.name} ({rule.threshold.text})", rule.metric)
@@ -198,7 +198,7 @@ def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
 
 
 def _much_tolerated(policy: Policy) -> Iterable[str]:
-    """A demand of 100 % that lets half of all runs fail is none."""
+    """Notes on rules that tolerate so high a failure rate that a demand of 100 % means little."""
     for rule in policy.rules:
         demand = rule.demand if isinstance(rule, ThresholdRule | ConditionRule) else None
         if demand is not None and demand.tolerate >= MUCH:
@@ -207,7 +207,7 @@ def _much_tolerated(policy: Policy) -> Iterable[str]:
 
 
 def _rewarded_faults(policy: Policy) -> Iterable[str]:
-    """What gets easier to meet, or a score that rises, if some metric is worse."""
+    """Notes on comparisons that are easier to meet, and metrics that improve, if another metric gets worse."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
             for demand in comparisons_in(rule.condition):

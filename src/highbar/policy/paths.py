@@ -25,11 +25,11 @@ _CONTAINER = re.compile(r"\[\]|\{\}")
 
 
 class PathError(Exception):
-    """A text that is no path; its message says what is wrong."""
+    """The text is not a path; the message says why."""
 
 
 def read_path(text: str) -> Path:
-    """The path that a text says. Raises PathError."""
+    """The path in a text. Raises PathError."""
     bare = text.strip()
     if bare.removeprefix("@") in get_args(Special) and bare.startswith("@"):
         special: Special = "key" if bare == "@key" else "number" if bare == "@number" else "repeat"
@@ -43,7 +43,7 @@ def read_path(text: str) -> Path:
 
 
 def read_records_path(text: str) -> tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]:
-    """The way to the records, such as `results[]`, `cases[].runs[]` or `by_id{}`. Raises PathError."""
+    """The path to the records, such as `results[]`, `cases[].runs[]` or `by_id{}`. Raises PathError."""
     bare = text.strip()
     found: list[tuple[tuple[str, ...], Literal["[]", "{}"]]] = []
     position = 0

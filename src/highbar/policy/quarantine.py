@@ -1,4 +1,4 @@
-"""The block `quarantine` in, its rule and the scenarios that it names out.
+"""Reads the block `quarantine`: which scenarios are quarantined, by id or by their history.
 
 quarantine: [FLAKY-1]
 quarantine: { ids: [FLAKY-1, { id: FLAKY-2, until: 2026-12-01 }], auto: { runs: 5 }, history: history/ }
@@ -30,7 +30,7 @@ _FEWEST_RUNS = 2
 def read_quarantine(
     cursor: Cursor, folder: Path, rules: Sequence[Rule]
 ) -> tuple[QuarantinePolicy | None, tuple[QuarantineRule, ...]]:
-    """What the block says; the folder of the history is relative to `folder`. Every problem is noted."""
+    """The block's settings and its rule; the folder of the history is relative to `folder`. Notes every problem."""
     fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(KEYS)
     description = fields["description"].text() if "description" in fields else None
     if not fields.keys() & {"ids", "auto"}:
@@ -83,7 +83,7 @@ def _date(cursor: Cursor) -> date | None:
     if text is None:
         return None
     try:
-        # Not what else ISO 8601 has: nobody knows on which day 2026-W49-2 is.
+        # No other form of ISO 8601: nobody knows which day 2026-W49-2 is.
         return date.fromisoformat(text if _DATE.fullmatch(text) else "")
     except ValueError:
         cursor.refuse(f"found '{text[:60]}', wanted a date", "write year, month and day: 2026-12-01")

@@ -11,7 +11,7 @@ _TEXT = {"type": "string", "minLength": 1}
 
 
 def quarantine_schema(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Scenarios that are known to be flaky; `description` is the schema of a description."""
+    """The schema of the block; `description` is the schema of a description."""
     id_ = [_TEXT, {"type": "integer"}]
     until = {"type": "string", "format": "date", "description": "The last day: 2026-12-01."}
     entry = _closed({"id": {"anyOf": id_}, "until": until, "description": description}, "id")

@@ -1,4 +1,4 @@
-"""The range in which the value of a formula must be, as far as its text tells without results."""
+"""The range of the values that a formula can have, from its text alone, without results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_NEGATIVE: Bounds = (Fraction(0), None)
 
 
 def value_range(expression: Expression, metrics: Mapping[str, Metric]) -> Bounds:
-    """The range in which the value of `expression` must be, whatever the results are."""
+    """The range that contains the value of `expression` for any results."""
 
     def combine(node: Expression, operands: Iterator[Bounds]) -> Bounds:
         match node:
@@ -55,7 +55,7 @@ def _of_name(name: str, metrics: Mapping[str, Metric]) -> Bounds:
 
 
 def _of_choice(function: str, ranges: list[Bounds]) -> Bounds:
-    """The smallest or largest of several: one known upper bound bounds the smallest, one lower bound the largest."""
+    """The range of min or max: one upper bound is enough to bound a min, one lower bound to bound a max."""
     pick = min if function == "min" else max
     lows, highs = [low for low, _ in ranges if low is not None], [high for _, high in ranges if high is not None]
     low_known = len(lows) == len(ranges) or (function == "max" and lows)
@@ -80,7 +80,7 @@ def _of_binary(operator: str, left: Bounds, right: Bounds) -> Bounds:
     known = None
     if a is not None and b is not None and c is not None and d is not None:
         known = range_of(operator, [(a, b), (c, d)])
-    # Of two that are never negative, neither the product nor the quotient is, however large they may be.
+    # Products and quotients of values that are never negative are not negative either, even without upper bounds.
     return known or (_NOT_NEGATIVE if a is not None and c is not None and min(a, c) >= 0 else _ANY)
 
 
@@ -90,13 +90,13 @@ def _difference(left: Bounds, right: Bounds) -> Bounds:
 
 
 def apart(left: Bounds, right: Bounds) -> bool:
-    """Whether no value of the one is a value of the other."""
+    """Whether the two ranges have no value in common."""
     (a, b), (c, d) = left, right
     return (b is not None and c is not None and b < c) or (d is not None and a is not None and d < a)
 
 
 def always_holds(left: Expression, operator: Operator, right: Expression, metrics: Mapping[str, Metric]) -> bool:
-    """Whether a comparison is true of every value that its sides can have."""
+    """Whether a comparison is true for all values that its sides can have; False for = and !=."""
     (a, b), (c, d) = value_range(left, metrics), value_range(right, metrics)
     ends = (a, d) if operator in (">=", ">") else (b, c) if operator in ("<=", "<") else (None, None)
     return None not in ends and COMPARE[operator](*ends)

@@ -105,7 +105,7 @@ _HINTS = {
 def read(path: Path | str, data: bytes | None = None) -> Policy:
     """The policy in a file, YAML or JSON by its name. Raises InputError with every problem that it has.
 
-    Where `data` is given it is what the file would hold, and the file itself is not read.
+    If `data` is given, it replaces the content of the file, which is not read.
     """
     path = Path(path)
     try:
@@ -129,7 +129,7 @@ def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:
 
 
 TYPICAL = "typical"
-"""What `--policy` is called with to judge by the typical thresholds."""
+"""The value of `--policy` that means the typical thresholds."""
 
 
 def read_named(name: str) -> Policy:
@@ -144,9 +144,10 @@ def read_named(name: str) -> Policy:
 
 
 def choose(policy: str | Mapping[str, Any] | Policy | None, where: Sequence[str] = ()) -> Policy:
-    """The policy that is given, named or found, with the rows that `where` chooses. Raises InputError.
+    """The policy to judge by, for the rows that `where` selects. Raises InputError.
 
-    A name is that of a file, or `typical`. If none is named or found, the typical thresholds advise.
+    `policy` is a policy, its content, the name of a file, or `typical`. If it is None, this is the policy of the
+    working folder, or if there is none the typical thresholds, which only advise.
     """
     if isinstance(policy, Policy):
         chosen = policy
@@ -161,16 +162,16 @@ def choose(policy: str | Mapping[str, Any] | Policy | None, where: Sequence[str]
 
 
 def without_rules(policy: Policy) -> Policy:
-    """The policy for scoring one side of a comparison, which is judged by no rule and has a version of its own.
+    """The policy for scoring one side of a comparison: without rules and without an agent version.
 
-    It records the columns by which rules choose scenarios, since the rules are judged on the pairs later.
+    The columns by which rules select scenarios become slices, because the rules are judged on the pairs later.
     """
     chosen = tuple(dict.fromkeys((*policy.slices, *chosen_by(policy))))
     return replace(policy, rules=(), agent_version=None, slices=chosen)
 
 
 def is_typical(policy: Policy) -> bool:
-    """Whether the policy is the typical thresholds and no file."""
+    """Whether the policy is the typical thresholds, not a file."""
     return policy.file == TYPICAL and policy.sha256 is None
 
 
@@ -194,14 +195,14 @@ def default(metrics: Collection[str] | None = None) -> Policy:
 
 
 def baseline_file(policy: Policy, named: str | None = None) -> Path:
-    """Where the baseline is: the file that the caller names, else where a rule says, else beside the policy."""
+    """The path of the baseline: `named`, else the file in the baseline block, else baseline.json beside the policy."""
     if not named and policy.comparing:
         named = policy.comparing[0].file
     return Path(named) if named else Path(policy.file or "").parent / BASELINE
 
 
 def categories(policy: Policy) -> frozenset[str]:
-    """The guide's categories and every one that the policy or its suite names."""
+    """The guide's categories, and all that the policy or its suite names."""
     wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule)]
     wheres += [metric.where for metric in policy.metrics.values()]
     named = {value for where in wheres for column, values in where if column == "category" for value in values}
@@ -211,7 +212,7 @@ def categories(policy: Policy) -> frozenset[str]:
 
 
 def chosen_by(policy: Policy) -> tuple[str, ...]:
-    """The columns by which rules and metrics choose scenarios."""
+    """The columns by which rules and metrics select scenarios."""
     wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule)]
     wheres += [metric.where for metric in policy.metrics.values()]
     return tuple(dict.fromkeys(column for where in wheres for column, _ in where))
@@ -226,7 +227,7 @@ def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found:
     top = cursor.fields(KEYS, {**_HINTS, **top_hints(cursor, KEYS)})
     policy = _build(cursor, top, folder)
     if problems:
-        # Stable, so that problems of one line stay in the order in which they were found; other files' come last.
+        # A stable sort: problems of one line stay in the order in which they were found. Other files come last.
         raise InputError(*sorted(problems, key=lambda problem: (problem.file != file, problem.line or 0)))
     return replace(policy, file=file, sha256=sha256)
 
@@ -274,7 +275,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         quarantine=quarantine,
         notes=tuple(reader.notes),
     )
-    if not cursor.problems:  # every name is known then
+    if not cursor.problems:  # only then are all names known
         refuse_helpful_crashes(cursor, policy, definitions, composite)
     return policy if cursor.problems else notes_on(policy)
 
@@ -290,13 +291,13 @@ def _read_mapping(cursor: Cursor | None, settings: Settings) -> RowMap | None:
 def _read_judged_by(cursor: Cursor | None) -> Mapping[str, tuple[ScorerDemand, ...]]:
     if cursor is None:
         return {}
-    from highbar.policy.judging import read_judged_by  # as the mapping: for files of other tools
+    from highbar.policy.judging import read_judged_by  # few policies have one
 
     return read_judged_by(cursor)
 
 
 def _read_judge(cursor: Cursor | None, folder: Path) -> tuple[JudgePolicy | None, tuple[JudgeRule, ...]]:
-    """The block `judge`. Its rules are none of the agent: a policy that has only those has nothing to judge."""
+    """The block `judge`. Its rules are not about the agent, so a policy with only those has nothing to judge."""
     if cursor is None:
         return None, ()
     from highbar.policy.judge import read_judge  # few policies have one
@@ -307,7 +308,7 @@ def _read_judge(cursor: Cursor | None, folder: Path) -> tuple[JudgePolicy | None
 def _read_quarantine(
     cursor: Cursor | None, folder: Path, rules: Sequence[Rule]
 ) -> tuple[QuarantinePolicy | None, tuple[QuarantineRule, ...]]:
-    """The block `quarantine`. Its rule is none of the agent either."""
+    """The block `quarantine`. Its rule is not about the agent either."""
     if cursor is None:
         return None, ()
     from highbar.policy.quarantine import read_quarantine  # few policies have one
@@ -316,7 +317,7 @@ def _read_quarantine(
 
 
 def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) -> tuple[DriftRule, ...]:
-    """The block `history`, which must be about the same runs as the baseline block."""
+    """The block `history`. If the baseline block names a history too, it must be the same folder."""
     if cursor is None:
         return ()
     from highbar.policy.history import read_drift_rule  # few policies have one

@@ -1,4 +1,4 @@
-"""The rules of a policy: each block's node in, its rules out, named by their place."""
+"""Reads the rules of each block of a policy, and names them by their place in it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ TARGET = "target"
 
 
 class Bar(Struct, frozen=True):
-    """A threshold as a policy says it: what to reach, how the evidence is weighed, and what for."""
+    """A threshold as read from a policy, with its demands on the evidence."""
 
     threshold: Threshold
     demand: Demand
@@ -69,15 +69,15 @@ class Bar(Struct, frozen=True):
 
 
 class RuleReader(Struct):
-    """Reads rules, given the settings and the metrics of their policy."""
+    """Reads rules, with the settings and metrics of their policy."""
 
     settings: Settings
     table: MetricTable
     notes: list[str] = field(default_factory=list)
-    """What is probably not meant, as far as only the text of a threshold shows it."""
+    """Notes that need the text of a threshold, such as on a time without a unit."""
 
     def thresholds(self, cursor: Cursor | None) -> list[Rule]:
-        """`thresholds.blocking.M` and `thresholds.warning.M`. Metrics right below `thresholds` block."""
+        """`thresholds.blocking.M` and `thresholds.warning.M`. Metrics directly below `thresholds` block."""
         if cursor is None:
             return []
         if is_flat(cursor, LEVELS):
@@ -121,7 +121,7 @@ class RuleReader(Struct):
         ]
 
     def progressive(self, cursor: Cursor | None) -> list[Rule]:
-        """`progressive.M`: steps by version, and the target, which is a goal and no rule."""
+        """`progressive.M`: steps by version, and the target, which is a goal, not a rule."""
         entries = cursor.metrics() if cursor else {}
         return [rule for name, entry in entries.items() if (rule := self._progressive_rule(entry, name))]
 
@@ -230,7 +230,7 @@ class RuleReader(Struct):
         )
 
     def _entry_hints(self, item: Cursor) -> dict[str, str]:
-        """By unknown key of a rule that is the name of a metric, how that rule is written."""
+        """For each key of a rule that is the name of a metric, a hint how to write that rule."""
         found = {
             key: (entry, metric)
             for key in (key.text for key, _ in item.node.entries)
@@ -239,7 +239,7 @@ class RuleReader(Struct):
         return {key: entry_hint(entry, key, metric) for key, (entry, metric) in found.items()}
 
     def typical(self, definitions: Iterable[Definition], others: Iterable[Rule], judged: frozenset[str]) -> list[Rule]:
-        """`metrics.M.typical_threshold`: a warning, unless another rule is on that metric or `judged` holds it."""
+        """`metrics.M.typical_threshold`: a warning, unless another rule is about that metric or it is in `judged`."""
         about_a_metric = ThresholdRule | ProgressiveRule | BaselineRule | StepRule
         named = judged | {rule.metric for rule in others if isinstance(rule, about_a_metric)}
         rules = []
@@ -265,7 +265,7 @@ class RuleReader(Struct):
         ]
 
     def baseline(self, cursor: Cursor | None, folder: Path, scenarios: list[Rule]) -> list[Rule]:
-        """The rules of the `baseline` block; `scenarios` are those about required ones."""
+        """The rules of the block `baseline`; `scenarios` has the rules about required and optional scenarios."""
         if cursor is None:
             return []
         from highbar.policy.baseline import BaselineReader  # few policies have one
@@ -282,7 +282,7 @@ class RuleReader(Struct):
         )
 
     def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
-        """A threshold as text, as a number, or as a mapping with demands; `outer` has demands beside it."""
+        """A threshold as text, as a number, or as a mapping with demands; `outer` has the demands beside it."""
         fields = {key: value for key, value in (outer or {}).items() if key in DEMAND_KEYS}
         if cursor.is_kind("mapping"):
             for key, value in cursor.fields(THRESHOLD_KEYS).items():

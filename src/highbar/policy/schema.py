@@ -1,6 +1,6 @@
 """The JSON Schema of a policy file, for editors: which keys there are, what they take, and what they mean.
 
-It says less than the reader knows (units, directions, the metrics that a policy defines), and never something else.
+It is less strict than the reader (on units, directions, the metrics that a policy defines), but never contradicts it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 def _open(values: dict[str, Any], about: str, names: dict[str, str] | None = None) -> dict[str, Any]:
-    """A mapping with any keys; `names` are those that an editor should offer."""
+    """A mapping with any keys; `names` has those that an editor should offer, with their descriptions."""
     offered = {name: {**values, "description": text} for name, text in (names or {}).items()}
     properties = {"description": _DESCRIPTION, **offered}
     return {"type": "object", "description": about, "properties": properties, "additionalProperties": values}
@@ -198,7 +198,7 @@ def _against(key: str, about: str) -> dict[str, Any]:
 
 
 def _amount(key: str, about: str) -> dict[str, Any]:
-    """What a metric of the baseline block takes: an amount, one with demands, or several of either."""
+    """The value of a metric in the baseline block: an amount, one with demands, or a list of either."""
     amount = {"type": ["string", "number"]}
     demands = {name: value for name, value in _DEMANDS.items() if name not in ("margin", "tolerate", "failures")}
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
@@ -225,7 +225,7 @@ def _composite() -> dict[str, Any]:
 
 
 def _judged_by() -> dict[str, Any]:
-    """By tool, in either spelling of its name, the scorers that judge its records."""
+    """For each tool, in both spellings of its name (lm-eval, lm_eval), the scorers that judge its records."""
     number = {"type": "number", "description": "The least value with which a record passes; 1 unless given."}
     tools = dict.fromkeys((name for tool in TOOLS for name in (tool, tool.replace("-", "_"))), "")
     known: dict[str, Any] = {"description": _DESCRIPTION}
@@ -242,7 +242,7 @@ def _judged_by() -> dict[str, Any]:
 
 
 def _judge() -> dict[str, Any]:
-    """What must be known about the judge that results rest on."""
+    """How good the judge must be."""
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
 
     def bound(value: dict[str, Any], about: str) -> dict[str, Any]:
@@ -346,7 +346,7 @@ def _mapping() -> dict[str, Any]:
     offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS}
     judging = {"anyOf": [{"required": [name]} for name in sorted(JUDGING)]}
     columns = {"type": "object", "properties": offered, "additionalProperties": _FEED}
-    columns |= {"if": judging, "then": {"required": ["id"]}}  # on top of a tool's own rows it need not be there
+    columns |= {"if": judging, "then": {"required": ["id"]}}  # a mapping on top of a tool's own rows needs no id
     return {
         "type": "object",
         "description": "Which path of a foreign record feeds which column.",
@@ -362,7 +362,7 @@ def _mapping() -> dict[str, Any]:
 
 
 def _mapping_definitions() -> dict[str, Any]:
-    """What the block refers to."""
+    """The definitions that the block refers to."""
     element = {"anyOf": [_TEXT, {"type": "object", "minProperties": 1}]}
     options = {
         "path": {**_TEXT, "description": "Where the value is: usage.total, checks[].name, ^.name, $.model, @key."},

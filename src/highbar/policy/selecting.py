@@ -1,4 +1,4 @@
-"""The block `select`, or what `--where` says, in; which rows are judged out."""
+"""Reads which rows are judged, from the block `select` or from `--where`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from highbar.model import Policy, Where
 from highbar.policy.cursor import Cursor
 
 SELECTABLE = ("agent_version", "suite", "judge")
-"""The columns of the results by which rows can be chosen; besides them tags and text columns of the user's own."""
+"""The built-in columns that can select rows. Tags and text columns of the user's own can too."""
 _WANTED = f"wanted {', '.join(SELECTABLE)}, tags.NAME, or a text column of your own"
 
 
 def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
-    """`{column: value or values}`, sorted by column; all rows if the policy does not say."""
+    """`{column: value or values}`, sorted by column; empty, which means all rows, if the policy has no such block."""
     if cursor is None:
         return ()
     entries = cursor.entries(keep_description=True)
@@ -39,7 +39,7 @@ def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
 
 
 def read_where_options(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
-    """What `--where COLUMN=VALUE` says, once or several times: all columns must fit, of one column any value.
+    """The rows that all `--where COLUMN=VALUE` options select: all columns must match, each with any of its values.
 
     >>> read_where_options(["tags.model=a", "tags.model=b"])
     (('tags.model', ('a', 'b')),)
@@ -63,7 +63,7 @@ def read_where_options(texts: Sequence[str], allowed: Collection[str] = ()) -> W
 
 
 def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
-    """The policy with the rows that `--where` chooses. Raises InputError if the policy's own `select` chooses some."""
+    """The policy for the rows that `--where` selects. Raises InputError if the policy has a `select` of its own."""
     if policy.select:
         message = f"--where: the policy already selects the rows to judge: {say_select(policy.select)}"
         raise InputError(Problem(message, policy.file, hint="remove --where, or select from the policy"))
@@ -71,7 +71,7 @@ def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
 
 
 def _unselectable(column: str, allowed: Collection[str]) -> Problem | None:
-    """Why rows cannot be chosen by a column; None if they can."""
+    """The problem with selecting rows by a column; None if it is allowed."""
     if column in SELECTABLE or (column.startswith("tags.") and column != "tags."):
         return None
     if column in COLUMN_NAMES or column == "tags.":

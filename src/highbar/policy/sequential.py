@@ -1,4 +1,4 @@
-"""How the evidence of a rule is weighed: `evidence`, and with `sequential` also `spending` and `horizon`."""
+"""Reads how the evidence of a rule is weighed: `evidence`, and with `sequential` also `spending` and `horizon`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from highbar.policy.limits import MOST_HORIZON
 EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 SPENDING: tuple[SpendingKind, ...] = get_args(SpendingKind)
 KEYS = ("spending", "horizon")
-"""What only a rule that is judged sequentially has."""
+"""The keys that only a sequential rule may have."""
 SCHEMA: Mapping[str, Any] = {
     "spending": {
         "enum": list(SPENDING),
@@ -55,7 +55,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Weighing(Struct, frozen=True):
-    """How the evidence of a rule, or of all of them, is weighed."""
+    """How the evidence of one rule, or of all rules, is weighed."""
 
     evidence: EvidenceKind = "estimate"
     spending: SpendingKind = "linear"
@@ -63,9 +63,10 @@ class Weighing(Struct, frozen=True):
 
 
 def read_weighing(fields: Mapping[str, Cursor], outer: Weighing | None = None) -> Weighing:
-    """How the evidence is weighed by these keys; what they do not say is that of the whole policy, `outer`.
+    """How these keys weigh the evidence; absent ones come from `outer`, the setting of the whole policy.
 
-    A key that has no effect on a rule is a problem. Those of the whole policy are checked once all rules are known.
+    A key without effect on a rule is a problem. The keys of the policy (`outer` is None) are checked later, by
+    `refuse_sequential`, because only the rules tell whether they have an effect.
     """
     base = outer or Weighing()
     word = fields["evidence"].choice(*EVIDENCE) if "evidence" in fields else None
@@ -103,7 +104,7 @@ def refuse_sequential(
     suite: SuiteDemands | None,
     metrics: Mapping[str, Metric],
 ) -> None:
-    """Note what cannot be meant: keys that no rule uses, too small a horizon, and corrections for a judge's errors."""
+    """Refuse keys that no rule uses, a horizon that is too small, and corrections for the errors of a judge."""
     sequential = [(rule, demand) for rule in rules for demand in demands_of(rule) if demand.is_sequential]
     for key in KEYS:
         if key in top and not sequential:
@@ -121,13 +122,13 @@ def refuse_sequential(
 
 
 def small_horizon(rule: Rule, horizon: int, planned: int) -> tuple[str, str]:
-    """The message and the hint about a horizon that is smaller than what is planned."""
+    """The message and the hint about a horizon that is smaller than the number of planned scenarios."""
     message = f"{rule.name}: a horizon of {horizon} is below the {count(planned, 'scenario')} that the rule is about"
     return message, f"write horizon: {planned}, or more"
 
 
 def is_looked_at(rule: Rule, metrics: Mapping[str, Metric]) -> bool:
-    """Whether a sequential rule is judged by a few looks: no scenario by itself says how much it adds to its metric."""
+    """Whether a sequential rule is judged only at a few looks: a scenario adds no known amount to its metric."""
     if not isinstance(rule, ThresholdRule):
         return isinstance(rule, ConditionRule)
     metric = metrics[rule.metric]
@@ -142,14 +143,14 @@ def is_looked_at(rule: Rule, metrics: Mapping[str, Metric]) -> bool:
 
 
 def needs_every_scenario(rule: Rule) -> bool:
-    """Whether a rule can pass only when all its scenarios were run."""
+    """Whether a rule can pass only after all its scenarios were run."""
     if isinstance(rule, JudgeRule | QuarantineRule | SuiteRule | DriftRule):
-        return False  # these are not about results of scenarios, or demand only that they were planned
+        return False  # these are not about results of scenarios, or demand only that the scenarios were planned
     return isinstance(rule, StepRule) or not any(demand.is_sequential for demand in demands_of(rule))
 
 
 def set_of(rule: Rule, suite: SuiteDemands, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
-    """The scenarios of a suite that a rule is about, by what the suite says about them; some may lack its metric."""
+    """The scenarios of a suite that a rule is about, by the suite's own columns; some may not have its metric."""
     wheres = tuple(dict.fromkeys(populations(rule, metrics)))
     return tuple(id_ for id_, columns in suite.scenarios.items() if any(is_chosen(columns, where) for where in wheres))
 
@@ -160,7 +161,7 @@ def is_chosen(columns: Mapping[str, str], where: Where) -> bool:
 
 
 def populations(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Where]:
-    """Which scenarios a rule about numbers looks at: one choice for each sum that it is made of."""
+    """The scenarios that a rule about numbers uses: one filter for each sum in its formula."""
     if isinstance(rule, ConditionRule):
         for leaf in leaves(rule.condition):
             yield from _populations(leaf, (), metrics)

@@ -1,4 +1,4 @@
-"""The policy's plain settings, weights and choices of scenarios: nodes in, checked values out."""
+"""Reads the policy's plain settings, weights and filters on scenarios (`where`)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from highbar.policy.sequential import Weighing, read_weighing
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
 LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}
-"""By column, the setting that says what a trial without a value counts as."""
+"""For each column, the setting that says what a trial without a value counts as."""
 _LOWEST_CONFIDENCE = Fraction(1, 2)
 _FINEST = 10**20
-"""The largest denominator of a pass_score: times the behaviors of a trial it must fit 128 bits."""
+"""The largest denominator of a pass_score: its product with the behaviors of a trial must fit into 128 bits."""
 
 
 class Settings(Struct, frozen=True):
-    """What the top level of a policy says besides its rules."""
+    """The top-level settings of a policy, apart from its rules."""
 
     description: str | None = None
     agent: str | None = None
@@ -36,7 +36,7 @@ class Settings(Struct, frozen=True):
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
     latency_limit: Fraction = Fraction(5000)
-    limits: Mapping[str, Fraction] = field(default_factory=dict)  # by column, those that the policy gives
+    limits: Mapping[str, Fraction] = field(default_factory=dict)  # by column, only those in the policy
     allow_columns: frozenset[str] = frozenset()
     allow_categories: frozenset[str] = frozenset()
     slices: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def read_settings(top: Mapping[str, Cursor]) -> Settings:
 
 
 def _agent(cursor: Cursor) -> str | None:
-    """The name of the agent; how it is run is in the suite."""
+    """The name of the agent. How to run it is in the suite."""
     if cursor.node.kind == "mapping":
         cursor.refuse("found a mapping, wanted the name of the agent", "how an agent is run goes into the suite file")
         return None
@@ -72,7 +72,7 @@ def _agent(cursor: Cursor) -> str | None:
 
 
 def _limits(top: Mapping[str, Cursor]) -> dict[str, Fraction]:
-    """By column, what a trial without a value counts as; only what the policy gives."""
+    """For each column that the policy has a limit for, what a trial without a value counts as."""
     read = {column: _limit(top, key) for column, key in LIMITS.items()}
     return {column: value for column, value in read.items() if value is not None}
 
@@ -125,7 +125,7 @@ def _slices(cursor: Cursor | None, allowed: frozenset[str]) -> tuple[str, ...]:
 
 
 def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
-    """Whether scenarios can be chosen by `column`; if not, a problem at `cursor`."""
+    """Whether `column` can select scenarios; if not, notes a problem at `cursor`."""
     if not sliceable(column):
         wanted = f"wanted {', '.join(sorted(SLICEABLE))}, tags.NAME, or a column of your own"
         hint = "name one of them: tags.locale" if column == "tags" else None
@@ -140,7 +140,7 @@ def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
 
 
 def check_category(cursor: Cursor, category: str, allowed: frozenset[str], at: Place | None = None) -> bool:
-    """Whether `category` is not nearly one of the guide's; if it is, a problem at `at`, by default at `cursor`."""
+    """Whether `category` is no near miss of the guide's categories; if it is, notes a problem at `at` or `cursor`."""
     missed = None if category in allowed else near_miss(category, CATEGORIES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to allow_categories"
@@ -181,7 +181,7 @@ def read_weights(cursor: Cursor | None, settings: Settings) -> Weights:
     """The weights of categories, capabilities and metrics, each a number above 0."""
     if cursor is None:
         return Weights()
-    # A number right under `weights` is most likely a metric's, as in the guide's example in Python.
+    # A number directly below `weights` is most likely that of a metric, as in the guide's example in Python.
     numbers = (key.text for key, value in cursor.node.entries if value.kind == "number")
     fields = cursor.fields(WEIGHT_KEYS, dict.fromkeys(numbers, "put the weights of metrics under by_metric"))
     by_category = _weight_table(fields.get("by_category"))

@@ -1,11 +1,11 @@
-"""The short shapes of a policy in, what they are short for out; and the long shape for one that cannot be read.
+"""Reads the short forms (left) of a policy's long forms (right), and suggests how to write what cannot be read.
 
 thresholds: { accuracy: 90% }       thresholds: { blocking: { accuracy: 90% } }
 pass_criteria: 80%                  pass_criteria: { overall: 80% }
 required_scenarios: [SEC-001]       required_scenarios: { ids: [SEC-001] }
 rules: ["accuracy >= 90%"]          rules: [ { metric: accuracy, threshold: ">= 90%" } ]
 
-Rules have the same names in both, so that a baseline or an earlier policy in the other shape still fits.
+A rule has the same name in both forms, so that a baseline or an earlier policy in the other form still matches.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from highbar.policy.metrics import MEANT
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
 _OPERATOR = r"(?:≥|>=|>|≤|<=|<|==|=)"
 RULE_PATTERN = rf"^\s*{_NAME}\s*{_OPERATOR}\s*-?(?:\${NUMBER}|{NUMBER}\s*(?:%|ms|s|USD)?)\s*$"
-"""A rule in one text, as the JSON Schema says it."""
-# Not compiled until a rule is a text: start-up must stay fast.
+"""The pattern of a rule in one text, for the JSON Schema."""
+# Compiled only if a policy has a rule in one text, to keep start-up fast.
 _RULE = rf"(?s)\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)"
 _TURNED = rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*"
 _WITHOUT_OPERATOR = rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*"
 _JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
 _LONGEST_HINTED = 200
-"""Characters of a text that is searched for a rule, to suggest how it is written."""
+"""The longest text, in characters, that is searched for a misspelled rule."""
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
 
 class WrittenRule(Struct, frozen=True):
-    """A rule in one text: its metric, where that is written, and its threshold, with the operator."""
+    """A rule in one text: its metric, the metric's place, and its threshold with the operator."""
 
     metric: str
     metric_at: Place
@@ -60,7 +60,7 @@ def read_rule(item: Cursor) -> WrittenRule | None:
 
 
 def threshold_offset(text: str) -> int | None:
-    """Where the threshold of a rule in one text begins; None if the text is no rule."""
+    """The offset of the threshold of a rule in one text; None if the text is not a rule."""
     found = None if re.search(_JOINED, text) else re.fullmatch(_RULE, text)
     return found.start(2) if found else None
 
@@ -74,7 +74,7 @@ def _place(item: Cursor, offset: int) -> Place:
 def _rule_hint(text: str) -> str:
     if re.search(_JOINED, text):
         return "write each comparison as a rule of its own; a condition with AND or OR goes into composite: pass"
-    text = text if len(text) <= _LONGEST_HINTED else ""  # the patterns take a quadratic time for many spaces
+    text = text if len(text) <= _LONGEST_HINTED else ""  # with many spaces, the patterns take quadratic time
     turned, bare = re.fullmatch(_TURNED, text), re.fullmatch(_WITHOUT_OPERATOR, text)
     if turned and turned[2] in _MIRRORED:
         return f"write the metric first: {turned[3]} {_MIRRORED[turned[2]]} {turned[1]}"
@@ -84,19 +84,19 @@ def _rule_hint(text: str) -> str:
 
 
 def is_flat(cursor: Cursor, levels: Collection[str]) -> bool:
-    """Whether the keys of `thresholds` are metrics, and not the levels that metrics are listed under."""
+    """Whether the keys of `thresholds` are metrics, not levels with metrics below them."""
     keys = [key.text for key, _ in cursor.node.entries if key.text != DESCRIPTION]
     return bool(keys) and not any(key in levels for key in keys)
 
 
 def is_misspelled_level(entry: Cursor, name: str, levels: Collection[str]) -> bool:
-    """Whether an unknown key of `thresholds` is meant as a level: nearly the name of one, or metrics are below it."""
+    """Whether an unknown key of `thresholds` is meant as a level: its name is similar, or metrics are below it."""
     below = entry.is_kind("mapping") and all(key.text != "threshold" for key, _ in entry.node.entries)
     return below or nearest(name, levels) is not None
 
 
 def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> None:
-    """Note a metric beside `blocking` or `warning`: it blocks, or it was meant to be indented below one of them."""
+    """Note a metric beside `blocking` and `warning`: it may be meant to block, or to be indented below one of them."""
     first, second = levels
     value = entry_text(entry)
     message = f"'{name}' is below neither '{first}' nor '{second}', so it could be meant as either"
@@ -105,9 +105,9 @@ def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> 
 
 
 def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
-    """By unknown key at the top of a policy, where it belongs: a metric, or what was meant to be indented."""
+    """For each unknown key at the top of a policy that is a metric or was probably meant to be indented, a hint."""
     hints: dict[str, str] = {}
-    above = ""  # the key before it, if that has no value
+    above = ""  # the last key without a value, until a known key has one
     for key, value in cursor.node.entries:
         name = spelled_out(key.text)
         if name not in known:
@@ -116,7 +116,7 @@ def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
             elif find_metric(name) or name in MEANT:
                 entry = Cursor(value, name, cursor.file, cursor.problems)
                 metric = MEANT.get(name, name)
-                # A bare number of a latency would be milliseconds, which nobody means by 5.
+                # A latency without a unit is in milliseconds, and nobody means 5 ms.
                 unit = "s" if metric.startswith("latency_") and value.kind == "number" and len(value.text) <= 2 else ""
                 hints[key.text] = (
                     f"put it under thresholds, as in thresholds: {{ {metric}: {entry_text(entry)}{unit} }}"
@@ -126,7 +126,7 @@ def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
 
 
 def category_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
-    """By unknown key of `pass_criteria` that has a threshold, how the pass rate of a category is demanded."""
+    """For each unknown key of `pass_criteria` with a threshold, a hint how to demand the pass rate of a category."""
     return {
         key.text: f"for the pass rate of a category: by_category: {{ {key.text}: {value.text[:40]} }}"
         for key, value in cursor.node.entries
@@ -135,11 +135,11 @@ def category_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
 
 
 def entry_hint(entry: Cursor, name: str, metric: Metric) -> str:
-    """How a rule is written that was written as `- accuracy: 90%`."""
+    """The hint how to write a rule that was written as `- accuracy: 90%`."""
     operator = "" if re.match(r"\s*[<>=≤≥]", entry.node.text) else ">= " if metric.better == "higher" else "<= "
     return f"write {name} {operator}{entry_text(entry)}"
 
 
 def entry_text(entry: Cursor) -> str:
-    """A value as it was written, for a hint; `…` for what is no single value."""
+    """A value as written, for a hint; `…` for a list or a mapping."""
     return entry.node.text[:40].strip() if entry.is_kind("text", "number") else "…"

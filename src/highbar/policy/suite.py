@@ -1,4 +1,4 @@
-"""The suite: the name of its file in, the scenarios that must all have a result out."""
+"""Reads the suite that a policy names: the scenarios that must all have a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> SuiteDemands | None:
-    """The suite in the file that the policy names, relative to `folder`: what its scenarios fix for their results."""
+    """The suite that the policy names, a file relative to `folder`: the columns that it fixes for each scenario."""
     if cursor is None:
         return None
     if cursor.is_kind("list"):
@@ -35,7 +35,7 @@ def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite
 
 
 def read_id(cursor: Cursor) -> str | None:
-    """A scenario's id: text without control characters, or a whole number, which is its digits."""
+    """A scenario's id: text without control characters, or a whole number, read as its digits."""
     if cursor.is_kind("number"):
         if _WHOLE.fullmatch(cursor.node.text):
             return cursor.node.text

@@ -1,4 +1,4 @@
-"""Agent versions: which step of a progressive rule holds for the version at hand."""
+"""Agent versions: which step of a progressive rule applies to a version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HINT = "write numbers with points between them: 2.1.0"
 
 
 def order(version: str) -> Ordered | None:
-    """What versions are compared by: numbers, then being a release (`2.0-rc1` is below `2.0`); None if unreadable.
+    """The sort key of a version: its numbers, then pre-releases first (`2.0-rc1` is below `2.0`); None if unreadable.
 
     >>> order("v2.0") == order("2.0.0"), order("1.10") > order("1.9"), order("latest")
     (True, True, None)
@@ -42,12 +42,12 @@ def _identifiers(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def resolve_version(policy: Policy, given: str | None = None, recorded: str | None = None) -> Policy:
-    """The policy for one agent version: the one `given`, else the policy's own, else the one `recorded` in the results.
+    """The policy for one agent version: `given`, else that of the policy, else the one `recorded` in the results.
 
-    Each progressive rule becomes the threshold of its highest step at or below that version; below the first step, the
-    first. Raises InputError if such a rule needs a version and there is none that can be read.
+    Each progressive rule becomes the threshold of its highest step at or below that version, or of its first step if
+    all are above. Raises InputError if a progressive rule has no version, or one that cannot be read.
     """
-    # A version that was given empty, as by a variable that is not set, is not one that was not given.
+    # An empty version, as from a variable that is not set, must fail, not fall back to another version.
     version = given if given is not None else policy.agent_version or recorded
     progressive = [rule for rule in policy.rules if isinstance(rule, ProgressiveRule)]
     notes = policy.notes
@@ -80,12 +80,12 @@ def _settle(rule: Rule, version: Ordered) -> Rule:
 
 
 def steps_from(rule: ProgressiveRule, version: str) -> tuple[Step, ...]:
-    """The step that holds at a version, and those after it; a version that cannot be read is below the first."""
+    """The step that applies to a version, and those after it; all steps if the version cannot be read."""
     ordered = order(version)
     return rule.steps if ordered is None else rule.steps[_step_at(rule, ordered) :]
 
 
 def _step_at(rule: ProgressiveRule, version: Ordered) -> int:
-    """Which step holds: the highest at or below the version; below the first, the first."""
+    """The index of the highest step at or below the version; 0 if all are above."""
     reached = (ordered is not None and ordered <= version for ordered in (order(step.version) for step in rule.steps))
     return max((place for place, there in enumerate(reached) if there), default=0)

@@ -1,4 +1,4 @@
-"""Rules in, sentences out: what a policy demands, for readers who do not read its file."""
+"""Puts the rules of a policy into sentences, for readers who do not read its file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
 
 
 def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
-    """Which rows are judged, by whom, how a judge is corrected, and what is quarantined: each with its key."""
+    """Sentences, each with its key, on which rows are judged, by whom, corrections for a judge, and the quarantine."""
     sentences = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
     if policy.is_sequential:
         sentences.append(("evidence", _say_order(policy)))
@@ -99,7 +99,7 @@ def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
 
 
 def _say_order(policy: Policy) -> str:
-    """What a run that ends early means to the rules."""
+    """What a run that ends early means for the rules."""
     needing = [rule.name for rule in policy.rules if rule.level == "blocking" and needs_every_scenario(rule)]
     order = "Sequential rules see the scenarios in the random order that a run records before its first call."
     rest = f" These pass only when all their scenarios were run: {some(needing)}." if needing else ""
@@ -107,7 +107,7 @@ def _say_order(policy: Policy) -> str:
 
 
 def _say_quarantine(block: QuarantinePolicy) -> list[tuple[str, str]]:
-    """Which scenarios are quarantined: those by name, and those that the history shows to be flaky."""
+    """Which scenarios are quarantined: by id, or because the history shows that they are flaky."""
     ids = [one.id if one.until is None else f"{one.id} until {one.until}" for one in block.ids]
     found = [("quarantine.ids", f"These are quarantined, and never new failures: {', '.join(ids)}.")] if ids else []
     if block.auto is not None:
@@ -137,7 +137,7 @@ def _over(where: Where) -> str:
 
 
 def _weighed(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, policy: Policy, unit: Unit) -> str:
-    """How the evidence is weighed, if not simply by the value."""
+    """How the evidence is weighed; empty if only the value counts."""
     demand = rule.demand
     parts = []
     if demand.is_confident:
@@ -163,7 +163,7 @@ def _say_sequential(rule: ThresholdRule | ConditionRule | BaselineRule | StepRul
 
 
 def _accepted(demand: Demand) -> str:
-    """What an acceptance number lets through; nothing without one."""
+    """The failures that an acceptance number accepts; empty without one."""
     if not demand.failures:
         return ""
     failed = "1 failed scenario is" if demand.failures == 1 else f"{demand.failures} failed scenarios are"
@@ -175,7 +175,7 @@ def _points(margin: Fraction, unit: Unit) -> str:
 
 
 def _say_judge(rule: JudgeRule, policy: Policy) -> str:
-    """A demand on the judge; rates are those of trials, and their lower bounds count."""
+    """A demand on the judge. Its rates are shares of trials, and their lower bounds count."""
     if rule.key == "uncalibrated" or rule.bound is None:
         return "Trials that rest on a judge must rest on one that was calibrated with people's labels."
     if rule.key == "min_labels":
