@@ -1,5 +1,5 @@
-"""Pure kernels: bounds, comparisons and planning. Numbers in, numbers out; nothing here knows of policies or files.
+"""Pure functions: bounds, comparisons and planning. Numbers in, numbers out; nothing here knows of policies or files.
 
-`alpha` is everywhere the one-sided error, 1 minus the policy's confidence: `low` is wrong (above the truth) at most
-that often, and so is `high` (below it).
+`alpha` is always the one-sided error, 1 minus the policy's confidence: `low` is above the truth at most that often,
+and `high` is below it at most that often.
 """

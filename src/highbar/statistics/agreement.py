@@ -14,8 +14,9 @@ from highbar.statistics.judges import Cells
 class Agreement(Struct, frozen=True):
     """The agreement of a judge with people, and what it is worth.
 
-    `base_rate` is the people's share of 1s, `constant` the agreement of a judge that always says what people say more
-    often. `kappa` is Cohen's: 1 is full agreement, 0 what chance gives. It is None if both only ever said one word.
+    `base_rate` is the people's share of 1s, `constant` the agreement of a judge that always gives the people's more
+    frequent answer. `kappa` is Cohen's: 1 is full agreement, 0 is chance. It is None if both gave only one, the same,
+    answer.
     """
 
     share: float
@@ -25,7 +26,7 @@ class Agreement(Struct, frozen=True):
 
 
 def agreement(cells: Cells) -> Agreement | None:
-    """The agreement of people and a judge about the same labels; None without labels."""
+    """The agreement of people and a judge on the same trials; None without labels."""
     n11, n01, n10, n00 = (Fraction(number) for number in (cells.n11, cells.n01, cells.n10, cells.n00))
     total = n11 + n01 + n10 + n00
     if not total:
@@ -37,10 +38,10 @@ def agreement(cells: Cells) -> Agreement | None:
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
-    """Krippendorff's alpha of nominal values: one sequence for each unit, with what each reader said who read it.
+    """Krippendorff's alpha of nominal values: `units` has one sequence per unit, with a value from each of its readers.
 
-    1 is full agreement, 0 what chance gives. A unit that fewer than two have read says nothing. None if no unit was
-    read by two, or if only one value ever occurs.
+    1 is full agreement, 0 is chance. Units with fewer than two readers are ignored. None if no unit has two readers, or
+    if only one value ever occurs.
     """
     pairable = [Counter(unit) for unit in units if len(unit) > 1]
     totals: Counter[Hashable] = Counter()

@@ -1,9 +1,9 @@
-"""The incomplete beta function and its inverse; and the tails of the binomial law, which it gives.
+"""The incomplete beta function, its inverse, and the binomial tails that follow from it.
 
-Real parameters from 0.5 to 1e9 and tails down to 1e-300, to about 1e-12 relative; the tests hold it against scipy and
-mpmath. Importing scipy would take longer than all the rest of a check.
+Accurate to about 1e-12 relative for real parameters from 0.5 to 1e9 and tails down to 1e-300; the tests compare it with
+scipy and mpmath. Importing scipy would take longer than the rest of a check.
 
-A point is carried as the pair (x, y) with y = 1 - x, because either may be too small for the other to hold.
+A point is passed as the pair (x, y) with y = 1 - x: if one of them is tiny, the other rounds to 1 and loses it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from highbar.statistics.normal import normal_quantile
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-_SPLIT = 134217729.0  # 2**27 + 1: cuts a double into halves whose products are exact
-_SMOOTH = 300.0  # with both parameters above it the density is so near a normal one that 32 points integrate it
+_SPLIT = 134217729.0  # 2**27 + 1: splits a double into halves whose products are exact (Dekker)
+_SMOOTH = 300.0  # if both parameters are above it, the density is close enough to normal for 32 points to integrate it
 _NEGLIGIBLE = 45.0  # exp(-45) is below the last digit of a double
 _LARGEST_LOGIT = 700.0  # beyond it x would no longer be a normal double
 _MOST_STEPS = 100  # five or six are usual
-_NEAR = 0.5  # the correction of Halley's method is trusted up to here
-_CLOSE = 1e-5  # a step this small triples its digits, which a double cannot hold
+_NEAR = 0.5  # Halley's correction is applied only below this
+_CLOSE = 1e-5  # Halley's method triples the digits: the step after one this small would be below a double's last digit
 _SERIES_FROM, _SERIES_TO = -0.4, 0.7  # between these the series of e - log(1 + e) is short
 _STIRLING_FROM = 16.0  # from here on Stirling's series has all the digits of a double
 _LAST_DIGIT = 2.0**-52
@@ -72,8 +72,8 @@ def beta_pair_quantile(p: float, a: float, b: float) -> tuple[float, float]:
 def _solve(target: float, a: float, b: float) -> float:
     """The logit of the x at which the logarithm of the lower tail is `target`, by Halley's method.
 
-    The logarithm of the tail is concave in the logit, so Newton's method reaches it from anywhere; Halley's correction
-    is taken only near the end.
+    The logarithm of the tail is concave in the logit, so Newton's method converges from any start; Halley's correction
+    is applied only near the end.
     """
     u = _start(target, a, b)
     for _ in range(_MOST_STEPS):
@@ -90,7 +90,7 @@ def _solve(target: float, a: float, b: float) -> float:
 
 
 def _start(target: float, a: float, b: float) -> float:
-    """A first guess of the logit: by the normal law, or the middle if that law is far off."""
+    """A first guess of the logit: the normal approximation, or log(a / b) if a parameter below 1 makes that useless."""
     if min(a, b) < 1.0:
         return math.log(a / b)
     z = normal_quantile(math.exp(target))
@@ -125,7 +125,7 @@ class _Tail(NamedTuple):
 
 
 def _tail(x: float, y: float, a: float, b: float) -> _Tail:
-    """The tail that converges fast: the lower one up to about the mean, beyond it the upper one."""
+    """The tail that converges faster: the lower one up to about the mean, the upper one beyond it."""
     log_kernel = beta_pair_log_kernel(x, y, a, b)
     ratio = _integrated_ratio if min(a, b) > _SMOOTH else _fraction_ratio
     if x * (a + b + 2.0) <= a + 1.0:
@@ -134,7 +134,7 @@ def _tail(x: float, y: float, a: float, b: float) -> _Tail:
 
 
 def beta_pair_log_kernel(x: float, y: float, a: float, b: float) -> float:
-    """log(x^a y^b / B(a, b)) by Loader's deviances: without the huge logarithms that cancel at large a and b."""
+    """log(x^a y^b / B(a, b)) by Loader's deviances, which avoid the huge logarithms that cancel at large a and b."""
     n = a + b
     excess = _product_minus(n, x, a, b) if x <= y else -_product_minus(n, y, b, a)
     deviance = a * _deficit(excess / a, n * x / a) + b * _deficit(-excess / b, n * y / b)
@@ -143,7 +143,8 @@ def beta_pair_log_kernel(x: float, y: float, a: float, b: float) -> float:
 
 
 def _product_minus(n: float, x: float, a: float, b: float) -> float:
-    """n·x - a for n = a + b, as if with twice the digits: at large n this difference carries all of the accuracy."""
+    """n·x - a for n = a + b, with twice the digits of a double: at large n all accuracy depends on this difference."""
+    # `lost` is the rounding error of a + b (Fast2Sum), `error` that of n·x (Dekker's product).
     lost = (a - (n - b)) if b >= a else (b - (n - a))
     product = n * x
     n_high = n * _SPLIT - (n * _SPLIT - n)
@@ -154,9 +155,10 @@ def _product_minus(n: float, x: float, a: float, b: float) -> float:
 
 
 def _deficit(e: float, whole: float) -> float:
-    """The difference e - log(1 + e), with all its digits; `whole` is 1 + e, which e near -1 cannot tell."""
+    """The difference e - log(1 + e), to full precision; `whole` is 1 + e, whose digits an e near -1 has lost."""
     if not _SERIES_FROM < e < _SERIES_TO:
         return e - math.log(whole)
+    # log(1 + e) = 2 artanh(r) = 2 (r + r³/3 + r⁵/5 + …) for r = e / (2 + e), and e - 2r = r·e: nothing cancels.
     r = e / (2.0 + e)
     square, power, total = r * r, 1.0, 0.0
     for odd in range(3, 39, 2):
@@ -170,7 +172,7 @@ def _deficit(e: float, whole: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _stirling_error(z: float) -> float:
-    """lgamma(z) less Stirling's formula for it."""
+    """lgamma(z) minus Stirling's approximation of it."""
     if z < _STIRLING_FROM:
         return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_TWO_PI
     s = 1.0 / (z * z)
@@ -203,6 +205,7 @@ def _integrated_ratio(x: float, y: float, a: float, b: float) -> float:
     down, up = (a - 1.0) / x, (b - 1.0) / y
     slope = (_product_minus(a + b, y, b, a) if y < x else -_product_minus(a + b, x, a, b)) / (x * y) + (x - y) / (x * y)
     curvature = down / x + up / y
+    # At this distance slope·t + curvature·t²/2 is 45: the positive root, in the form that does not cancel.
     reach = 2.0 * _NEGLIGIBLE / (slope + math.sqrt(slope * slope + 2.0 * _NEGLIGIBLE * curvature))
 
     def height(distance: float) -> float:
@@ -221,7 +224,7 @@ def _integrate(function: Callable[[float], float], start: float, stop: float) ->
 
 @cache
 def legendre_nodes() -> tuple[tuple[float, float], ...]:
-    """The 32 zeros of the Legendre polynomial and their weights on [-1, 1], by Newton's method; made when needed."""
+    """The 32 zeros of the Legendre polynomial and their weights on [-1, 1], by Newton's method; made on first use."""
     pairs = []
     for index in range(_NODES):
         x = math.cos(math.pi * (index + 0.75) / (_NODES + 0.5))

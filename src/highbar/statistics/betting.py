@@ -1,4 +1,4 @@
-"""Early stopping for means: scores, several trials, weights and ratios, by bets against the threshold.
+"""Early stopping for means (scores, repeated trials, weights and ratios), by bets against the threshold.
 
 A unit (a scenario with all its trials) has a numerator z and a denominator d, 0 ≤ z ≤ d ≤ 1: its score and 1 for a
 mean; both times its weight over the largest weight for a weighted mean; its true positives and its predicted positives,
@@ -7,11 +7,11 @@ is at least 0; y is from -tau to 1 - tau.
 
 Two gamblers start with 1 each. One bets that the mean is above 0: a stake of l multiplies its money by 1 + l·y, a game
 that is fair at best if the mean is 0 or below. So it *ever* has 1/alpha with a probability of at most alpha (Ville's
-inequality), whatever the law of the scores. The other one bets on the opposite. Each divides its money over 25 stakes
-between 0 and the largest that cannot ruin it (dKelly).
+inequality), whatever the distribution of the scores. The other one bets on the opposite. Each divides its money over 25
+stakes between 0 and the largest that cannot ruin it (dKelly).
 
-That holds for any number of looks, so it needs no horizon; only that the units come in a random order, and that the
-largest weight is known before the first look.
+This holds for any number of looks, so it needs no horizon. It requires only that the units come in a random order, and
+that the largest weight is known before the first look.
 
 >>> bets = Bets(Fraction(8, 10), 0.05)
 >>> next(found for _ in range(30) if (found := bets.add((1, 1), (1, 1))))
@@ -28,32 +28,33 @@ from highbar.statistics.interval import Real
 from highbar.statistics.spending import Boundaries, Boundary, Crossing
 
 STAKES = 25
-"""Over so many stakes, evenly spaced, a gambler divides its money."""
+"""A gambler divides its money over this many evenly spaced stakes."""
 
 _SHARES = tuple(place / (STAKES + 1) for place in range(1, STAKES + 1))
 _ROUNDING = 1e-9
-"""A decision needs this much log wealth beyond 1/alpha: far more than the sums of a million logarithms lose."""
+"""A decision needs this much log wealth beyond 1/alpha: far more than summing a million logarithms can lose."""
 
 Share = tuple[Real, Real]
 """The numerator and the denominator of a unit."""
 
 
 class Gambler:
-    """One who bets that gains, each at least -loss, have a mean above 0; or a sum, if `units` are all there are.
+    """A gambler who bets that the mean of gains, each at least -loss, is above 0; with `units`, that their sum is.
 
-    Among `units` that are drawn without replacement, the mean of those to come follows from those that were seen,
-    if the sum of all is 0: against that it bets. `won_at_zero`: a sum of 0 is as good as one above.
+    If the `units` are the whole population, they are drawn without replacement: under the hypothesis that all of them
+    sum to 0, the ones seen determine the mean of the rest, and the bet is against that mean. `won_at_zero`: a sum of
+    0 wins too.
     """
 
     def __init__(self, loss: Fraction, units: int | None = None, *, won_at_zero: bool = False) -> None:
-        """With a wealth of 1."""
+        """Start with a wealth of 1."""
         self.loss, self.won_at_zero = loss, won_at_zero
         self._left = units
         self._sum = Fraction(0)
         self._logs = [0.0] * STAKES
 
     def add(self, gain: Real) -> None:
-        """One more unit."""
+        """Bet on one more unit, which turns out to gain `gain`."""
         expected = Fraction(0)
         if self._left is not None:
             expected = -self._sum / self._left
@@ -62,12 +63,12 @@ class Gambler:
         if self.loss + expected > 0:
             odds = max(float((gain - expected) / (self.loss + expected)), -1.0)
             self._logs = [log + math.log1p(share * odds) for log, share in zip(self._logs, _SHARES, strict=True)]
-        elif gain > expected:  # it cannot lose, and won
+        elif gain > expected:  # the hypothesis leaves no gain above -loss: this one refutes it
             self._logs = [math.inf] * STAKES
 
     @property
     def log_wealth(self) -> float:
-        """The logarithm of its money; infinite if no units to come can make the mean, or the sum, 0 or less."""
+        """The logarithm of its money; infinite if the units to come can no longer make it lose."""
         if self._left is not None:
             least = self._sum - self._left * self.loss
             if least > 0 or (least == 0 and self.won_at_zero):
@@ -78,12 +79,12 @@ class Gambler:
 class Bets:
     """Both bets on `share ≥ threshold` (`strict`: `>`), and the first that was won.
 
-    `units`: how many there are, if the share that all of them come to is in question (`population: suite`); by default
-    they are a sample.
+    `units`: how many there are, if the rule is about the share of exactly these (`population: suite`); by default they
+    are a sample.
     """
 
     def __init__(self, threshold: Fraction, alpha: float, units: int | None = None, *, strict: bool = False) -> None:
-        """Before the first unit."""
+        """Start before the first unit."""
         self.threshold = threshold
         self.needed = math.log(1 / alpha) + _ROUNDING
         self.crossing: Crossing | None = None
@@ -92,23 +93,23 @@ class Bets:
         self._for_fail = Gambler(1 - threshold, units, won_at_zero=strict)
 
     def add(self, worst: Share, best: Share) -> Crossing | None:
-        """One more unit, at worst and at best (the same if nothing is undecided); the crossing, once there is one.
+        """Add a unit, read at worst and at best (equal if nothing is undecided); return the crossing, if there is one.
 
-        The worst values are bet on for a pass, the best ones for a fail. What comes after the crossing changes nothing.
+        The bet on a pass uses the worst reading, the bet on a fail the best. Units after the crossing change nothing.
         """
         if self.crossing is None:
             self._looked += 1
             self._for_pass.add(self._excess(worst))
             self._for_fail.add(-self._excess(best))
             to_pass, to_fail = self.log_wealth
-            # If one unit settles both, the stricter one counts.
+            # Fail closed: a unit that decides both bets is a fail.
             if max(to_pass, to_fail) >= self.needed:
                 self.crossing = Crossing(self._looked, passed=to_fail < self.needed)
         return self.crossing
 
     @property
     def log_wealth(self) -> tuple[float, float]:
-        """The log wealth of the one who bets on a pass, and of the one who bets on a fail; `needed` decides."""
+        """The log wealth of the gambler on a pass, and of the one on a fail; the first to have `needed` decides."""
         return self._for_pass.log_wealth, self._for_fail.log_wealth
 
     def _excess(self, share: Share) -> Real:
@@ -119,9 +120,9 @@ class Bets:
 
 
 def bet_boundaries(threshold: Fraction, units: int, alpha: float) -> Boundaries:
-    """The boundaries of the bets on passes and fails, of which only the number counts.
+    """The boundaries of the bets for units that pass or fail, whose order does not matter.
 
-    Scores vary less than that: for them, it is the worst case.
+    Scores between 0 and 1 vary less: for them, these boundaries are the worst case.
     """
     needed = math.log(1 / alpha) + _ROUNDING
     passes, failures = _fewest_won(threshold, units, needed), _fewest_won(1 - threshold, units, needed)
@@ -133,10 +134,10 @@ def bet_boundaries(threshold: Fraction, units: int, alpha: float) -> Boundaries:
 
 
 def _fewest_won(loss: Fraction, units: int, needed: float) -> Iterator[int | None]:
-    """For each look the fewest gains of 1 - loss, all others being -loss, with which a gambler has enough."""
+    """For each look, the fewest gains of 1 - loss (all others are -loss) that give `needed`; None if no number does."""
     fewest = 0
     for looked in range(1, units + 1):
-        # One more loss makes it poorer and one more gain richer, so the number rises by 1 or stays.
+        # A loss lowers the wealth and a gain raises it, so from look to look the number stays or rises by 1.
         while fewest <= looked and _log_wealth(fewest, looked - fewest, loss) < needed:
             fewest += 1
         yield fewest if fewest <= looked else None

@@ -1,8 +1,8 @@
-"""Bounds of a ratio of two sums of which every part is bounded: what scenarios cost over how many passed.
+"""Bounds of a ratio of two sums whose parts are bounded, such as the cost of the scenarios over the number that passed.
 
 With c and p a scenario's parts, each from 0 to 1, the ratio Σc / Σp is r exactly if the mean of c - r p is 0. That is a
-mean of numbers between bounds, which the pseudo-cluster Beta bound holds: the ratios that it does not reject are the
-interval. No law of the costs is assumed, only the limit that they were divided by.
+mean of bounded numbers, so the pseudo-cluster Beta bound applies: the interval has the ratios that it does not reject.
+No distribution of the costs is assumed, only the limit that they were divided by.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from highbar.statistics.interval import Interval, Real
 
 _CLOSE = 1e-13
 _MOST_STEPS = 200
-"""Steps of the search for a root, which converges much sooner."""
+"""The most steps of the search for a root, which converges much sooner."""
 
 
 class BoundedRatio(Struct, frozen=True):
-    """The sums of the upper part and of the lower part over the same clusters, and Σ upper × lower.
+    """The sums of the numerator and of the denominator over the same clusters, and Σ numerator × denominator.
 
-    Both parts are between 0 and the cluster's weight d, which is the same in both.
+    Both parts of a cluster are between 0 and its weight d, which is the same in both sums.
     """
 
     above: Sums
@@ -48,7 +48,7 @@ class BoundedRatio(Struct, frozen=True):
 
 
 def bounded_ratio_bounds(ratio: BoundedRatio, alpha: float) -> Interval:
-    """The bounds of Σ above / Σ below, which is above 0 below; the upper one is infinite if nothing excludes it."""
+    """The bounds of Σ above / Σ below, for Σ below > 0; the upper one is infinite if no large ratio is excluded."""
     value = Fraction(ratio.above.z) / Fraction(ratio.below.z)
     middle = float(value / (1 + value))
 
@@ -68,13 +68,13 @@ def _as_ratio(share: float) -> float:
 
 
 def _mirrored(sums: Sums) -> Sums:
-    """The sums of what is lacking, d - z."""
+    """The sums with each score z replaced by d - z."""
     d, z, zz, zd, dd = (Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd))
     return Sums(sums.clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
 
 
 def _root_between(inside: float, outside: float, excess: Callable[[float], float]) -> float:
-    """Where an excess that is positive at `inside` falls to 0 on the way to `outside` (regula falsi, Illinois)."""
+    """The point at which `excess`, positive at `inside`, falls to 0 toward `outside` (regula falsi, Illinois)."""
     at_inside, at_outside = excess(inside), excess(outside)
     if at_inside <= 0:
         return inside
@@ -91,4 +91,5 @@ def _root_between(inside: float, outside: float, excess: Callable[[float], float
             inside, at_inside, at_outside = point, found, at_outside / 2
         else:
             outside, at_outside, at_inside = point, found, at_inside / 2
+    # The outer end: a bound may be a last digit too wide, never too narrow.
     return outside

@@ -1,12 +1,13 @@
 """Bounds of a share: the pseudo-cluster Beta bound, which is Clopper–Pearson on plain counts.
 
 Each cluster (a scenario, or scenarios that pass or fail together) has a weight D and a score Z between 0 and D; the
-share is ΣZ / ΣD. One pseudo-cluster of typical weight is added at the worst end (0 for the lower bound, full for the
-upper), and the Beta law that has the mean and the variance of what results gives the bound. If weights may go with
-difficulty, the pseudo-cluster has the largest weight: what was not seen to fail may be what weighs most.
+share is ΣZ / ΣD. One pseudo-cluster of typical weight is added at the worst end (score 0 for the lower bound, full for
+the upper), and the bound is a quantile of the Beta distribution with the mean and variance of the result. If weights
+may depend on difficulty, callers give the pseudo-cluster the largest weight: what was not seen to fail may be what
+weighs most.
 
 For one binary trial per cluster this is exact. For bounded scores it is the moment-matched form of Gaffke's bound,
-whose validity is conjectured. For clusters and weights its support is simulation (`bench/coverage.py`), not a theorem.
+whose validity is conjectured. For clusters and weights it rests on simulation (`bench/coverage.py`), not on a theorem.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from highbar.statistics.interval import Interval, Real
 from highbar.statistics.search import smallest
 
 _FIRST_STEP = 1 / 256
-"""Of the search for the smallest bound, as a share of its way."""
+"""The first step of the search for the smallest bound, as a share of the whole range."""
 
 
 class Sums(Struct, frozen=True):
-    """What the bound of a share needs: sums over the clusters that have a weight above 0."""
+    """ΣD, ΣZ, ΣZ², ΣZD and ΣD² over the clusters that have a weight above 0: all that the bounds of a share need."""
 
     clusters: int
     d: Real
@@ -38,7 +39,7 @@ class Sums(Struct, frozen=True):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Real, Real]]) -> Sums:
-        """The sums of (score, weight) pairs, one for each cluster; a pair without weight is no cluster."""
+        """The sums of (score, weight) pairs, one for each cluster; pairs without weight are left out."""
         exact = [(Fraction(z), Fraction(d)) for z, d in pairs if d > 0]
         return cls(
             clusters=len(exact),
@@ -67,7 +68,7 @@ class Sums(Struct, frozen=True):
 
 
 class BetaLaw(Struct, frozen=True):
-    """The parameters of a Beta law."""
+    """The parameters of a Beta distribution."""
 
     a: float
     b: float
@@ -76,14 +77,15 @@ class BetaLaw(Struct, frozen=True):
 def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interval | None:
     """The bounds of a share; None if no cluster has a weight.
 
-    `pseudo` is the weight of the pseudo-cluster, if not the typical one. The lower bound is 0 if nothing scored and
-    the upper one 1 if everything did; neither ever crosses the share. The lower one does not rise if a trial of
-    clusters of equal weight breaks. Of unequal ones it is at least not above what it would be if everything had scored.
+    `pseudo` is the weight of the pseudo-cluster, by default the typical one. The lower bound is 0 if nothing scored and
+    the upper one 1 if everything did; neither ever crosses the share. If the clusters have equal weights, the lower
+    bound never rises when a trial breaks. If not, it is at least never above the bound that a full score would have.
     """
     if sums.clusters == 0:
         return None
     value = float(sums.value)
     low, high = _low(sums, alpha, pseudo), _high(sums, alpha, pseudo)
+    # ΣZ² = ΣZD exactly if every cluster scored all or nothing; both corrections are for scores in between.
     if sums.zz != sums.zd and sums.dd * sums.clusters == sums.d * sums.d:
         low = _least_low(sums, alpha, low)
     if sums.zz != sums.zd:
@@ -93,18 +95,18 @@ def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interv
 
 
 def _least_low(sums: Sums, alpha: float, low: float) -> float:
-    """The smallest lower bound among all that breaks to these sums, which themselves have `low`; of equal weights.
+    """The smallest lower bound among all sums that broken trials can turn into these; `low` is the bound of these.
 
-    A trial that breaks can make the clusters more alike, and bring the bound nearer to the share than the share fell.
-    Taken back, t of score adds at most 2t clusters to the sum of squares, which is never above the sum of scores. Along
-    that line the bound falls, if at all, at first, and then rises; so the first step tells, and one search finds it.
+    For equal weights. A broken trial can make the clusters more alike, and narrow the interval by more than the share
+    fell. Repairing t of the score (a cluster's weight is 1) adds at most 2t to ΣZ², which never exceeds ΣZ. Along that
+    line the bound falls at first, if at all, and then rises. So the first step tells, and one search finds the minimum.
     """
     weight, clusters = Fraction(sums.d) / sums.clusters, sums.clusters
     z, zz = float(Fraction(sums.z) / weight), float(Fraction(sums.zz) / weight**2)
-    room = z - zz  # beyond it all clusters score all or nothing, and the bound rises
+    room = z - zz  # repaired by this much, all clusters score all or nothing; beyond it the bound rises
 
     def repaired(share: float) -> float:
-        """As `_law` has it, in floats: the pseudo-cluster weighs as much as any."""
+        """The lower bound as `_law` computes it, but in floats; the pseudo-cluster has the common weight."""
         score = z + share * room
         mean = score / (clusters + 1)
         squares = zz + 2 * share * room - 2 * mean * score + clusters * mean * mean
@@ -127,9 +129,9 @@ def _high(sums: Sums, alpha: float, pseudo: Real | None) -> float:
 
 
 def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
-    """How surprising so low a share would be if the truth were `rate`: the alpha at which the upper bound reaches it.
+    """The p-value of so low a share if the truth were `rate`: the alpha at which the upper bound equals `rate`.
 
-    For plain counts it is the exact P(Binomial(n, rate) ≤ passed).
+    For plain counts it is the exact P(Binomial(n, rate) ≤ passed). 1 without clusters, or if all scored in full.
     """
     upper = upper_law(sums, pseudo) if sums.clusters else None
     return beta_survival(rate, upper.a, upper.b) if upper else 1.0
@@ -138,8 +140,8 @@ def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
 def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     """The bounds if the scenarios are the whole population and only their trials vary: Clopper–Pearson, pooled.
 
-    Scenarios of unequal rates make it conservative (Hoeffding 1956), which needs trials of equal weight: for unequal
-    ones `trials` is the effective number, at which no sum of theirs varies more than one of so many equal trials.
+    Scenarios of unequal rates make it conservative (Hoeffding 1956), if trials have equal weights. For unequal ones,
+    `trials` is the effective number (`effective_trials`): their sum varies no more than that of so many equal trials.
     """
     # In Fractions up to the Beta law: 19 of 20 must give exactly the bound of 19 passes and 1 failure.
     total = Fraction(trials)
@@ -151,7 +153,7 @@ def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
 
 
 def effective_trials(weight: Real, largest: Real) -> Fraction:
-    """As many equal trials as these are surely worth: Σw / max(w/m), for scenarios of weight w with m trials each.
+    """The number of equal trials that these are worth at least: Σw / max(w/m), for scenarios of weight w with m trials.
 
     `largest` is the weight of the heaviest trial. In its unit every trial adds at most 1, so that the variance of the
     sum is at most that of so many equal trials, however the true rates of the scenarios differ.
@@ -160,12 +162,12 @@ def effective_trials(weight: Real, largest: Real) -> Fraction:
 
 
 def effective_clusters(sums: Sums) -> float:
-    """As many equal clusters as are worth these unequal ones (Kish): (ΣD)² / ΣD²."""
+    """The number of equal clusters that these unequal ones are worth (Kish): (ΣD)² / ΣD²; 0 without clusters."""
     return float(Fraction(sums.d) ** 2 / Fraction(sums.dd)) if sums.clusters else 0.0
 
 
 def standard_error(sums: Sums) -> float | None:
-    """The estimated standard deviation of the share from one sample of clusters to another; None below two of them."""
+    """The estimated standard deviation of the share between samples of clusters; None with fewer than two clusters."""
     if sums.clusters <= 1:
         return None
     d, z, zz, zd, dd, _ = _whole_numbers(sums)
@@ -174,20 +176,20 @@ def standard_error(sums: Sums) -> float | None:
 
 
 def lower_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
-    """The Beta law whose alpha-quantile is the lower bound; None if that bound is 0."""
+    """The Beta distribution whose alpha-quantile is the lower bound; None if that bound is 0."""
     return _law(sums, 0, pseudo) if sums.z > 0 else None
 
 
 def upper_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
-    """The Beta law whose (1 - alpha)-quantile is the upper bound; None if that bound is 1."""
+    """The Beta distribution whose (1 - alpha)-quantile is the upper bound; None if that bound is 1."""
     return _law(sums, 1, pseudo) if sums.z < sums.d else None
 
 
 def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
-    """The law after one pseudo-cluster of weight `pseudo`, or ΣD²/ΣD, was added, all of which scored `end`.
+    """The distribution after adding a pseudo-cluster of weight `pseudo`, by default ΣD²/ΣD, that scores `end` (0 or 1).
 
-    In whole numbers: in floats the expanded square would lose its digits if all clusters score alike, and plain
-    counts would not give Clopper–Pearson to the last digit.
+    Computed in whole numbers: in floats the expanded square would lose its digits if all clusters score alike, and
+    plain counts would not give Clopper–Pearson to the last digit. None if the variance is too large for a Beta.
     """
     d, z, zz, zd, dd, added = _whole_numbers(sums, pseudo or 0)
     clusters = sums.clusters
@@ -195,12 +197,12 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
     above, below = (added, 1) if pseudo else (dd, d)
     weight = d * below + above  # the mean is score / weight, the pseudo-cluster included
     score = z * below + end * above
-    # Sums may have been rounded before: then the squares can be smaller than Cauchy's inequality allows.
+    # If the sums were rounded, the squares can be smaller than Cauchy's inequality allows.
     squares = clusters * (zz * weight * weight - 2 * score * weight * zd + score * score * dd)
     squares = max(squares, (z * weight - score * d) ** 2)
     spread = (clusters + 1) * (below * below * squares + clusters * (above * (end * weight - score)) ** 2)
-    # The size of the law is size / spread. A quotient of whole numbers is rounded once, as that of a Fraction, and is
-    # made without looking for common divisors of numbers with hundreds of digits.
+    # The parameters add up to size / spread. Dividing two whole numbers rounds once, as a Fraction would, but does not
+    # search for common divisors of numbers with hundreds of digits.
     size = score * (weight - score) * weight * weight * (clusters + 2) * clusters - spread
     if size <= 0:
         return None
@@ -208,7 +210,7 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
 
 
 def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:
-    """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster in such a unit of weight that all are whole."""
+    """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster, in a unit of weight that makes all of them whole."""
     exact = [number.as_integer_ratio() for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
     unit = math.lcm(*[below for _, below in exact])
     d, z, zz, zd, dd, added = [above * (unit // below) for above, below in exact]

@@ -20,7 +20,7 @@ from highbar.statistics.interval import Interval, Real
 class BoundedTerm(Struct, frozen=True):
     """A term of a formula: its value and bounds (infinite if unbounded), and the formula's derivative by it.
 
-    Of a `worst_case` term (a percentile) no correlation is known: its distance is added in full.
+    The correlation of a `worst_case` term (a percentile) with the others is unknown: its distance is added in full.
     """
 
     value: float
@@ -31,7 +31,7 @@ class BoundedTerm(Struct, frozen=True):
 
 
 class CrossSums(Struct, frozen=True):
-    """Sums over scenarios of what the scores and weights of a first share are, times those of a second."""
+    """Sums over scenarios of products: a score or weight of the first share times one of the second."""
 
     zz: Real  # score × score
     zd: Real  # score of the first × weight of the second
@@ -40,7 +40,7 @@ class CrossSums(Struct, frozen=True):
 
 
 def combine(value: float, terms: Sequence[BoundedTerm], correlations: Sequence[Sequence[float]]) -> Interval:
-    """The bounds of a formula of this value; `correlations[i][j]` is that of terms i and j."""
+    """The bounds of a formula whose value is `value`; `correlations[i][j]` is that of terms i and j."""
     low = _width([_distance(term, -1) for term in terms], terms, correlations)
     high = _width([_distance(term, 1) for term in terms], terms, correlations)
     return Interval(value - low, value + high)
@@ -58,7 +58,7 @@ def correlation(first: Sums, second: Sums, cross: CrossSums) -> float:
 
 
 def _is_noise(squares: Fraction, sums: Sums) -> bool:
-    """Whether a sum of squares is 0 but for the rounding of what it was taken from."""
+    """Whether a sum of squares is 0, apart from the rounding of the sums that it was computed from."""
     scale = Fraction(sums.zz) + sums.value**2 * Fraction(sums.dd)
     return squares <= scale / 10**12
 
@@ -72,7 +72,7 @@ def _covariation(cross: CrossSums, rate: Fraction, other: Fraction) -> Fraction:
 def _distance(term: BoundedTerm, side: int) -> float:
     """The gradient times the distance to the end of the term that moves the formula to this side (-1 down, 1 up).
 
-    Signed as the gradient is, so that the correlation of two terms counts the right way.
+    It has the sign of the gradient, so that the correlation of two terms counts in the right direction.
     """
     if term.gradient == 0:
         return 0.0
@@ -84,7 +84,7 @@ def _width(distances: Sequence[float], terms: Sequence[BoundedTerm], correlation
     if any(math.isinf(distance) for distance in distances):
         return math.inf
     together = [index for index, term in enumerate(terms) if not term.worst_case]
-    # A term that did not vary has no correlation with itself either; its bounds still have a width.
+    # The diagonal is 1 even for a term that did not vary, whose correlation is 0: its bounds still have a width.
     square = math.fsum(
         distances[i] * distances[j] * (1.0 if i == j else correlations[i][j]) for i in together for j in together
     )

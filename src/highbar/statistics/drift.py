@@ -1,17 +1,17 @@
-"""Pass counts of the same scenarios over several runs → how strongly they speak for a decline.
+"""Pass counts of the same scenarios over several runs → how strong the evidence for a decline is.
 
 If nothing changes, the passes of a scenario are spread over its trials at random: of all its trials up to a run, those
-of the last run are a random draw, whatever its true rate is. Bets that the last run got too few of them multiply to an
-e-value: its expectation is at most 1 if nothing changes, so that it reaches 20 with a chance of at most 5 %. That is
-exact for any number of runs that is fixed in advance, if scenarios vary independently of each other. That to look after
-each run does not raise it is measured (`bench/memory.py`).
+of the last run are a random draw, whatever its true rate is. Bets that the last run got too few passes multiply to an
+e-value: its expectation is at most 1 if nothing changes, so it reaches 20 with a probability of at most 5 %. That is
+exact for any number of runs that is fixed in advance, if scenarios vary independently of each other. Looking after
+each run does not raise that probability; this is measured (`bench/memory.py`), not proven.
 
-A bet says how much smaller the odds to pass have become in the last run than over the runs before it: by a step, or by
-a slope that grows with their number. The e-value is the mean over all bets.
+A bet says how much smaller the odds of passing are in the last run than over the runs before it: by a step, or by a
+slope that grows with the number of runs. The e-value is the mean over all bets.
 
-The e-value remembers a decline long after it was repaired. So there is no alarm if the newest runs are back at the
-level before the decline. That can only take alarms away: false ones do not become more frequent. And from the first run
-on that is back, the runs are judged alone, too: a second decline is found as fast as the first.
+The e-value stays high long after a decline was repaired. So there is no alarm if the newest runs are back at the level
+before the decline. This can only remove alarms, so it does not make false ones more frequent. From the first run that
+is back, the runs are also judged on their own: a second decline is found as fast as the first.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ from msgspec import Struct
 ALARM = 20.0
 """The e-value of an alarm: a chance of at most 1 in 20 if nothing changed."""
 SLOPES = (0.01, 0.02, 0.04, 0.08)
-"""By how much the logarithm of the odds falls from run to run."""
+"""Bets on how much the logarithm of the odds falls from run to run."""
 STEPS = (0.1, 0.3)
-"""By how much it fell once."""
+"""Bets on how much it fell once."""
 _LARGEST = 3.0
 _EXACT = 200
-"""Up to so many trials of a scenario, sums are taken over whole numbers."""
+"""Up to this many trials of a scenario, sums use exact binomial coefficients."""
 _SHARE_LEFT = 0.25
-"""Of the fall of the level; runs that are nearer than that to the level before it are back."""
+"""Runs are back at the level before a fall if at most this share of the fall is left."""
 _NOTHING = -45.0
-"""The logarithm of what does not change a sum."""
+"""The logarithm of a term that is too small to change a sum whose largest term is 1."""
 
 Cell = tuple[int, int]
 """(passed, trials) of one scenario in one run."""
 
 
 class Decline(Struct, frozen=True):
-    """How strongly runs speak for a decline, and the slope of the pass rate from run to run.
+    """How strong the evidence for a decline is, and the slope of the pass rate from run to run.
 
-    The slope is that of least squares over the runs of each scenario: a run that lacks some of them, because it stopped
-    early, has another pass rate for that reason alone.
+    The slope is fitted by least squares within each scenario: a run that lacks some scenarios, because it stopped
+    early, has a different pass rate for that reason alone.
 
-    `back`: so many of the newest runs are back at the level before the decline; 0 if there was none, or they are not.
+    `back` is how many of the newest runs are back at the level before the decline; 0 if they are not, or there was no
+    decline.
     """
 
     evidence: float
@@ -57,12 +58,12 @@ class Decline(Struct, frozen=True):
 
     @property
     def is_alarm(self) -> bool:
-        """Whether it is stronger than chance allows once in twenty histories, and was not repaired since."""
+        """Whether the evidence is stronger than chance gives in one of twenty histories, and the decline persists."""
         return self.evidence >= ALARM and not self.back
 
 
 def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
-    """From (passed, trials) of each scenario, run by run; the scenarios of all runs are the same, in one order."""
+    """The evidence in (passed, trials) of each scenario, run by run; all runs list the same scenarios in one order."""
     path = list(_evidence(runs))
     rates = [_rate(cells) for cells in runs]
     evidence, slope = path[-1] if path else 1.0, _slope(runs)
@@ -99,15 +100,16 @@ def _added(totals: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
 
 
 class Levels(Struct, frozen=True):
-    """How often each scenario passed before a decline, and in its course."""
+    """(passed, trials) of each scenario before a decline, and from the decline to the alarm."""
 
     before: Sequence[Cell]
     after: Sequence[Cell]
 
     def are_regained(self, cells: Sequence[Cell]) -> bool:
-        """Whether these trials are back at the level before; more passes never make them less so.
+        """Whether these trials are back at the level before the decline; more passes never turn a yes into a no.
 
-        Compared over the scenarios that have a trial in each of the three: else other scenarios would be a repair.
+        Only scenarios that have trials in all three are compared: otherwise a different mix of scenarios could look
+        like a repair.
         """
         parts = zip(self.before, self.after, cells, strict=True)
         known = [each for each in parts if all(trials for _, trials in each)]
@@ -118,14 +120,14 @@ class Levels(Struct, frozen=True):
 
 
 def _levels(runs: Sequence[Sequence[Cell]], rates: Sequence[float]) -> Levels:
-    """Of the runs up to an alarm, which has at least one run before it."""
+    """The levels of the runs up to an alarm, which are at least two."""
     fall = _split(rates)
     before, after = (reduce(_added, part[1:], list(part[0])) for part in (runs[:fall], runs[fall:]))
     return Levels(before, after)
 
 
 def _runs_back(runs: Sequence[Sequence[Cell]], levels: Levels) -> int:
-    """How many of the newest runs since an alarm are back at the level before, taken together: as many as can be."""
+    """The largest number of newest runs since an alarm that, pooled, are back at the level before the decline."""
     since: Sequence[Cell] = [(0, 0)] * len(levels.before)
     found = 0
     for number, cells in enumerate(reversed(runs), 1):
@@ -136,7 +138,7 @@ def _runs_back(runs: Sequence[Sequence[Cell]], levels: Levels) -> int:
 
 
 def _split(rates: Sequence[float]) -> int:
-    """Where the level fell: before the run from which on the mean is lower by most, allowing for how many there are."""
+    """The first run of the lower level: the cut with the largest fall of the mean × √(runs before × runs after)."""
     total = len(rates)
 
     def gap(place: int) -> float:
@@ -147,12 +149,12 @@ def _split(rates: Sequence[float]) -> int:
 
 
 def bets(before: int) -> tuple[float, ...]:
-    """The bets on a run with so many before it: half of them back lies the middle of what it is compared with."""
+    """The bets on a run that follows `before` others; a slope counts from their middle, (before + 1) / 2 runs back."""
     return (*(min(slope * (before + 1) / 2, _LARGEST) for slope in SLOPES), *STEPS)
 
 
 def _gain(patterns: Counter[tuple[Cell, Cell]], bet: float) -> float:
-    """The logarithm of what a bet multiplies by, over all scenarios."""
+    """The logarithm of the factor by which one bet multiplies its money, over all scenarios."""
     return math.fsum(
         times * (-bet * passed - _log_mean(total_passed, total, trials, bet))
         for ((total_passed, total), (passed, trials)), times in patterns.items()
@@ -162,7 +164,7 @@ def _gain(patterns: Counter[tuple[Cell, Cell]], bet: float) -> float:
 
 @lru_cache(maxsize=65536)
 def _log_mean(passed: int, total: int, drawn: int, bet: float) -> float:
-    """The logarithm of E exp(-bet K), for K passes among trials drawn from all of a scenario; hypergeometric."""
+    """The logarithm of E exp(-bet K), for K passes among `drawn` trials out of all of a scenario (hypergeometric)."""
     if drawn == 1:
         return math.log1p(passed / total * math.expm1(-bet))
     least, most = max(0, drawn - (total - passed)), min(drawn, passed)
@@ -177,7 +179,7 @@ def _log_mean(passed: int, total: int, drawn: int, bet: float) -> float:
 
 
 def _log_sum(passed: int, total: int, drawn: int, bet: float, least: int, most: int) -> float:
-    """The same for many trials: from the largest term on to both sides, as long as terms matter."""
+    """The same for many trials: a sum from the largest term outward in both directions, as long as terms matter."""
 
     def step(k: int) -> float:  # the logarithm of term k + 1 divided by term k, which falls with k
         up = (passed - k) * (drawn - k) / ((k + 1) * (total - passed - drawn + k + 1))

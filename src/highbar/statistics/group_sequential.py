@@ -1,11 +1,11 @@
-"""Early stopping for what is nearly normal, such as a margin between two versions or a composite: five looks.
+"""Early stopping in five looks, for nearly normal values such as a margin between two versions or a composite.
 
 What a look adds to the statistic does not depend on the looks before (Lan and DeMets). By look k of five at most
-alpha·(k/5)^rho may be spent, on each side apart. The critical value of each look spends what is left, by an integral
-over the paths that no earlier look ended. A rule is judged at each look by its interval at that level: for one binary
-trial on either side of a margin that is Tango's.
+alpha·(k/5)^rho may be spent, on each side separately. The critical value of each look spends what is left, by an
+integral over the paths that no earlier look ended. A rule is judged at each look by its interval at that level: for a
+margin between versions with one binary trial each, that is Tango's interval.
 
-Unlike the boundaries of counts this is not exact: below about 60 scenarios the normal law is a rough guide.
+Unlike the boundaries of counts this is not exact: below about 60 scenarios the normal distribution is a rough guide.
 
 >>> [round(z, 3) for z in critical_values(0.05)]
 [2.326, 2.219, 2.12, 2.033, 1.956]
@@ -23,7 +23,7 @@ from highbar.statistics.search import turning_point
 from highbar.statistics.spending import POWERS, Spending
 
 LOOKS = 5
-"""Equally spaced over the scenarios."""
+"""The number of looks, equally spaced over the scenarios."""
 
 _FAR = 7.5  # standard deviations; what is beyond is below 1e-13
 _PANELS = 4  # of 32 points each: the widest density then has about five for each standard deviation
@@ -31,7 +31,7 @@ _HEIGHT = 1 / math.sqrt(2 * math.pi)
 
 
 def look_sizes(scenarios: int) -> tuple[int, ...]:
-    """After how many scenarios a run is looked at; some looks are the same if there are fewer than five of them."""
+    """After how many scenarios each look is taken; some looks coincide if there are fewer than five scenarios."""
     return tuple(-(-look * scenarios // LOOKS) for look in range(1, LOOKS + 1))
 
 
@@ -42,7 +42,8 @@ def critical_values(alpha: float, spending: Spending = "linear") -> tuple[float,
 
 
 def _critical(alpha: float, power: int) -> Iterator[float]:
-    """The critical values, look by look: the sum of as many independent steps stays below the value, or ends there."""
+    """The critical values, look by look: a walk of independent normal steps ends at the first look above its value."""
+    # The walk so far: (value, weight) nodes of the density of the paths that no earlier look ended.
     points, spent = [(0.0, 1.0)], 0.0
     for look in range(1, LOOKS + 1):
         reach = _FAR * math.sqrt(look)
@@ -58,7 +59,7 @@ def _exceeded(points: list[tuple[float, float]], chance: float, reach: float) ->
 
 
 def _beyond(points: list[tuple[float, float]], at: float) -> float:
-    """How likely the next step ends at or beyond a value, from the weighted places where the last one may have."""
+    """How likely the next step ends at or beyond a value, from the weighted nodes at which the last one ended."""
     return math.fsum(weight * normal_cdf(x - at) for x, weight in points)
 
 
@@ -67,7 +68,7 @@ def _density(points: list[tuple[float, float]], at: float) -> float:
 
 
 def _nodes(start: float, stop: float) -> Iterator[tuple[float, float]]:
-    """Places between two values, and how much of an integral each one stands for."""
+    """The nodes of an integral between two values, each with its weight (Gauss–Legendre on equal panels)."""
     half = 0.5 * (stop - start) / _PANELS
     for panel in range(_PANELS):
         middle = start + (2 * panel + 1) * half

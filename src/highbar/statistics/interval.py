@@ -10,7 +10,7 @@ Real = int | float | Fraction
 
 
 class Interval(NamedTuple):
-    """The lower and the upper bound, each at its own one-sided error; an end that nothing bounds is infinite."""
+    """The lower and the upper bound, each at its own one-sided error; an unbounded end is infinite."""
 
     low: float
     high: float

@@ -1,12 +1,12 @@
-"""What labels of people say about a judge, and the share that they would have given instead of it.
+"""Labels from people → how good a judge is, and the share of 1s that people would have given in its place.
 
-A judge's word for a trial is 1 or 0, and so is the people's. Labels are a random sample of the judged trials within
-strata that the judge's own words make (it passed, it failed). Within a stratum, the people's share of 1s needs no
-weights. Sensitivity and specificity need the sizes of the strata: of labels that were drawn half from each, plain
-counts would show a judge that misses every fourth failure as one that misses none.
+The judge answers 1 or 0 for a trial, and so do people. Labels are a random sample of the judged trials within strata
+that the judge's own answers define (passed, failed). Within a stratum, the people's share of 1s needs no weights.
+Sensitivity and specificity need the sizes of the strata: if half of the labels are drawn from each, plain counts would
+show a judge that misses every fourth failure as one that misses none.
 
-All bounds are by scenario. Trials of one scenario pass and fail together, so that labels of them are worth less than as
-many labels of different scenarios, and a scenario that the judge finds bad is also one in which it errs more often.
+All bounds are by scenario. Trials of one scenario pass and fail together, so their labels are worth less than as many
+labels of different scenarios, and a scenario that the judge finds bad is also one in which it errs more often.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ ShareBounds = Callable[[Sums, float], Interval | None]
 """The bounds of a share from its sums over scenarios, at a one-sided alpha."""
 
 _STEPS = 60
-"""Of halving an interval: its end is then known to the last digit."""
+"""How often an interval is halved: its end is then known to the last digit."""
 
 
 class Corrected(NamedTuple):
-    """A number that labels gave, and its bounds."""
+    """A number that was computed from labels, and its bounds."""
 
     value: float
     bounds: Interval
 
 
 class Cells(Struct, frozen=True):
-    """Labels by (people, judge), or the trials that they stand for: `n01` are 0 to people and 1 to the judge."""
+    """Counts of labels by (people, judge), or of the trials that they represent: `n01` is people 0 and judge 1."""
 
     n11: Real
     n01: Real
@@ -46,11 +46,11 @@ class Cells(Struct, frozen=True):
 
 
 class JudgedCluster(Struct, frozen=True):
-    """A scenario: all of its trials by weight, and what people said of the judged ones, by stratum.
+    """A scenario: the weight of all its trials, and the people's labels of the judged ones, by stratum.
 
-    `known` weighs trials that count as 1 without a judge. `judged`, `labeled` and `ones` have a number for each
-    stratum: the judged trials in it, those that have a label, and those that people count as 1. What a metric counts as
-    1 must be the same for all trials of a stratum, as the judge has it. `count` scenarios are alike.
+    `known` is the weight of the trials that count as 1 without a judge. `judged`, `labeled` and `ones` have a number
+    for each stratum: its judged trials, those that have a label, and those that people count as 1. By the judge's
+    answer, the metric must count all trials of a stratum as 1, or all as 0. `count` is how many scenarios are the same.
     """
 
     weight: Real
@@ -64,7 +64,7 @@ class JudgedCluster(Struct, frozen=True):
 class LabelStratum(Struct, frozen=True):
     """A stratum of a run whose labels tell how often a judge is right.
 
-    `counts_as` is the judge's own word, `trials` the size of the stratum in that run. `labels` has (ones, labeled) of
+    `counts_as` is the judge's own answer, `trials` the size of the stratum in that run. `labels` has (ones, labeled) of
     each scenario that has labels in it.
     """
 
@@ -74,13 +74,13 @@ class LabelStratum(Struct, frozen=True):
 
 
 class JudgeRates(Struct, frozen=True):
-    """How often a judge is right about what people count as 1, and as 0; None if there is none such."""
+    """How often a judge is right about trials that people count as 1, and as 0; None if there are no such trials."""
 
     sensitivity: Corrected | None
     specificity: Corrected | None
 
     def tells_apart(self) -> bool:
-        """Whether sensitivity + specificity - 1 is clearly above 0: its lower bound is (MOVER)."""
+        """Whether the lower bound (MOVER) of sensitivity + specificity - 1 is above 0."""
         if self.sensitivity is None or self.specificity is None:
             return False
         (one, first), (two, second) = self.sensitivity, self.specificity
@@ -90,13 +90,13 @@ class JudgeRates(Struct, frozen=True):
 def sensitivity(cells: Cells, alpha: float) -> Corrected | None:
     """P(judge says 1 | people say 1), exact (Clopper–Pearson); None without such a label.
 
-    Only for labels of one simple random sample of independent trials; `judge_rates` is for those by stratum.
+    Only for a simple random sample of independent trials; `judge_rates` is for labels by stratum.
     """
     return _exact(cells.n11, cells.n10, alpha)
 
 
 def specificity(cells: Cells, alpha: float) -> Corrected | None:
-    """P(judge says 0 | people say 0), likewise."""
+    """P(judge says 0 | people say 0), under the same conditions as `sensitivity`."""
     return _exact(cells.n00, cells.n01, alpha)
 
 
@@ -112,8 +112,9 @@ def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | No
     """Sensitivity and specificity from labels by stratum; None if a stratum that has trials has no label.
 
     With s the share of a stratum and r the people's share of 1s in it, sensitivity is Σsr over the strata that the
-    judge counts as 1, over Σsr of all. It is at least t if (1 - t)·Σsr of those exceeds t·Σsr of the others: the bound
-    is the t at which MOVER's bound of that difference is 0 (Fieller), from those of each r and of the judge's share.
+    judge counts as 1, divided by Σsr of all. It is at least t if (1 - t)·Σsr of the former exceeds t·Σsr of the others:
+    the bound is the t at which MOVER's bound of that difference is 0 (Fieller). It combines the bounds of each r and
+    those of the judge's share of 1s.
     """
     kept = [_BoundedRate.of(stratum, alpha) for stratum in strata if stratum.trials > 0]
     known = [rate for rate in kept if rate is not None]
@@ -137,13 +138,13 @@ class _BoundedRate(Struct, frozen=True):
         return None if bounds is None else cls(stratum.counts_as, float(stratum.trials), float(sums.value), bounds)
 
     def turned(self) -> _BoundedRate:
-        """The same, if 0 and 1 change places."""
+        """The same with 0 and 1 swapped."""
         low, high = self.bounds
         return _BoundedRate(not self.counts_as, self.trials, 1 - self.rate, Interval(1 - high, 1 - low))
 
 
 def _right(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
-    """How often the judge says 1 of what people count as 1."""
+    """How often the judge says 1 about trials that people count as 1; None if there are no such trials."""
     trials = math.fsum(one.trials for one in rates)
     found, missed = (
         math.fsum(one.trials * one.rate for one in rates if one.counts_as is side) / trials for side in (True, False)
@@ -155,7 +156,7 @@ def _right(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
     ends = suite_bounds(share, trials, alpha)
 
     def is_possible(t: float, side: int) -> bool:
-        """Whether the labels allow for a rate of t, on this side (-1 below, 1 above) of the value."""
+        """Whether the labels allow a rate of t, on this side (-1 below, 1 above) of the value."""
         reach = (share - ends.low) if side < 0 else (ends.high - share)
         squares = [(reach * _spread(rates, t, share)) ** 2]
         for one in rates:
@@ -168,10 +169,11 @@ def _right(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
 
 
 def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
-    """How much (1 - t)·r of what the judge counts as 1, and -t·r of the rest, moves with the judge's share.
+    """How much the difference in `judge_rates` moves with the judge's share of 1s.
 
-    With two strata, it is the difference of their two values. With more, the shares within a side vary as well, and it
-    is the standard deviation of all values in units of that of the judge's word. A side without trials counts in full.
+    A stratum has the value (1 - t)·r if the judge counts it as 1, else -t·r. With two strata, the result is the
+    difference of their values. With more, the shares within a side vary as well, and it is the standard deviation of
+    all values in units of that of the judge's answer. If a side has no trials, its r is taken as 1.
     """
     if not 0 < share < 1:
         rate = rates[0].rate
@@ -183,7 +185,7 @@ def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
 
 
 def _ends(value: float, is_possible: Callable[[float, int], bool], least: float = 0.0, most: float = 1.0) -> Interval:
-    """The last possible numbers below and above a value."""
+    """The farthest possible numbers below and above a value, by bisection."""
     ends = []
     for side, end in ((-1, least), (1, most)):
         inside, outside = value, end
@@ -203,8 +205,8 @@ def post_stratified(
     """The share of 1s if people had judged: known + Σsr over the strata (Tenenbein 1970). For labels of the same run.
 
     None if a stratum that has trials has no label. The bounds (MOVER) combine those of the share of y (1 or 0 if known,
-    r if judged) with those of each r, and with how they go together by scenario. With one trial per scenario these do
-    not, and the bounds of r are Clopper and Pearson's. What seems to go against each other counts as independent.
+    r if judged) with those of each r, and with their correlations over scenarios. With one trial per scenario these are
+    0, and the bounds of r are Clopper and Pearson's. A negative correlation counts as 0.
     """
     total = sum((one.count * Fraction(one.weight) for one in clusters), Fraction(0))
     strata = [_Stratum.of(clusters, index) for index in range(len(clusters[0].judged))] if total > 0 else []
@@ -243,7 +245,7 @@ class _Stratum(Struct, frozen=True):
 
 
 def _sums(triples: Iterable[tuple[Real, Real, int]]) -> Sums:
-    """The sums of (score, weight, how many such clusters)."""
+    """The sums of (score, weight, number of such clusters)."""
     exact = [(Fraction(z), Fraction(d), count) for z, d, count in triples if d > 0 and count > 0]
     return Sums(
         clusters=sum(count for _, _, count in exact),
@@ -256,7 +258,7 @@ def _sums(triples: Iterable[tuple[Real, Real, int]]) -> Sums:
 
 
 def _correlations(deviations: Sequence[Sequence[Fraction]], counts: Sequence[int]) -> list[list[float]]:
-    """How parts go together over the scenarios; what goes against each other, or does not vary, counts as 0."""
+    """The correlations of the parts over the scenarios; 0 if negative, or if a part does not vary."""
 
     def product(one: Sequence[Fraction], two: Sequence[Fraction]) -> float:
         return float(sum((count * x * y for x, y, count in zip(one, two, counts, strict=True)), Fraction(0)))
@@ -280,10 +282,10 @@ def rogan_gladen(
 ) -> Corrected | None:
     """The share of 1s if people had judged, by the judge's sensitivity and specificity. For labels of another run.
 
-    `counts_as` is the judge's word in each stratum; labels of the clusters are not used. None unless the judge clearly
-    tells 1 from 0. The share of trials that the judge counts as 1 (a known one counts as the judge would have it on
-    average) is Q = t·sensitivity + (1 - t)·(1 - specificity) for a truth of t (Rogan & Gladen 1978). The bounds are the
-    last t at which the two sides differ no more than their own bounds allow for (MOVER, Fieller).
+    `counts_as` is the judge's answer in each stratum; labels of the clusters are not used. None unless the judge
+    clearly tells 1 from 0. The share of trials that the judge counts as 1 (a known trial counts as the judge would
+    answer on average) is Q = t·sensitivity + (1 - t)·(1 - specificity) for a truth of t (Rogan & Gladen 1978). The
+    bounds are the farthest t at which the two sides differ by no more than their own bounds allow (MOVER, Fieller).
     """
     if not clusters or rates.sensitivity is None or rates.specificity is None or not rates.tells_apart():
         return None
@@ -324,11 +326,12 @@ def _judged_sums(clusters: Sequence[JudgedCluster], counts_as: Sequence[bool], a
 def canary_test(
     wrong_good: int, good: int, wrong_bad: int, bad: int, sensitivity: float = 0.9, specificity: float = 0.9
 ) -> float:
-    """The p-value of "the judge is as good as its labels say", from answers of which it is known what is right.
+    """The p-value of "the judge is as good as its labels say", from canaries: answers whose right judgment is known.
 
-    The chance of at least so many wrong judgments, of good and bad canaries together, if the judge errs as often as
-    these rates say (Poisson-binomial, exact). A judge fails if it is below `CANARY_LEVEL`. The rates are estimates:
-    `expected_rate` keeps one of no error at all from failing a judge for its first. Without labels, 90 % is assumed.
+    It is the probability of at least so many wrong judgments, of good and bad canaries together, if the judge errs as
+    often as these rates say (Poisson-binomial, exact). A judge fails if it is below `CANARY_LEVEL`. The rates are
+    estimates: `expected_rate` keeps a judge whose labels show no error from failing at its first. Without labels, 90 %
+    is assumed.
     """
     chances = [1.0]
     for count, chance in ((good, 1 - sensitivity), (bad, 1 - specificity)):
@@ -341,9 +344,9 @@ def canary_test(
 
 
 CANARY_LEVEL = 0.01
-"""A judge of the expected rates fails its canaries in at most so many runs."""
+"""A judge with the expected rates fails its canaries in at most this share of runs."""
 
 
 def expected_rate(value: float, labels: float) -> float:
-    """A rate as canaries should expect it: as if two more labels, one right and one wrong, had been given."""
+    """The rate that `canary_test` should expect: as if there were two more labels, one right and one wrong."""
     return (value * labels + 1) / (labels + 2)

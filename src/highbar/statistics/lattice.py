@@ -1,4 +1,4 @@
-"""How likely each number of passes is, one unit after the other."""
+"""How likely each number of passes is, updated unit by unit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 Step = Callable[[int, int, list[float]], list[float]]
-"""From the probabilities of the counts from the second argument on, before draw n, to those after it."""
+"""(draw, lowest count, probabilities of the counts from the lowest on) → their probabilities after this draw."""
 
 
 def independent(rate: Fraction) -> Step:
@@ -20,14 +20,14 @@ def independent(rate: Fraction) -> Step:
 
 
 def drawn(passes: int, units: int) -> Step:
-    """So many of the units pass; they are drawn without replacement. No draw is possible if it cannot be so many."""
+    """So many of the units pass, and they are drawn without replacement; all probabilities are 0 if that cannot be."""
     possible = 0 <= passes <= units
 
     def step(draw: int, lowest: int, masses: list[float]) -> list[float]:
         left = units - draw + 1
         if not possible:
             return _shifted([0.0] * len(masses), [0.0] * len(masses))
-        # Out of range only for counts that no draw can have: their probability is 0.
+        # Clamped only for counts that no draw can have: their probability is 0.
         rising = [min(max(passes - count, 0), left) for count in range(lowest, lowest + len(masses))]
         return _shifted(
             [mass * ((left - rise) / left) for mass, rise in zip(masses, rising, strict=True)],
@@ -38,5 +38,5 @@ def drawn(passes: int, units: int) -> Step:
 
 
 def _shifted(stays: list[float], rises: list[float]) -> list[float]:
-    """The probabilities after a draw: of those that stay at their count, and of those that rise to the next one."""
+    """The probabilities after a draw, from the part that stays at its count and the part that rises to the next one."""
     return [stay + rise for stay, rise in zip([*stays, 0.0], [0.0, *rises], strict=True)] if stays else []

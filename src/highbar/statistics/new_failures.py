@@ -1,14 +1,14 @@
 """Passes of scenarios in earlier runs, and now → which scenarios newly fail, and how sure that is.
 
-A scenario whose earlier trials all passed may still be flaky. How likely that is, the other scenarios say: the failure
+A scenario whose earlier trials all passed may still be flaky. The other scenarios tell how likely that is: the failure
 rates of all of them are a mixture, fitted to their histories (the nonparametric maximum likelihood of Kiefer and
-Wolfowitz, on a grid that begins at 0). Its own history says where in the mixture a scenario is. The p-value is the
-chance of so few passes from there: if k scenarios failed once in n trials, some k / n of those that never failed are
-expected to fail in the next run, as by Good and Turing. Benjamini and Hochberg's procedure over all scenarios bounds
-the share of false alarms.
+Wolfowitz, on a grid that begins at 0). A scenario's own history tells where in the mixture it is. The p-value is the
+chance of so few passes from there: if k scenarios failed once in n trials, about k / n of those that never failed are
+expected to fail in the next run (Good–Turing). The Benjamini–Hochberg procedure over all scenarios bounds the share of
+false alarms.
 
 Only failures that were seen can excuse a failure. A scenario that never failed before newly fails without any test if
-no scenario was seen both to pass and to fail, or if it has too few earlier trials to tell (`is_too_short`).
+no scenario has both passed and failed, or if it has too few earlier trials to tell (`is_too_short`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from msgspec import Struct
 from highbar.statistics.slices import benjamini_hochberg
 
 SHARE = 0.10
-"""The share of false alarms among all alarms, at most; if nothing changed, the chance of any."""
+"""The largest share of false alarms among all alarms; if nothing changed, the largest chance of any alarm."""
 _POINTS = 30
 _STEPS = 100
 _LARGEST = 0.98
 _NEVER = 1e-12
-"""The failure rate of a scenario that never fails."""
+"""The failure rate of a scenario that never fails: not 0, whose logarithm does not exist."""
 
 Counts = tuple[int, int]
 """(passed, trials)"""
@@ -53,7 +53,7 @@ class Mixture(Struct, frozen=True):
 def fit(histories: Sequence[Counts]) -> Mixture:
     """The mixture that makes the histories of the scenarios most likely; by expectation and maximization."""
     known = Counter(one for one in histories if one[1])
-    # Ten times rarer than one failure in the longest history: what is rarer cannot be told from 0.
+    # Ten times rarer than one failure in the longest history: a smaller rate could not be distinguished from 0.
     least = 1 / (2 + 10 * max((trials for _, trials in known), default=0))
     rates = (_NEVER, *(least * (_LARGEST / least) ** (place / (_POINTS - 1)) for place in range(_POINTS)))
     rows = [(_all(rates, one), times / known.total()) for one, times in known.items()]
@@ -72,8 +72,8 @@ def newly_failing(
 ) -> tuple[tuple[bool, float], ...]:
     """Whether each scenario newly fails, and its p-value; 1 if it was not tested.
 
-    None instead of counts: it did not fail, which cannot be an alarm. `others` are histories of scenarios that are not
-    asked about: they say, too, how flaky the suite is.
+    A None in `now` is a scenario that did not fail, which cannot be an alarm. `others` are histories of more scenarios:
+    they only help to tell how flaky the suite is.
     """
     mixture = fit([*histories, *others])
     is_flakiness_known = any(0 < passed < trials for passed, trials in (*histories, *others))
@@ -92,8 +92,8 @@ def newly_failing(
 def is_too_short(before: int, now: int) -> bool:
     """Whether so many earlier trials, all passed, are too few to say anything about so many trials now.
 
-    They are if for some failure rate f it happens in more than 10 % of cases that all of them pass and all trials now
-    fail: if (1 - f)^before f^now, which is largest at f = now / (before + now), is above 0.10.
+    They are if at some failure rate f the chance that all earlier trials pass and all trials now fail is above 10 %:
+    (1 - f)^before f^now, which is largest at f = now / (before + now).
     """
     largest = _times_log(before) + _times_log(now) - _times_log(before + now)
     return largest > math.log(SHARE)
@@ -104,7 +104,7 @@ def _times_log(number: int) -> float:
 
 
 def _all(rates: Sequence[float], counts: Counts) -> list[float]:
-    """How likely each failure rate makes the counts, up to a factor that all of them have in common."""
+    """The likelihood of the counts at each failure rate, up to a common factor."""
     passed, trials = counts
     logs = [passed * math.log1p(-rate) + (trials - passed) * math.log(rate) for rate in rates]
     top = max(logs)
@@ -112,7 +112,7 @@ def _all(rates: Sequence[float], counts: Counts) -> list[float]:
 
 
 def _at_most(passed: int, trials: int, rate: float) -> float:
-    """P(at most so many passes); a short sum for the few trials of one run."""
+    """P(at most so many passes), as a plain sum: one run has few trials of a scenario."""
     return math.fsum(
         math.comb(trials, k) * (1 - rate) ** k * rate ** (trials - k) for k in range(min(passed, trials) + 1)
     )

@@ -1,4 +1,4 @@
-"""The standard normal law."""
+"""The standard normal distribution."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def normal_quantile(p: float) -> float:
     """The z with P(Z ≤ z) = p; infinite at p = 0 and p = 1."""
     if p <= 0.0 or p >= 1.0:
         return -math.inf if p <= 0.0 else math.inf
+    # Only the lower half is solved for, because `normal_cdf` is accurate in the lower tail.
     if p > 1.0 - p:
         return -normal_quantile(1.0 - p)
     r = math.sqrt(-2.0 * math.log(p))

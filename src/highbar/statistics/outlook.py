@@ -6,12 +6,12 @@ from msgspec import Struct
 
 
 class Outlook(Struct, frozen=True):
-    """How likely a second run on the same scenarios passes, leaves open and fails a rule or a whole verdict."""
+    """The probabilities of each outcome of a rule, or of the whole verdict, in a second run on the same scenarios."""
 
     passes: float
     inconclusive: float
     fails: float
 
     def of(self, outcome: str) -> float:
-        """The chance of one outcome; an undefined one counts as failed."""
+        """The probability of one outcome; undefined counts as a fail."""
         return {"pass": self.passes, "inconclusive": self.inconclusive}.get(outcome, self.fails)

@@ -19,7 +19,7 @@ def bonett_price(scenarios: int, difference: Real, squares: Real, alpha: float) 
     """The bounds of the mean of differences d in [-1, 1], from their number, sum and sum of squares.
 
     One difference of 1 and one of -1 are added. For one binary trial on either side it is the interval of Bonett and
-    Price (2012); for scores and repeated trials its support is simulation. It holds the mean at any alpha.
+    Price (2012); for scores and repeated trials it rests on simulation. It contains the mean at any alpha.
     """
     count, value = scenarios + 2, float(difference) / scenarios
     middle = float(difference) / count
@@ -49,20 +49,20 @@ def bonett_price_units(units: Iterable[tuple[Real, Real]], alpha: float) -> Inte
 def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
     """The bounds for scores, repeated trials, weights and clusters: Σx / Σd from (x, d) of each unit; None without any.
 
-    The wider of Bonett and Price's and of the pseudo-cluster Beta bound of (difference + 1) / 2, at either end. If only
-    a few scenarios broke, all in one direction, the former alone is too short: see `bench/paired_exact.py`.
+    At each end the wider of Bonett and Price's bound and the pseudo-cluster Beta bound of (difference + 1) / 2. If only
+    a few scenarios changed, all in one direction, the former alone is too short: see `bench/paired_exact.py`.
     """
     listed = [(float(x), float(d)) for x, d in units if d > 0]
     by_price = bonett_price_units(listed, alpha)
     if by_price is None:
         return None
-    # Both ends by the lower bound, which no trial that breaks can lift: base and head can be swapped.
+    # Both ends use the lower bound, which no broken trial can raise; swapping base and head gives the upper end.
     low, high = (_lower([((sign * x + d) / 2, d) for x, d in listed], alpha) for sign in (1, -1))
     return Interval(min(by_price.low, 2 * low - 1), max(by_price.high, 1 - 2 * high))
 
 
 def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
-    """The lower bound of the share Σz / Σd from (z, d) of each unit, with the heaviest as pseudo-cluster."""
+    """The lower bound of Σz / Σd from (z, d) of each unit; the pseudo-cluster weighs as much as the heaviest unit."""
     sums = Sums(
         clusters=len(units),
         d=math.fsum(d for _, d in units),
@@ -76,7 +76,7 @@ def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
 
 
 def least_half_width(units: int, alpha: float) -> float:
-    """How far the bounds are apart, halved, if two versions never differed: no share is known better than that."""
+    """Half the width of the bounds if two versions never differ: no difference is known more precisely than that."""
     return normal_quantile(1 - alpha) * math.sqrt(2) / (units + 2)
 
 
@@ -85,7 +85,7 @@ def bounds_of_difference(
 ) -> tuple[float, float]:
     """How far below and above the difference of two values its bounds are, from the bounds of each (MOVER).
 
-    It is for values that have bounds but no influences, such as percentiles. Infinite if an end is unbounded.
+    For values that have bounds but no influences, such as percentiles. Infinite if an end is unbounded.
     """
     (after, ends), (before, others) = head, base
     return (
@@ -112,7 +112,7 @@ def _distance(one: float, two: float, correlation: float) -> float:
 
 
 def tango_z(better: int, worse: int, scenarios: int, difference: float) -> float:
-    """Tango's score of the hypothesis that head less base is `difference`; large if the data are above it."""
+    """Tango's score of the hypothesis that head minus base is `difference`; large if the data are above it."""
     excess = better - worse - scenarios * difference
     linear = -better - worse + (2 * scenarios - better + worse) * difference
     constant = -worse * difference * (1 - difference)
@@ -136,8 +136,8 @@ def tango_interval(better: int, worse: int, scenarios: int, alpha: float) -> Int
 def single_trial_bounds(better: int, worse: int, scenarios: int, alpha: float) -> Interval:
     """The bounds for one binary trial on either side: Tango's score interval.
 
-    If all that changed did so in one direction, its end near 0 is too short (`bench/paired_exact.py`): it is then the
-    wider of his and of Bonett and Price's.
+    If scenarios changed in one direction only, or not at all, its end near 0 is too short (`bench/paired_exact.py`):
+    each end is then the wider of Tango's and of Bonett and Price's.
     """
     found = tango_interval(better, worse, scenarios, alpha)
     if better and worse:
@@ -152,9 +152,10 @@ def mcnemar_exact(better: int, worse: int) -> float:
 
 
 def mcnemar_mid_p(better: int, worse: int) -> float:
-    """The exact p-value less the probability of what was seen; the exact one is far below its level, this one near it.
+    """The exact p-value minus the probability of the observed counts, which brings the error close to its level.
 
-    If as many got better as worse it is 1 less half of that (Fagerland et al. 2013); if none did, 1.
+    The exact test errs far less often than its level allows. If as many got better as worse, it is 1 minus half of that
+    probability (Fagerland et al. 2013); if none changed, 1.
     """
     total = better + worse
     if not total:

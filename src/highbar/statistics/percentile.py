@@ -1,7 +1,7 @@
 """Bounds of a percentile: the values at which the bound of the share at or below them crosses the percentile's share.
 
-Both ends are order statistics, so they are given as ranks (1 is the smallest). No law of the values is assumed, and a
-trial that never completed may rank above every number.
+Both ends are order statistics, so they are given as ranks (1 is the smallest). No distribution of the values is
+assumed, and a trial that never completed may rank above every number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from highbar.statistics.interval import Real
 from highbar.statistics.search import first
 
 THREEFOLD = 3
-"""How many times as many trials as another a cluster may have for the bounds of a percentile to hold."""
+"""The bounds of a percentile hold only if no cluster has more than this many times the trials of another."""
 
 
 class Ranks(NamedTuple):
@@ -28,7 +28,7 @@ class Ranks(NamedTuple):
 
 
 def percentile_ranks(n: int, share: Real, alpha: float) -> Ranks:
-    """The ranks for n independent trials: exact, by the binomial law. The 95th needs 59 for its high end."""
+    """The ranks for n independent trials: exact (binomial). At alpha 0.05 the 95th needs 59 trials for its high end."""
     rate = float(share)
     low = first(0, n + 1, lambda rank: at_most(rank, n, rate) > alpha)
     high = first(1, n + 1, lambda rank: at_least(rank, n, rate) <= alpha)
@@ -38,10 +38,10 @@ def percentile_ranks(n: int, share: Real, alpha: float) -> Ranks:
 def clustered_ranks(
     n: int, share: Real, alpha: float, sums_at: Callable[[int], Sums], pseudo: Real | None = None
 ) -> Ranks:
-    """The ranks for trials that come in clusters; `sums_at` is asked some 2 log₂ n times.
+    """The ranks for trials that come in clusters; `sums_at` is called about 2 log₂ n times.
 
-    `sums_at(rank)` has the sums of "is among the `rank` smallest", each cluster weighing as many as it has trials;
-    `pseudo` is the weight of one that was not seen, if not the typical one.
+    `sums_at(rank)` returns the sums of "is among the `rank` smallest", with each cluster weighted by its number of
+    trials; `pseudo` is the weight of an unseen cluster, by default the typical one.
     """
     ends = (reached(range(n + 1), end, share, alpha, sums_at, pseudo) for end in (0, 1))
     return ranks_within(n, *ends)
@@ -65,7 +65,7 @@ def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) 
 
 
 def unseen_weight(fewest: int, most: int) -> int | None:
-    """The weight of a cluster that was not seen, from the fewest and the most trials of one; None for the typical one.
+    """The weight of an unseen cluster, from the fewest and the most trials of any cluster; None for the typical weight.
 
     Slow scenarios may have been tried more often, so it may have the most. Beyond threefold no bound is known to hold.
     """
@@ -80,11 +80,13 @@ def reached(
     sums_at: Callable[[int], Sums],
     pseudo: Real | None = None,
 ) -> int:
-    """The place, among some ranks in order, of the first that reaches the low (0) or the high (1) end.
+    """The index in `ranks`, which ascend, of the first that reaches the low (0) or the high (1) end.
 
-    The number of ranks if no rank does.
+    len(ranks) if no rank does.
     """
     rate = float(share)
+    # The low end is the first rank whose share may be large enough (upper bound), the high end the first whose share
+    # surely is (lower bound).
     return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha, pseudo)[1 - end] >= rate)
 
 

@@ -14,11 +14,11 @@ from highbar.statistics.normal import normal_quantile
 from highbar.statistics.search import first
 
 _DENT = 24
-"""How many candidates back a smaller suite with enough power may still hide; seen at most 11, near 50 %."""
+"""How many candidates to look back for a smaller suite with enough power; at most 11 were ever needed, near 50 %."""
 
 
 class Chances(Struct, frozen=True):
-    """How likely a gate that demands confidence passes, fails and cannot tell."""
+    """How likely a gate that demands confidence passes, fails and is inconclusive."""
 
     passes: float
     fails: float
@@ -28,7 +28,7 @@ class Chances(Struct, frozen=True):
 def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The fewest scenarios on which an agent of this true rate passes `≥ threshold` with this probability; exact.
 
-    None if the rate is not above the threshold, or no number up to a billion does.
+    None if the rate is not above the threshold, or no number up to a billion suffices.
     """
     return _fewest(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
 
@@ -36,13 +36,13 @@ def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: fl
 def scenarios_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The fewest scenarios on which an agent of this true rate fails `≥ threshold` with this probability; exact.
 
-    None if the rate is not below the threshold, or no number up to a billion does.
+    None if the rate is not below the threshold, or no number up to a billion suffices.
     """
     return _fewest(_exact(threshold), _exact(rate), power, alpha)
 
 
 def enough_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """The smallest number of scenarios from which on every larger one passes such an agent with this probability.
+    """The number of scenarios from which on every larger number passes such an agent with this probability.
 
     Power is a sawtooth: against 85 %, an agent of 94 % passes with .829 on 76 scenarios and with .761 on 84. None as in
     `scenarios_to_pass`.
@@ -51,12 +51,12 @@ def enough_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float
 
 
 def enough_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """The same for an agent that fails."""
+    """The number of scenarios from which on every larger number fails such an agent with this probability."""
     return _enough(_exact(threshold), _exact(rate), power, alpha)
 
 
 def scenarios_by_formula(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """About as many scenarios, either way, by the normal law: ((z_α√(p₀q₀) + z_β√(p₁q₁)) / (p₁ - p₀))²."""
+    """The normal approximation, to pass or to fail: ((z_α√(p₀q₀) + z_β√(p₁q₁)) / (p₁ - p₀))²; None if p₀ = p₁."""
     null, truth = float(threshold), float(rate)
     if null == truth:
         return None
@@ -73,7 +73,7 @@ def more_scenarios(
     `design` is how many scenarios are worth one independent pass or fail (`observed_design`). None if the value is
     the threshold itself: then no number would.
     """
-    perfect = _exact(value) == 1 and _exact(threshold) < 1  # there the normal law asks for too few
+    perfect = _exact(value) == 1 and _exact(threshold) < 1  # there the normal approximation asks for too few
     needed = clusters_to_exclude(1 - _exact(threshold), alpha) if perfect else None
     needed = needed or scenarios_by_formula(threshold, value, power, alpha)
     return None if needed is None else max(1, math.ceil(needed * design) - scenarios)
@@ -90,10 +90,10 @@ def more_by_width(
 ) -> int | None:
     """About how many more scenarios would bring an interval clear of the threshold with this probability.
 
-    If the value is the truth, the width of an interval falls as 1/√n, and half of all runs come out below the value:
-    to be clear in more of them takes more.
+    If the value is the truth, the width of an interval falls as 1/√n, and half of all runs come out below the value: a
+    probability above one half takes more scenarios.
 
-    None if the value is the threshold or the end that must clear it is unbounded.
+    None if the value is the threshold, or if the end that must clear it is unbounded.
     """
     value, threshold = _exact(value), _exact(threshold)
     end = low if value > threshold else high
@@ -105,7 +105,7 @@ def more_by_width(
 
 
 def observed_design(sums: Sums) -> float:
-    """How the variance of a share compares with that of as many independent passes and fails of its rate.
+    """The variance of a share divided by that of as many independent passes and fails of the same rate.
 
     Below 1 for scores that vary little, above 1 for unequal weights; 1 if nothing varied.
     """
@@ -125,7 +125,7 @@ def gate_limits(scenarios: int, threshold: Real, alpha: float = 0.05) -> tuple[i
 
 
 def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.05) -> Chances:
-    """How likely an agent of this true rate passes, fails or leaves open `≥ threshold` with confidence; exact."""
+    """How likely an agent of this true rate passes or fails `≥ threshold` with confidence, or neither; exact."""
     to_pass, to_fail = gate_limits(scenarios, threshold, alpha)
     passes = 0.0 if to_pass is None else at_most(scenarios - to_pass, scenarios, float(1 - _exact(rate)))
     fails = 0.0 if to_fail is None else at_most(to_fail, scenarios, float(rate))
@@ -133,19 +133,19 @@ def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.0
 
 
 def rate_to_pass(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """The smallest true rate that so many scenarios pass with this probability; None if even 100 % could not."""
+    """The smallest true rate that passes on so many scenarios with this probability; None if even 100 % could not."""
     failures = _most(scenarios, 1 - _exact(threshold), alpha)
     return None if failures is None else 1.0 - beta_upper_quantile(power, failures + 1, scenarios - failures)
 
 
 def rate_to_fail(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """The largest true rate that so many scenarios fail with this probability; None if even 0 % could not."""
+    """The largest true rate that fails on so many scenarios with this probability; None if even 0 % could not."""
     passes = _most(scenarios, _exact(threshold), alpha)
     return None if passes is None else beta_upper_quantile(power, passes + 1, scenarios - passes)
 
 
 def pairs_needed(margin: Real, variance: Real, power: float = 0.8, alpha: float = 0.05) -> int:
-    """The scenarios on which an unchanged version is shown to be no worse by more than `margin`.
+    """The number of scenarios that show an unchanged version to be no worse by more than `margin`.
 
     `variance` is that of the differences between the versions: for passes and fails, the share that differ.
     """
@@ -167,16 +167,16 @@ def _exact(number: Real) -> Fraction:
 
 
 def _most(scenarios: int, null: Fraction, alpha: float) -> int | None:
-    """The most events among the scenarios that are still surprisingly few if each has the probability `null`."""
+    """The most events that are still significantly few if each has the probability `null`; None if even 0 are not."""
     count = first(0, scenarios + 1, lambda k: at_most(k, scenarios, float(null)) > alpha)
     return count - 1 if count > 0 else None
 
 
 def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
-    """The fewest scenarios on which surprisingly few events (against `null`) are seen with this power (under `truth`).
+    """The fewest scenarios that show significantly few events (against `null`) with this power (under `truth`).
 
-    With each event more that may happen, the size that allows it jumps up; within a jump, more scenarios only lose
-    power. So only the sizes right at a jump are candidates, and their power rises but for small dents.
+    Each further event that is allowed makes the needed size jump; between two jumps, more scenarios only lose power.
+    So only the sizes right at a jump are candidates, and their power rises except for small dents.
     """
     if not 0 <= truth < null or null >= 1:
         return None
@@ -189,7 +189,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while not enough(most):
         most *= 2
     events = first(0, most, enough)
-    # Power is a sawtooth: bisection finds one tooth, and a few smaller sizes may still suffice.
+    # Because of the dents, bisection may miss smaller sizes that suffice.
     while (earlier := next((e for e in range(max(0, events - _DENT), events) if enough(e)), None)) is not None:
         events = earlier
     size = clusters_to_exclude(null, alpha, events)
@@ -197,7 +197,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
 
 
 def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
-    """The size from which on all larger ones suffice: behind the last jump before which the power falls too low.
+    """The size from which on all larger ones suffice: the one at the last jump before which the power is too low.
 
     Between two jumps power only falls, so it is lowest right before the next one.
     """
@@ -221,11 +221,11 @@ def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
 
 
 MOST_TO_EXCLUDE = 1_000_000_000
-"""Clusters: what would need more cannot be shown."""
+"""A rate that would need this many clusters counts as impossible to exclude."""
 
 
 def clusters_to_exclude(rate: Real, alpha: float, failures: int = 0) -> int:
-    """How many clusters with so few failures exclude a failure rate of `rate`: 59 without any for 5 % at alpha 0.05.
+    """How many clusters with at most `failures` exclude a failure rate of `rate`: 59 for 0, 5 % and alpha 0.05.
 
     A rate of 0, or one so small that it would take a billion, gives a billion: it cannot be excluded.
     """

@@ -1,6 +1,6 @@
-"""Several runs over the same scenarios → a threshold that an agent which stays as it is seldom misses.
+"""Several runs over the same scenarios → a threshold that an unchanged agent seldom misses.
 
-The runs are pooled scenario by scenario, whatever became of them: to leave out those that failed would select luck.
+The runs are pooled scenario by scenario, whatever their verdict: leaving out failed runs would select for luck.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class PooledShare(Struct, frozen=True):
 
     @property
     def bar(self) -> float:
-        """Where a threshold may stand: the lower bound, less the noise of the run that will be judged by it."""
+        """The threshold that runs can be held to: the lower bound minus the noise of the run that it will judge."""
         return max(self.low - self.noise, 0.0)
 
 
 def pooled_share(units: Iterable[tuple[Real, Real]], alpha: float) -> PooledShare | None:
-    """From (score, weight) of each scenario or cluster, its trials of all runs together; None without a weight.
+    """The pooled share from (score, weight) of each scenario or cluster, over all runs; None without a weight.
 
     The noise is that of a run over new scenarios, z √(p (1 - p) / n): over the same ones it is smaller.
     """
@@ -46,10 +46,10 @@ def pooled_share(units: Iterable[tuple[Real, Real]], alpha: float) -> PooledShar
 
 
 def pooled_end(values: Iterable[tuple[float, float]]) -> float | None:
-    """The same for a metric of which only (value, worse bound) of each run are known; None without a run.
+    """The threshold for a metric of which only (value, worse bound) of each run are known; None without a run.
 
-    As if the runs had all their noise in common, so that no number of them would narrow the bound: the mean of the
-    values, less twice the mean distance to the bound.
+    It assumes that all runs share their noise, so that more runs do not narrow the bound: the mean of the values, moved
+    by twice the mean distance to the worse bound.
     """
     listed = list(values)
     if not listed:

@@ -1,9 +1,9 @@
-"""Bounds of a ratio of two unbounded sums (tokens, cost), and of how it changed: the jackknife with Student's t.
+"""Bounds of a ratio of two unbounded sums (tokens, cost), and of its change: the jackknife with Student's t.
 
-The value is left out scenario by scenario; how much that moves it is its influence. A few dear failures make the
-influences skewed, and Student's interval too short on the side of the long tail; Hall's correction (1992) for skewness
-makes up for about half of that. No interval holds without a limit on what a scenario can cost: the one that is shown
-decides nothing with confidence (`bench/coverage.py` has the figures).
+Each scenario is left out once; how far that moves the ratio is the scenario's influence. A few expensive failures skew
+the influences and make Student's interval too short on the side of the long tail; Hall's correction for skewness (1992)
+makes up for about half of that. No interval is valid without a limit on what one scenario can cost: this one is shown,
+but decides no rule with confidence (`bench/coverage.py` has the figures).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RatioSums(Struct, frozen=True):
 
 
 class ThirdSums(Struct, frozen=True):
-    """Sums over scenarios of the products of three: of the numerator q and the denominator t."""
+    """Sums over scenarios of the triple products of the numerator q and the denominator t."""
 
     qqq: Real
     qqt: Real
@@ -42,7 +42,7 @@ class ThirdSums(Struct, frozen=True):
 
 
 class AbsoluteChange(Struct, frozen=True):
-    """Head less base, with its bounds."""
+    """Head minus base, with its bounds."""
 
     value: float
     low: float
@@ -58,10 +58,11 @@ class RelativeChange(Struct, frozen=True):
 
 
 def ratio_bounds_from_sums(sums: RatioSums, alpha: float) -> Interval | None:
-    """The bounds of Σq / Σt without the scenarios: never narrower than those from each of them.
+    """The bounds of Σq / Σt from sums alone: never narrower than those from the individual scenarios.
 
-    An influence is (q - r t) / (Σt - t); putting the largest t into every denominator can only enlarge it, and so does
-    leaving the mean of the influences in. The excess width is a share of about 2 t_max / Σt.
+    An influence is (q - r t) / (Σt - t). Putting the largest t into every denominator can only enlarge it, and so can
+    not subtracting the mean of the influences. The excess width is a share of about 2 t_max / Σt. None with fewer than
+    two scenarios, or if one of them has all of Σt.
     """
     t, rest = Fraction(sums.t), Fraction(sums.t) - Fraction(sums.t_max)
     if sums.scenarios <= 1 or rest <= 0:
@@ -104,7 +105,7 @@ def _without_skewness(quantile: float, skewness: float, count: int) -> float:
 
 
 def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
-    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None if it would not exist."""
+    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None if Σt without one would be 0."""
     q_sum, t_sum = math.fsum(q for q, _ in pairs), math.fsum(t for _, t in pairs)
     if len(pairs) <= 1 or any(t_sum - t <= 0 for _, t in pairs):
         return None
@@ -113,9 +114,9 @@ def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
 
 
 def influence_difference(value: float, influences: Sequence[float], alpha: float) -> AbsoluteChange | None:
-    """The bounds of any change whose influences are known; None below two scenarios.
+    """The bounds of any change whose influences are known; None with fewer than two scenarios.
 
-    The influences of a formula are those of its terms times its gradient, head less base.
+    The influences of a formula are those of its terms times its gradient, head minus base.
     """
     if len(influences) <= 1:
         return None
@@ -126,8 +127,8 @@ def influence_difference(value: float, influences: Sequence[float], alpha: float
 def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> RelativeChange | None:
     """By what factor Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each.
 
-    The jackknife of the logarithm, so that the bounds of base over head are those of head over base turned over. None
-    if a sum is not above 0 or would not be without one scenario. With every t = 1 it compares means.
+    It jackknifes the logarithm, so that swapping base and head inverts the bounds. None with fewer than two scenarios,
+    or if a sum is not above 0, with all scenarios or without one of them. With every t = 1 it compares means.
     """
     listed = [(float(a), float(b), float(c), float(d)) for a, b, c, d in rows]
     whole = [math.fsum(column) for column in zip(*listed, strict=True)]

@@ -1,4 +1,4 @@
-"""Bisection over whole and over real numbers, and the smallest value of a function that falls and then rises."""
+"""Bisection over whole and over real numbers, and the minimum of a function that falls and then rises."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 _STEPS = 60  # from 2 down to the last digit of a double
 _GOLDEN = (5**0.5 - 1) / 2
 _NARROWER = 12
-"""Leaves the place known to three thousandths of the way, and the smallest value to about their square."""
+"""This many steps locate the minimum to 0.3 % of the range, and give its value to about the square of that."""
 
 
 def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number from `low` on at which a condition holds that then stays true; `high` if none before it."""
+    """The first number from `low` on at which a condition becomes true, and stays so; `high` if it is true at no other."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -30,7 +30,7 @@ def turning_point(low: float, high: float, holds: Callable[[float], bool]) -> fl
 
 
 def smallest(function: Callable[[float], float], start: float, stop: float) -> float:
-    """The smallest value between two places of a function that falls and then rises, by the golden section."""
+    """The minimum between `start` and `stop` of a function that falls and then rises, by the golden section."""
     left, right = stop - _GOLDEN * (stop - start), start + _GOLDEN * (stop - start)
     at_left, at_right = function(left), function(right)
     for _ in range(_NARROWER):

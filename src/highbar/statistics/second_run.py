@@ -4,8 +4,9 @@ Two runs of one suite differ by trial noise alone. Of the variance V of an estim
 the share f = (1 - r) / (1 + (m - 1) r), for m trials whose intraclass correlation is r. The second estimate has the
 mean (1 - f) × the first one + f × the mean rate of such agents, and the variance 2fV: the first run has its own noise.
 
-V comes from the interval that the gate uses: as many passes and fails as would have the same bound (`worth`). So the
-chance follows whatever method made the interval. `bench/second_run.py` compares what is reported with what happens.
+V comes from the interval that the gate uses: the number of passes and fails that would have the same bound (`worth`).
+So the chance follows whatever method made the interval. `bench/second_run.py` compares what is reported with what
+happens.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from highbar.statistics.outlook import Outlook
 from highbar.statistics.trials import VarianceSplit
 
 LEAST_ALIKE, MOST_ALIKE = 0.0, 0.9
-"""The intraclass correlations between which a chance is given if no scenario was repeated."""
+"""The range of intraclass correlations that a chance is reported for if no scenario was repeated."""
 _POINTS = 12
-"""At how many of its quantiles an unknown failure rate is tried."""
+"""An unknown failure rate is averaged over this many of its quantiles."""
 _STEPS = 60
 _CLOSE = 1e-7
 _LARGEST_LOG = 21.0  # of a number of scenarios: a billion
 
 
 class Noise(Struct, frozen=True):
-    """How much of the variance of an estimate is trial noise, at least and at most; of scenarios of `trials` trials."""
+    """The share of an estimate's variance that is trial noise, at least and at most, with `trials` per scenario."""
 
     least: float = 1 - MOST_ALIKE
     most: float = 1.0
@@ -40,13 +41,13 @@ class Noise(Struct, frozen=True):
     def halved(self) -> Noise:
         """The same for a paired difference: half of its noise is that of the baseline, which does not run again.
 
-        What scenarios have in common cancels in a difference. So it may be all noise, however alike trials are; it has
-        less only as far as scenarios changed by different amounts.
+        What a scenario contributes to both versions cancels in the difference. So all of its variance may be noise,
+        however alike trials are; it is less only as far as scenarios changed by different amounts.
         """
         return Noise(self.least / 2, 0.5, self.trials)
 
     def clustered(self, worth: float, scenarios: int) -> Noise:
-        """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is not trial noise."""
+        """The same if clusters make the scenarios `worth` fewer independent ones: what a cluster shares is no noise."""
 
         def share(of: float) -> float:
             alike = (1 - of) / (1 + (self.trials - 1) * of)
@@ -57,7 +58,7 @@ class Noise(Struct, frozen=True):
 
 
 NOT_REPEATED = Noise()
-"""One trial of each scenario: how much of what varies is trial noise is not known."""
+"""One trial of each scenario: the share of trial noise is unknown."""
 
 
 def trial_noise(
@@ -65,8 +66,8 @@ def trial_noise(
 ) -> Noise:
     """The trial noise that repeated trials show; a range if nothing was repeated, not `enough`, or nothing varied.
 
-    `freedom` is Σ(m - 1). One more pair of trials that are not alike at all is added, so that few trials that agreed do
-    not pass for certainty. `pooled`: the interval is that of pooled trials, and knows no variance between scenarios.
+    `freedom` is Σ(m - 1). One pair of uncorrelated trials is added, so that a few trials that agree do not count as
+    certainty. `pooled`: the interval is that of pooled trials, which ignores the variance between scenarios.
     """
     least, most = ((1 - r) / (1 if pooled else 1 + (trials - 1) * r) for r in (MOST_ALIKE, LEAST_ALIKE))
     if split is None or split.correlation is None:
@@ -81,7 +82,7 @@ def trial_noise(
 
 
 class Share(Struct, frozen=True):
-    """A share of which higher is better, its bounds, and in how many equal parts it is counted, if that is known."""
+    """A share of which higher is better, its bounds, and the number of equal parts that it counts, if that is known."""
 
     value: Fraction
     low: float
@@ -89,7 +90,7 @@ class Share(Struct, frozen=True):
     parts: int | None = None
 
     def turned(self) -> Share:
-        """The share of the rest."""
+        """The complement: 1 minus the share."""
         return Share(1 - self.value, 1 - self.high, 1 - self.low, self.parts)
 
 
@@ -109,7 +110,10 @@ def share_again(
 
 
 def worth(share: Share, alpha: float) -> float | None:
-    """As many independent passes and fails of this share as have its lower bound; None if that bound says nothing."""
+    """The number of independent passes and fails of this share that have its lower bound; None if the bound is no help.
+
+    That is if the share is 0, or if its bound is the share itself.
+    """
     value, low = float(share.value), share.low
     if value <= 0.0 or low >= value:
         return None
@@ -126,7 +130,7 @@ def worth(share: Share, alpha: float) -> float | None:
 
 
 def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
-    """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if no share does."""
+    """The smallest share of `size` passes and fails whose lower bound reaches the threshold; None if no share does."""
     if size is None or threshold > alpha ** (1 / size):
         return None
     if threshold <= 0.0:
@@ -143,7 +147,7 @@ def _first_that_passes(threshold: Fraction, parts: int | None, *, strict: bool) 
 
 
 class _Law(Struct, frozen=True):
-    """The Beta law of a second estimate; without a `size` it repeats the mean."""
+    """The Beta distribution of a second estimate; without a `size` the second estimate is always the mean."""
 
     mean: float
     size: float | None
@@ -151,7 +155,7 @@ class _Law(Struct, frozen=True):
 
     @classmethod
     def of(cls, share: Share, size: float | None, noise: float) -> _Law:
-        """The law after a first estimate that is worth `size` passes and fails, if so much of its variance is noise."""
+        """The distribution after a first estimate worth `size` passes and fails; `noise` is the share of trial noise."""
         value = float(share.value)
         if size is None or noise <= 0.0:
             return cls(value, None, share.parts)
@@ -167,7 +171,7 @@ class _Law(Struct, frozen=True):
         return self.at_least(share, math.ceil(share * parts - 1e-9) if parts else None)
 
     def at_least(self, share: float, count: int | None) -> float:
-        """How likely it is at least this share; if it is counted, halfway below the first count that reaches it."""
+        """How likely it is at least this share; a counted share, from half a part below the first count that does."""
         if count is not None and self.parts:
             share = (count - 0.5) / self.parts
         if self.size is None:
@@ -176,7 +180,7 @@ class _Law(Struct, frozen=True):
 
 
 def _root(function: Callable[[float], float], start: float, stop: float) -> float:
-    """Where a function changes its sign, by the Illinois method; the end that is nearer to it if it does not."""
+    """The point at which a function changes its sign, by the Illinois method; if it does not, the end nearer to 0."""
     first, last = function(start), function(stop)
     if (first > 0) == (last > 0):
         return start if abs(first) < abs(last) else stop
@@ -199,8 +203,9 @@ def _root(function: Callable[[float], float], start: float, stop: float) -> floa
 def few_failures_again(failures: float, trials: float, size: float, accepted: int, noise: float) -> float:
     """How likely a second run of so many trials has at most the accepted number of failures, if the first had these.
 
-    The failure rate of such agents is not known: Jeffreys' law of what the first run, worth `size` passes and fails,
-    says of it. A trial that passed fails with the share `noise` of that rate, and one that failed passes likewise.
+    The failure rate of such agents is not known: it has Jeffreys' posterior after the first run, worth `size` passes
+    and fails. A trial that passed fails with probability noise × rate, and one that failed passes with probability
+    noise × (1 - rate).
     """
     # In units of independent trials: correlated ones say less about the failure rate.
     seen = failures * size / trials
@@ -212,7 +217,7 @@ def few_failures_again(failures: float, trials: float, size: float, accepted: in
 
 
 def _few(accepted: int, failed: int, passed: int, rate: float, noise: float) -> float:
-    """How likely at most so many fail, of trials that failed and trials that passed."""
+    """How likely at most `accepted` trials fail, of `failed` that failed before and `passed` that passed."""
     stays, breaks = 1 - noise * (1 - rate), noise * rate
 
     def broken_at_most(count: int) -> float:
@@ -229,8 +234,8 @@ def all_pass_again(
 ) -> float:
     """How likely every one of some named scenarios passes all its trials in a second run.
 
-    `rate` is the pass rate of the whole suite, from a run that is worth `size` passes and fails: the rate of such
-    agents is known only so well. `passed_some` is the share of trials that a failing one passed.
+    `rate` is the pass rate of the whole suite, from a run that is worth `size` passes and fails, so the true rate is
+    only known that precisely. `passed_some` is the share of its trials that a failing scenario passed.
     """
     chances = []
     for point in range(_POINTS):
@@ -246,7 +251,7 @@ def all_pass_again(
 def number_again(
     value: float, low: float, high: float, threshold: float, noise: float, alpha: float, *, confident: bool
 ) -> Outlook | None:
-    """The same for a number of which higher is better, by the normal law of its interval's width.
+    """The outlook of any number of which higher is better, by a normal distribution as wide as its interval.
 
     None if the estimate is compared and the end of the interval toward the threshold is unbounded.
     """
@@ -272,7 +277,7 @@ def _reach(gap: float, width: float, noise: float, alpha: float) -> float | None
 
 
 def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
-    """How a second run judges what holds only if every part does: parts that move together, or independently."""
+    """The outlook of a condition that holds only if every part does; parts move `together`, or independently."""
     known = tuple(parts)
     # Rules that move together fail together, so the least likely one decides; independent ones multiply.
     combine = min if together else math.prod
@@ -282,6 +287,6 @@ def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
 
 
 def any_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
-    """The same for what holds if any part does."""
+    """The outlook of a condition that holds if any part does."""
     turned = all_of((Outlook(part.fails, part.inconclusive, part.passes) for part in parts), together=together)
     return Outlook(turned.fails, turned.inconclusive, turned.passes)

@@ -17,23 +17,24 @@ _NEGLIGIBLE = -35.0  # as a logarithm
 
 
 def steady(sums: Sums) -> Sums:
-    """The same sums to twelve digits: an engine adds squares in the order of the rows, and the last digits show it.
+    """The same sums to twelve digits: an engine adds squares in the order of the rows, which changes the last digits.
 
-    To be used before one is taken from another, which would make what differs the larger part.
+    Call it before subtracting sums from each other, which would magnify that difference.
     """
     return replace(sums, zz=_rounded(sums.zz), zd=_rounded(sums.zd), dd=_rounded(sums.dd))
 
 
 def _rounded(number: Real) -> Fraction:
-    """A sum to twelve digits; one that is exact stays so."""
+    """A float to twelve digits; an exact number unchanged."""
     return Fraction(f"{number:.12g}") if isinstance(number, float) else Fraction(number)
 
 
 def worse_than_rest(part: Sums, rest: Sums) -> float:
     """The one-sided p-value of "this slice is no worse than the rest".
 
-    It is the probability that a draw from the law of the slice's upper bound exceeds one from the law of the rest's
-    lower bound. For plain counts that is Fisher's exact test (Altham 1969); clusters, weights and scores follow.
+    It is the probability that a draw from the distribution of the slice's upper bound exceeds one from that of the
+    rest's lower bound. For plain counts that is Fisher's exact test (Altham 1969); this form also covers clusters,
+    weights and scores. 1 if one of the two bounds says nothing.
     """
     if part.clusters == 0 or rest.clusters == 0:
         return 1.0
@@ -42,7 +43,7 @@ def worse_than_rest(part: Sums, rest: Sums) -> float:
 
 
 def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p-values of Benjamini and Hochberg: a slice stands out at rate q if its own is at most q."""
+    """The adjusted p-values of Benjamini and Hochberg: a slice stands out at rate q if its value is at most q."""
     count = len(p_values)
     order = sorted(range(count), key=lambda index: p_values[index], reverse=True)
     adjusted, smallest = [1.0] * count, 1.0
@@ -58,10 +59,10 @@ def benjamini_hochberg(p_values: Sequence[float], q: float = 0.10) -> tuple[bool
 
 
 def effective_counts(parts: Sequence[Sums]) -> list[tuple[Fraction, Fraction]]:
-    """The (passed, total) of each slice in trials that are independent: what its scenarios are worth.
+    """The (passed, total) of each slice, in the number of independent trials that its scenarios are worth.
 
-    Clusters are worth fewer, repeated trials more. By how much is one design effect for all slices, the variance of
-    the clusters over that of as many plain passes and fails; a slice of a single cluster says nothing about it.
+    Clusters are worth fewer, repeated trials more. One design effect is used for all slices: the variance of the
+    clusters over that of as many plain passes and fails. A slice of a single cluster does not contribute to it.
     """
     seen, plain = Fraction(0), Fraction(0)
     for part in parts:
@@ -72,7 +73,7 @@ def effective_counts(parts: Sequence[Sums]) -> list[tuple[Fraction, Fraction]]:
         seen += Fraction(part.clusters, part.clusters - 1) * max(squares, Fraction(0))
         plain += total / (total - 1) * total * rate * (1 - rate)
     if not plain or not seen:
-        # Nothing varies inside of the slices: if clusters are larger than a scenario, each counts as one.
+        # Nothing varies within the slices, so there is no design effect to estimate: each cluster counts as one trial.
         return [(part.value * part.clusters, Fraction(part.clusters)) for part in parts]
     effect = seen / plain
     return [(Fraction(part.z) / effect, Fraction(part.d) / effect) for part in parts]
@@ -82,7 +83,7 @@ def shrink(counts: Sequence[tuple[Real, Real]]) -> tuple[float, ...]:
     """The likely rate of each slice from its (passed, total), drawn to the common rate as far as chance explains it.
 
     The worst of many slices is mostly the unluckiest: 50 equal ones at 90 % on 20 scenarios show 73 %. Beta-binomial,
-    the spread of the true rates estimated by analysis of variance; the totals are above 0.
+    with the spread of the true rates estimated by analysis of variance. All totals must be above 0.
     """
     totals = [Fraction(total) for _, total in counts]
     passes = [Fraction(passed) for passed, _ in counts]
@@ -97,7 +98,7 @@ def shrink(counts: Sequence[tuple[Real, Real]]) -> tuple[float, ...]:
 
 
 def _spread(passes: Sequence[Fraction], totals: Sequence[Fraction], common: Fraction) -> Fraction:
-    """The share of the variance between the slices, from 0 to 1."""
+    """The share of the variance that is between the slices, from 0 to 1."""
     whole, count = sum(totals, Fraction(0)), len(totals)
     freedom = whole - count
     if count <= 1 or freedom <= 0:
@@ -111,9 +112,9 @@ def _spread(passes: Sequence[Fraction], totals: Sequence[Fraction], common: Frac
 
 
 def _chance_above(above: BetaLaw, below: BetaLaw) -> float:
-    """P(X > Y) for independent X and Y of these laws.
+    """P(X > Y) for independent X and Y with the distributions `above` and `below`.
 
-    The trapezoid sum over the logit of the narrower one: its density there is smooth and the sum converges like a
+    A trapezoid sum over the logit of the narrower one: its density there is smooth, so the sum converges like a
     Fourier series.
     """
     if 1 / above.a + 1 / above.b > 1 / below.a + 1 / below.b:

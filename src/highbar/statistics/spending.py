@@ -2,12 +2,12 @@
 
 A unit is a scenario that passes or fails as a whole. The units are looked at one after the other in a random order,
 at most `units` of them, a number that is known before the first look. By look n at most alpha·(n/units)^rho of the
-error may be spent, on each side apart. The boundaries come from a walk over the binomial lattice at the threshold
-itself: at every look the most extreme counts are made to decide as long as their probability can be afforded, and
-the paths that end there are removed. So an agent that does not meet the threshold reaches the pass boundary first with
-a probability of at most alpha, and so does an agent that meets it and the fail boundary.
+error may be spent, on each side separately. The boundaries come from a walk over the binomial lattice at the threshold
+itself: at every look the most extreme counts decide as long as their probability fits the allowed error, and the paths
+that end there are removed. So an agent that does not meet the threshold reaches the pass boundary first with a
+probability of at most alpha, and so does an agent that meets it with the fail boundary.
 
-Rounding never spends too much: what is spent is compared with a margin far above what the walk can lose.
+Rounding never spends too much: the comparison has a margin far above what the walk can lose.
 
 >>> from fractions import Fraction
 >>> boundaries = binomial_boundaries(Fraction(85, 100), 200, 0.05)
@@ -35,7 +35,7 @@ POWERS: dict[Spending, int] = {"linear": 1, "late": 3}
 """The exponent rho of each kind of spending."""
 
 FIRST_LOOK = 5
-"""Before that, only what is certain decides: the little that a fail after three or four units costs is better spent
+"""Before this look only certainty decides: the little error that a fail after three or four units costs is better spent
 later."""
 
 _ROUNDING = 1 + 1e-9
@@ -46,7 +46,7 @@ million looks."""
 class Boundary(NamedTuple):
     """One look: the fewest passes that decide "pass", and the most that decide "fail"; None if no count does.
 
-    Counts that only a run that was decided earlier can have are on the side on which it was.
+    A count that only a run decided earlier can have is on the side of that decision.
     """
 
     to_pass: int | None
@@ -67,10 +67,10 @@ class Crossing(NamedTuple):
 
 
 class Boundaries:
-    """The boundaries of a design, computed as far as they were asked for."""
+    """The boundaries of a design, computed only up to the latest look that was asked for."""
 
     def __init__(self, units: int, looks: Iterator[Boundary]) -> None:
-        """From the boundaries of all `units` looks in order."""
+        """Take the boundaries from `looks`, which yields those of all `units` looks in order."""
         self.units = units
         self._looks = looks
         self._known: list[Boundary] = []
@@ -131,13 +131,13 @@ def binomial_boundaries(
 ) -> Boundaries:
     """The boundaries of `rate ≥ threshold` if the units are a sample of all that could have been.
 
-    They are those of `rate > threshold` too: the error is bounded at the threshold itself. If lower is better, count
-    the good units: `error_rate ≤ t` is `rate of units without an error ≥ 1 - t`. For a `horizon` beyond the suite, it
-    is the number of units.
+    They also apply to `rate > threshold`: the error is bounded at the threshold itself. If lower is better, count the
+    good units: `error_rate ≤ t` is `rate of units without an error ≥ 1 - t`. If the `horizon` is beyond the suite, pass
+    it as `units`.
 
-    If some of the planned `units` turn out to be none (scenarios without the metric), `places` are the places of the
-    others among all: the error is spent by how far the plan has come. Which ones they are must not depend on how
-    they end.
+    If some of the planned `units` turn out not to count (scenarios without the metric), `places` has the positions of
+    the others in the plan: the error is spent by how far the plan has come. Which units count must not depend on their
+    outcomes.
     """
     looks = _walk(units, alpha, POWERS[spending], [independent(threshold)], places)
     return Boundaries(len(places) or units, looks)
@@ -149,9 +149,9 @@ def suite_boundaries(
 ) -> Boundaries:
     """The boundaries of `rate ≥ threshold` (`strict`: `>`) if the `units` are all there are.
 
-    They speak about the share that passes when all have run. Units are drawn without replacement, so the lattice is
-    the hypergeometric one, once with the most passes that do not meet the threshold, and once with the fewest that
-    do. A count that settles the share decides at once, and the last look always does.
+    They are about the share that passes when all have run. Units are drawn without replacement, so the lattice is
+    hypergeometric: once with the most passes that do not meet the threshold, and once with the fewest that do. A count
+    that settles the share decides at once, and the last look always does.
     """
     least = least_to_meet(threshold, units, strict=strict)
     return Boundaries(units, _walk(units, alpha, POWERS[spending], [drawn(least - 1, units), drawn(least, units)]))
@@ -160,8 +160,8 @@ def suite_boundaries(
 def tolerance_boundaries(tolerate: Real, units: int, alpha: float, failures: int = 0) -> Boundaries:
     """The boundaries of a threshold of 100 %: one failure beyond `failures` fails it at once.
 
-    It passes at the one look at which no more failures than that exclude a failure rate of `tolerate`; if there are too
-    few units for that, at the last one, with as many failures as exclude it there.
+    It passes at the look at which `failures` or fewer exclude a failure rate of `tolerate`. If there are too few units
+    for that, it passes at the last look, with at most as many failures as still exclude that rate there.
     """
     enough = clusters_to_exclude(tolerate, alpha, failures)
     excluded = (count for count in range(failures, -1, -1) if clusters_to_exclude(tolerate, alpha, count) <= units)
@@ -184,7 +184,7 @@ def least_to_meet(threshold: Fraction, units: int, *, strict: bool = False) -> i
 def _walk(units: int, alpha: float, power: int, steps: list[Step], places: tuple[int, ...] = ()) -> Iterator[Boundary]:
     """The boundaries look by look, from the lattice of the likeliest false pass and that of the likeliest false fail.
 
-    `steps` has one step for each lattice, or one if both are the same.
+    `steps` has one step for each of the two lattices, or a single one if both are the same.
     """
     lowest, lattices = 0, [[1.0] for _ in steps]
     spent_on_pass = spent_on_fail = 0.0
@@ -192,6 +192,7 @@ def _walk(units: int, alpha: float, power: int, steps: list[Step], places: tuple
         lattices = [step(looked, lowest, masses) for step, masses in zip(steps, lattices, strict=True)]
         allowed = alpha * (place / units) ** power if looked >= FIRST_LOOK or place == units else 0.0
         least, most = 0, len(lattices[0])
+        # With an allowance of 0, counts of probability 0 still decide: they are certain.
         while least < most and (spent_on_fail + lattices[-1][least]) * _ROUNDING <= allowed:
             spent_on_fail += lattices[-1][least]
             least += 1

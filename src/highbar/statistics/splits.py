@@ -1,10 +1,10 @@
 """A sequence of numbers → where it is best cut in two, and how often chance alone makes a cut as clear.
 
 The statistic is the largest standardized difference of mean ranks on both sides of a cut: of the whole sequence, and of
-parts of it, each length 0.7 times the one before, which overlap by half (seeded binary segmentation; else a change that
-is taken back later would hide itself). It is compared with that of the same numbers in random order. So the p-value
-takes into account that the place was searched for, and it is valid for numbers of any distribution, if without a change
-every order of them is equally likely.
+parts of it, each length 0.7 times the one before, which overlap by half (seeded binary segmentation; otherwise a change
+that is reversed later would go unseen). It is compared with that of the same numbers in random order. So the p-value
+accounts for the search over places, and it is valid for numbers of any distribution, if without a change every order of
+them is equally likely.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from statistics import median
 from msgspec import Struct
 
 SIDE = 3
-"""So many numbers are on either side at least: a single one is an outlier, not a change."""
+"""The fewest numbers on either side of a cut: a single one is an outlier, not a change."""
 FEWEST = 8
-"""Of fewer numbers no order is rare enough."""
+"""The fewest numbers that are cut: with fewer, no order is rare enough."""
 _ORDERS, _ENOUGH = 999, 20
-"""How many random orders are tried at most, and after how many as clear as the real one it is no use to go on."""
+"""The most random orders that are tried, and how many of them as clear as the real one end the trying."""
 _RESAMPLES, _TAIL = 199, 0.05
 
 
@@ -73,7 +73,7 @@ def _ranks(numbers: Sequence[float]) -> list[float]:
 
 
 class _Window(Struct, frozen=True, order=True):
-    """A part of the sequence, with the places at which it may be cut, and what standardizes the difference there."""
+    """A part of the sequence, with the places at which it may be cut, and the factor that standardizes each cut."""
 
     start: int
     end: int
@@ -106,10 +106,9 @@ def _best(ranks: Sequence[float], window: _Window) -> tuple[float, int]:
 
 
 def _settled(numbers: Sequence[float], place: int) -> int:
-    """The place from which on numbers are nearer to the median after the cut than to that before it, on the whole.
+    """The cut with the smallest total distance of the numbers to the median of their side, as cut at `place`.
 
-    By ranks alone a cut can be a little off: a number that is high among the low ones looks as if it were one of the
-    others.
+    By ranks alone a cut can be slightly off: a number that is high among the low ones looks like one of the others.
     """
     low, high = median(numbers[:place]), median(numbers[place:])
     costs = list(accumulate(abs(number - low) - abs(number - high) for number in numbers))
@@ -117,7 +116,7 @@ def _settled(numbers: Sequence[float], place: int) -> int:
 
 
 def _clearest(ranks: Sequence[float]) -> float:
-    """The same over all parts; without the place, since it is done a thousand times."""
+    """How clearly any part can be cut; without the place, which keeps it fast: it runs a thousand times."""
     sums = (0.0, *accumulate(ranks))
     clear = 0.0
     for window in _windows(len(ranks)):
@@ -130,7 +129,7 @@ def _clearest(ranks: Sequence[float]) -> float:
 
 
 def _p_value(ranks: Sequence[float], clear: float, chance: random.Random) -> float:
-    """By random orders; as soon as enough of them are as clear, the share so far (Besag and Clifford 1991)."""
+    """The share of random orders that are as clear; it stops once enough of them are (Besag and Clifford 1991)."""
     mixed, reached = list(ranks), 0
     for tried in range(1, _ORDERS + 1):
         chance.shuffle(mixed)
@@ -141,6 +140,6 @@ def _p_value(ranks: Sequence[float], clear: float, chance: random.Random) -> flo
 
 
 def _resampled(numbers: Sequence[float], place: int, chance: random.Random) -> list[float]:
-    """Numbers drawn with replacement, on each side of the cut from that side."""
+    """As many numbers on each side of the cut, drawn with replacement from that side."""
     sides = numbers[:place], numbers[place:]
     return [number for side in sides for number in chance.choices(side, k=len(side))]

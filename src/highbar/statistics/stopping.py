@@ -1,4 +1,4 @@
-"""What a run that stops at its boundaries comes to: how likely it passes and fails, and how many units it takes."""
+"""A run that stops at its boundaries → how likely it passes and fails, and how many units it takes on average."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class StoppingChances(Struct, frozen=True):
 
 
 def sample_ends(boundaries: Boundaries, rate: Fraction) -> StoppingChances:
-    """If every unit passes with this probability."""
+    """The chances if every unit passes with this probability."""
     return _ends(boundaries, independent(rate))
 
 
 def suite_ends(boundaries: Boundaries, passes: int) -> StoppingChances:
-    """If so many of all units pass, and they are drawn in a random order."""
+    """The chances if so many of all units pass, and they are drawn in a random order."""
     return _ends(boundaries, drawn(passes, boundaries.units))
 
 

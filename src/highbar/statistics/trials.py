@@ -1,4 +1,4 @@
-"""Repeated trials of a scenario: pass@k and pass^k, flakiness, and how variance splits between scenarios and trials."""
+"""Repeated trials of a scenario: the bound of one that never failed, and the variance between and within scenarios."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from highbar.statistics.interval import Real
 class VarianceSplit(Struct, frozen=True):
     """The variance of one trial's outcome: between scenarios, within a scenario, and the share of the former.
 
-    `between` is an unbiased estimate and so may come out below 0; `correlation`, the intraclass one, is then 0. It is
-    None if nothing varies at all.
+    `between` is an unbiased estimate and may come out below 0. `correlation`, the intraclass correlation, is then 0; it
+    is None if nothing varies at all.
     """
 
     between: float
@@ -22,14 +22,14 @@ class VarianceSplit(Struct, frozen=True):
 
 
 def never_failed_bound(trials: int, alpha: float) -> float:
-    """The smallest pass rate that so many trials without a failure leave possible: alpha^(1/m)."""
+    """The lower bound of the pass rate after so many trials without a failure: alpha^(1/m)."""
     return float(alpha ** (1.0 / trials))
 
 
 def variance_split_from_sums(
     *, scenarios: int, freedom: int, within: Real, rate: Real, rate_squares: Real, inverse_trials: Real
 ) -> VarianceSplit | None:
-    """The split from sums over scenarios (analysis of variance).
+    """The split from sums over scenarios (analysis of variance); None with one scenario, or if none was repeated.
 
     `freedom` is Σ(m - 1), `within` Σ m p (1 - p), `rate` Σp, `rate_squares` Σp² and `inverse_trials` Σ1/m, for
     scenarios that passed the share p of their m trials.
