@@ -1,7 +1,7 @@
 """The command line: arguments in, streams and an exit code out.
 
-app       the commands, each loaded when it is used      guard     exit codes, signals, what went wrong
-streams   standard output and error                      outputs   reports into files
+app       the table of commands, each loaded on use      guard     exit codes, signals and errors
+streams   standard output and standard error             outputs   reports written to files
 """
 
 from highbar.cli.guard import main, run_guarded

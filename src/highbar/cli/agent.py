@@ -1,4 +1,4 @@
-"""`highbar agent try`: one question to the agent, and what came back: how it was read, and what a run makes of it."""
+"""`highbar agent try`: ask the agent one question, and show the reply, how it was read, and what a run makes of it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # see try_
 
 _SUITE = "suite.yaml"
 _MOST_LINES = 40
-"""Lines of a reply on the screen: a try is for a look."""
+"""Lines of a reply that are shown: enough for a quick look."""
 _LONGEST_VALUE = 400
-"""Characters of one value there."""
+"""Characters of one value that are shown."""
 _EXAMPLES = """\b
 Examples:
   highbar agent try "When do you open on Saturday?"
@@ -45,7 +45,7 @@ _REFUSED = "A wrong key or a wrong address does this: if the first five trials o
 
 
 class _AgentCommands(SuggestingGroup):
-    """A group of one command, for now."""
+    """A group with one command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return ["try"]
@@ -162,7 +162,7 @@ def _seconds(text: str | None, suite: Suite | None, scenario: Scenario | None) -
 
 
 async def _asked(agent: Agent, folder: Path, call: AgentCall) -> tuple[float, Attempt]:
-    """How long it took until the agent could be called, in milliseconds, and what the call came to."""
+    """The milliseconds until the agent could be called, and the result of the call."""
     from time import perf_counter  # likewise
 
     from highbar.running.agents import opened  # likewise
@@ -172,7 +172,7 @@ async def _asked(agent: Agent, folder: Path, call: AgentCall) -> tuple[float, At
         return (perf_counter() - began) * 1000, await caller.call(call)
 
 
-# --- what is shown ---------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------
 
 
 def _lines(attempt: Attempt, started_ms: float, screen: Display) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _reply(reply: Reply, screen: Display) -> Iterator[str]:
 
 
 def _text(text: str, screen: Display) -> Iterator[str]:
-    """The text line by line, with nothing in it that could act on a terminal."""
+    """The first lines of the text, made harmless for a terminal, and how many more there are."""
     lines = text.split("\n")
     for line in lines[:_MOST_LINES]:
         yield from paragraph(visible(line), 2, screen) or [""]
@@ -212,7 +212,7 @@ def _text(text: str, screen: Display) -> Iterator[str]:
 
 
 def _fields(reply: Reply) -> Iterator[tuple[str, str]]:
-    """What each key of the reply was taken for; tokens and cost also if they are not known."""
+    """Each key of the reply and how its value was read; tokens and cost even if not reported."""
     yield "output", "none" if reply.output is None else f"text of {count(len(reply.output), 'character')}"
     yield "tool_calls", str(len(reply.tool_calls)) if reply.tool_calls else "none"
     for key in ("tokens_used", "cost_usd"):

@@ -1,4 +1,4 @@
-"""The commands, in one table. A command's module is loaded when it is used: start-up costs what one command needs."""
+"""The table of commands. A command's module is loaded only when it is used, to keep start-up fast."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "completion": "highbar.cli.completion",
     }
 )
-"""Every command, in the order in which help lists them, and the module whose `command` it is: a click command that
-returns the exit code."""
+"""Every command, in the order of the help, and its module. `command` in that module is a click command that returns
+the exit code."""
 
 REPORT_FILES: Mapping[str, str] = MappingProxyType({"check": "--output", "compare": "--output", "run": "--report"})
-"""The option that names files of reports, of every command that has one."""
+"""The option that names report files, for each top-level command whose earlier reports `_withdraw` replaces."""
 
 ALIASES: Mapping[str, str] = MappingProxyType({"lint": "policy"})
-"""Other names of commands: what people look for who know linters."""
+"""Other names of commands; `lint` is for people who know linters."""
 
 _EXAMPLES = """\b
 Examples:
@@ -61,7 +61,7 @@ Exit codes:
 
 
 class _Commands(SuggestingGroup):
-    """A group that knows its commands by name and loads them by need."""
+    """The root group, which loads a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -94,8 +94,8 @@ def root(context: click.Context) -> int:
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name and return its exit code. Wrong usage raises InputError.
 
-    click's own `main` is not used: it obeys the environment (completion) before it looks at the arguments, and a check
-    must not end with 0 because of a variable.
+    click's own `main` is not used: it reads the completion variable of the environment before the arguments, and no
+    environment variable may make a check exit with 0.
     """
     if not arguments:
         from highbar.cli.completion import answered_shell  # only for a shell that completes a command
@@ -121,7 +121,7 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
-    """Reports of an earlier run must not outlive a call that was wrong."""
+    """Replace the reports of an earlier run, so that a wrong call does not leave an old verdict behind."""
     command = arguments[0] if arguments else ""
     option = REPORT_FILES.get(command)
     if option is not None and any(argument.startswith(option) for argument in arguments):
@@ -130,12 +130,12 @@ def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
 
         try:
             withdraw_outputs(arguments, option, problems, import_module(COMMANDS[command]).refusal)
-        except ReportError as error:  # what is wrong with the call matters more, and follows
+        except ReportError as error:  # only say so: the caller raises what is wrong with the call
             streams.say(f"highbar: {error}")
 
 
 def _refuse_a_deleted_folder(arguments: Sequence[str]) -> None:
-    """Files are named, and a policy is looked for, as seen from the working folder: without one, nothing can be."""
+    """Raise InputError if the working folder was deleted: paths and the policy are looked up from there."""
     if {"-h", "--help", "--version"}.isdisjoint(arguments):
         try:
             Path.cwd()

@@ -1,4 +1,4 @@
-"""`highbar baseline`: record a run that later ones are compared with, show it, raise the bar to it."""
+"""`highbar baseline`: record a run to compare later ones with, show it, and raise thresholds to it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Examples:
   highbar baseline ratchet
 """
 _UNSAID = "\x00"
-"""What --force is without a reason: --reason may have it."""
+"""The value of --force if no reason follows it; --reason may give one. No argument can contain this character."""
 
 
 class _BaselineCommands(SuggestingGroup):
-    """A group that loads its commands when they are used."""
+    """A group that loads `ratchet` only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return ["record", "show", "ratchet"]
@@ -167,7 +167,7 @@ def _say(done: RecordedBaseline, history: str = "", *, quiet: bool) -> int:
 
 
 def _refuse_beside_history(**given: object) -> None:
-    """Raise InputError if an option says how results are read: a history has them as they were judged."""
+    """Raise InputError for options on how results are read: the runs of a history are judged already."""
     named = [
         "RESULTS" if name == "results" else f"--{name.replace('_', '-')}" for name, value in given.items() if value
     ]

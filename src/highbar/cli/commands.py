@@ -1,4 +1,4 @@
-"""What commands are made of: groups that suggest the command that was meant, and options of reports."""
+"""Parts that commands share: groups that suggest the intended command, and the options `--format` and `--output`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Command = Callable[..., int]
 
 
 class UnknownCommandError(click.UsageError):
-    """There is no such command; `hint` names the one that was probably meant."""
+    """The command does not exist; `hint` names the one that was probably meant."""
 
     def __init__(self, name: str, hint: str, context: click.Context) -> None:
         super().__init__(f"there is no command {name!r}", context)
@@ -25,7 +25,7 @@ class UnknownCommandError(click.UsageError):
 
 
 class SuggestingGroup(click.Group):
-    """A group that knows its commands by `list_commands` and `get_command` alone."""
+    """A group that suggests similar names for an unknown command; subclasses list and load the commands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -46,14 +46,14 @@ class SuggestingGroup(click.Group):
 
 
 def help_of_group(context: click.Context) -> int:
-    """Print the help of a group that was called without a command, which is wrong usage."""
+    """Print the help if the group was called without a command, and return the exit code of wrong usage."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
     return REFUSED
 
 
 def format_option(names: Sequence[str] = ("text", "json")) -> Callable[[Command], Command]:
-    """Give a command `--format`; its function takes `report_format`."""
+    """Add `--format` to a command, whose function takes it as `report_format`."""
     formats = click.Choice(list(names))
     return click.option(
         "--format", "report_format", type=formats, default="text", show_default=True, help="What to print."
@@ -61,7 +61,7 @@ def format_option(names: Sequence[str] = ("text", "json")) -> Callable[[Command]
 
 
 def output_option(endings: str, name: str = "--output", argument: str = "outputs") -> Callable[[Command], Command]:
-    """Give a command the option that names files of reports, in formats that have these endings."""
+    """Add the repeatable option that names report files; `endings` lists the file endings for the help text."""
     return click.option(
         name,
         argument,
@@ -72,7 +72,7 @@ def output_option(endings: str, name: str = "--output", argument: str = "outputs
 
 
 def print_described(files: Iterable[str], describe: Callable[[str, Display], str]) -> int:
-    """Print what each file says; if any of them has problems, raise InputError with those of all."""
+    """Print the description of each file; if any has problems, print nothing and raise InputError with all of them."""
     texts: list[str] = []
     problems: list[Problem] = []
     for file in files:

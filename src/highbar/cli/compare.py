@@ -1,4 +1,4 @@
-"""`highbar compare`: two runs in, what changed and whether it is real out; the rules of the baseline decide."""
+"""`highbar compare`: two runs in, what changed and whether it is real out. The policy's baseline rules decide."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from highbar.report import COMPARISONS, PAGE
 _EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
 _STRICT = 1
 _NOT_WRITTEN = 4
-_ONE_LINE = 1000  # columns: wider than any headline
+_ONE_LINE = 1000  # columns; wider than any headline
 
 _EXAMPLES = """\b
 Examples:
@@ -144,7 +144,7 @@ def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
 
 
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
-    """Say in every report why there is no comparison."""
+    """Say in every report why there is no comparison. Raises the error again unless JSON is printed."""
     for output in outputs:
         write_output(output.file, refusal(output.format, error.problems))
     if report_format != "json":
@@ -159,7 +159,7 @@ def refusal(report_format: str, problems: Sequence[Problem]) -> str:
 
 
 def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], meta: Meta, *, quiet: bool) -> int:
-    """Print, then write the files; a report that fails does not keep the others from being made."""
+    """Print the report, then write the files, all even if one fails; returns the exit code, 4 if one failed."""
     screen = replace(streams.display(sys.stdout), meta=meta)
     failures: list[ReportError] = []
     try:

@@ -1,4 +1,4 @@
-"""`highbar completion`: the script that lets a shell complete our commands and options; and its questions, answered."""
+"""`highbar completion`: print a shell's completion script, and answer the shell when that script calls us."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _script(root: click.Command, shell: str) -> str:
 
 
 def answered_shell(root: click.Command) -> bool:
-    """Answers a shell that asks for completions, which it does by a variable and no arguments; False if none asks."""
+    """Answer a shell that asks for completions, with a variable and no arguments; returns False if none asks."""
     shell, _, instruction = os.environ.get(_VARIABLE, "").partition("_")
     if instruction != "complete":
         return False

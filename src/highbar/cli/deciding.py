@@ -1,4 +1,4 @@
-"""`highbar run --until-decided`: what decides the run, and the lines that people read about it."""
+"""`highbar run --until-decided`: the check that decides the run, and the lines printed about it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from highbar.running.records import RunPlan
 def until_decided(
     plan: RunPlan, bar: BarOptions, reports: ReportOptions, policy: Policy | None, *, subset: bool
 ) -> UntilDecided:
-    """What decides a run: the check that judges it at its end. Raises InputError if that can decide nothing."""
-    if policy is None:  # it goes on, and was to stop when it is decided
+    """What decides a run: the same check that judges it at its end. Raises InputError if that cannot decide it."""
+    if policy is None:  # --resume --no-check of a run that was started with --until-decided
         hint = "--run-all runs every trial; or leave out --no-check"
         raise InputError(Problem("this run is to stop when it is decided, which takes a verdict", hint=hint))
     refuse_undecidable(policy, plan.chosen, subset=subset, strict=reports.strict)
@@ -46,7 +46,7 @@ def until_decided(
 
 
 def expected(prepared: Prepared, policy: Policy) -> Iterator[str]:
-    """What a run is expected to need until it is decided, and what cannot be decided early; before its first call."""
+    """Lines printed before the first call: how many scenarios it takes to decide, and what cannot be decided early."""
     suite = describe_scenarios(prepared.suite, prepared.plan.order)
     blocking = [rule for rule in policy.rules if rule.level == "blocking"]
     sequential = [rule for rule in blocking if any(demand.is_sequential for demand in demands_of(rule))]
@@ -65,5 +65,8 @@ def expected(prepared: Prepared, policy: Policy) -> Iterator[str]:
 
 
 def _needs_all(rule: Rule, *, is_sequential: bool) -> bool:
-    """Whether a rule passes only if every trial was run; a policy that is sequential excuses the rest of the suite."""
+    """Whether a rule can pass only if every trial was run.
+
+    A drift rule always; a suite rule unless some rule is sequential, which excuses the rest of the suite.
+    """
     return isinstance(rule, DriftRule) or (isinstance(rule, SuiteRule) and not is_sequential)

@@ -1,6 +1,6 @@
-"""Telling GitHub Actions: annotations into the log, the summary and the outputs into the files that a step has.
+"""Report to GitHub Actions: annotations go to the log, the summary and the outputs to the files of the step.
 
-Standard output stays what was asked for: the runner reads its commands from standard error as well.
+Annotations go to standard error, which the runner reads too: standard output has only the requested report.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
 
 
 def tell(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
-    """Annotate, summarize and set the outputs. Raises ReportError if a file of the step cannot be written."""
+    """Write annotations, summary and outputs of a verdict. Raises ReportError if a step file cannot be written."""
     streams.send_commands(github.rule_annotations(verdict, _located))
     short = f"## {headline(verdict)}\n"
     _tell(github.summary(verdict), short, github.outputs(verdict, exit_code), outputs)
 
 
 def tell_problems(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same if nothing could be judged."""
+    """The same as `tell`, if nothing could be judged."""
     _tell_problems(list(problems), github.refusal_outputs(exit_code), outputs)
 
 
 def tell_comparison(comparison: Comparison, exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same for a comparison."""
+    """The same as `tell`, for a comparison."""
     from highbar.report import comparison_markdown, comparison_words  # few runs compare
 
     streams.send_commands(github.rule_annotations(comparison_words.as_verdict(comparison), _located))
@@ -48,7 +48,7 @@ def tell_comparison(comparison: Comparison, exit_code: int, outputs: Sequence[Ou
 
 
 def tell_no_comparison(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same if nothing could be compared."""
+    """The same as `tell`, if nothing could be compared."""
     values = {f"compare_{name}": value for name, value in github.refusal_outputs(exit_code).items()}
     _tell_problems(list(problems), values, outputs)
 
@@ -61,7 +61,7 @@ def _tell_problems(problems: Sequence[Problem], values: Mapping[str, str], outpu
 
 def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence[Output]) -> None:
     page, step = os.environ.get("GITHUB_STEP_SUMMARY"), os.environ.get("GITHUB_OUTPUT")
-    # A report that was written to the page by --output is not repeated there.
+    # If --output already wrote a report to this page, the summary would repeat it.
     if page and os.path.realpath(page) not in {os.path.realpath(output.file) for output in written}:
         _append(page, _fitting(page, summary, short))
     if step:
@@ -69,9 +69,9 @@ def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence
 
 
 def _fitting(page: str, summary: str, short: str) -> str:
-    """The summary, or its first line if the page has no room for more: GitHub drops a page that is too large."""
+    """The summary, its heading alone, or nothing, whichever fits: GitHub drops a page that is too large."""
     taken = 0
-    with suppress(OSError):  # there is no page yet; writing one that cannot be written fails later
+    with suppress(OSError):  # the page does not exist yet; if it cannot be written, _append reports it
         taken = Path(page).stat().st_size
     fits = taken + len(summary.encode()) <= github.LARGEST_SUMMARY
     return summary if fits else short if taken + len(short.encode()) <= github.LARGEST_SUMMARY else ""
@@ -94,7 +94,7 @@ def _append(file: str, text: str) -> None:
 
 
 def _located(file: str) -> str | None:
-    """A file as seen from the root of the checkout, which is how annotations name it; None if it is outside."""
+    """A file's path relative to the root of the checkout, as annotations name it; None if it is outside."""
     root = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or ".")
     path = os.path.relpath(os.path.realpath(file), root)
     return None if path == os.pardir or path.startswith(f"{os.pardir}{os.sep}") else path.replace(os.sep, "/")

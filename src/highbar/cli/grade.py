@@ -1,4 +1,4 @@
-"""`highbar grade`: recorded answers and a suite in, rows graded by it out. No agent is called."""
+"""`highbar grade`: recorded answers and a suite in, rows graded by that suite out. No agent is called."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def command(
 
 
 def _graded_by(suite: str, judge: str | None, *, fresh: bool) -> AbstractContextManager[GradingSuite]:
-    """The suite to grade by, and the judge that replaces its own."""
+    """The suite to grade by, with the judge of --judge in place of its own if given."""
     from highbar.running.grading_suite import graded_by  # see command
 
     judges: tuple[Judge, ...] = ()
@@ -106,7 +106,7 @@ def _graded_by(suite: str, judge: str | None, *, fresh: bool) -> AbstractContext
 def _found(
     results: tuple[str, ...], input_format: str | None, map_file: str | None, stack: ExitStack
 ) -> tuple[ResultsFile, ...]:
-    """The files with rows of ours and of other tools."""
+    """The results files, those of other tools converted. Prints their urgent notes."""
     from highbar.load import files, foreign  # see command
 
     mapping = None

@@ -1,4 +1,4 @@
-"""One run of the command line → its exit code. Only a verdict ends with 0, 1 or 3; what goes wrong ends with another.
+"""Run one command line and return its exit code. 0, 1 and 3 are verdicts, so no failure may exit with them.
 
 0  pass      1  fail      2  nothing could be judged      3  inconclusive
 4  internal error, or a report could not be written       130, 143  interrupted, terminated
@@ -23,21 +23,21 @@ REFUSED = 2
 INTERNAL = 4
 _KILLED_BY = 128
 _OBJECTS_AT_ONCE = 100_000
-"""How many new objects Python searches for cycles at a time: a check makes half as many, and hardly any cycle."""
+"""New objects between two searches for cycles: a check makes half as many, with hardly any cycle among them."""
 
 
 class OutputsError(InputError):
-    """The files that reports are to be written to are what is wrong, so none of them was written."""
+    """The report files themselves are invalid, so nothing was written to them."""
 
 
 class Stopped(BaseException):
-    """A signal asked the process to end. No `except Exception` on the way may swallow that."""
+    """A signal asked the process to end. A BaseException, so that no `except Exception` swallows it."""
 
 
 def main() -> int:
-    """The entry point of the process: run `highbar` with its arguments, and end it with the exit code.
+    """The entry point of the process: run `highbar` with its arguments, and end the process with the exit code.
 
-    The process ends here, or if somebody watches or waits for it, in the usual way with the code that is returned.
+    If a debugger or profiler watches the process, or a thread must be waited for, it returns the code instead.
     """
     code = run_guarded(sys.argv[1:])
     if not _is_watched() and not _has_threads():
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def run_guarded(arguments: Sequence[str]) -> int:
-    """Run `highbar` with the arguments in a process that lives on, and return the exit code."""
+    """Run `highbar` with the arguments and return the exit code, without ending the process."""
     received: list[int] = []
     code = INTERNAL
     with suppress(Stopped), _few_collections(), _signals(received):
@@ -55,24 +55,24 @@ def run_guarded(arguments: Sequence[str]) -> int:
 
 
 def _is_watched() -> bool:
-    """Whether a debugger, a profiler or an interactive session wants to go on after the command."""
+    """Whether a debugger, a profiler or an interactive session continues after the command."""
     if sys.flags.interactive or sys.flags.inspect or sys.gettrace() or sys.getprofile():
         return True
-    # From 3.12 on, cProfile and others register here and not above. Python has six places for such tools.
+    # Since 3.12, cProfile and others register here instead. Python has six slots for such tools.
     monitoring = getattr(sys, "monitoring", None)
     return monitoring is not None and any(monitoring.get_tool(place) for place in range(6))
 
 
 def _has_threads() -> bool:
-    """Whether a thread runs that Python would wait for at its end."""
+    """Whether a thread runs that Python waits for at exit."""
     return any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())
 
 
 def _end_now(code: int) -> None:
-    """End the process without taking the interpreter and DuckDB apart, a tenth of a small check.
+    """End the process without tearing down the interpreter and DuckDB, which takes a tenth of a small check.
 
-    What must happen at the end happens: exit functions run (coverage saves its data there, multiprocessing waits for
-    its children), and the streams are flushed. If they cannot be, Python ends the process, with its own exit code.
+    Exit functions still run (coverage saves its data there, multiprocessing waits for its children), and the streams
+    are flushed. If a flush fails, it returns, and Python ends the process with its own exit code.
     """
     atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing calls it; once run they are gone, so none runs twice
     try:
@@ -97,13 +97,13 @@ def _guarded(arguments: list[str], received: list[int]) -> int:
     except Stopped:
         raise
     except BaseException as error:  # noqa: BLE001 - nothing at all may leave with the exit code of a verdict
-        # An engine may turn the exception of a signal into an error of its own; what was received is what counts.
+        # An engine may turn `Stopped` into an error of its own. The signal that was received counts, not that error.
         return INTERNAL if received else _crashed(error)
 
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Collects garbage less often than Python's 700 objects, which takes a fortieth of a small check."""
+    """Collect garbage every `_OBJECTS_AT_ONCE` objects, not every 700, which saves a fortieth of a small check."""
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS_AT_ONCE, *before[1:])
     try:
@@ -114,7 +114,7 @@ def _few_collections() -> Iterator[None]:
 
 @contextmanager
 def _signals(received: list[int]) -> Iterator[None]:
-    """Turns SIGINT and SIGTERM into `Stopped`, and keeps a list of what was received."""
+    """Raise `Stopped` on SIGINT and SIGTERM, and append the signal's number to `received`."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         received.append(number)
@@ -135,7 +135,7 @@ def _signals(received: list[int]) -> Iterator[None]:
 def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
     """Print all problems to stderr, and a no-verdict document in the requested format to stdout.
 
-    JSON has the problems itself, so that they are not printed twice.
+    For JSON, stderr stays empty: the document contains the problems. For text, stdout stays empty.
     """
     from highbar.cli import streams  # a broken installation must still say so
     from highbar.report import REPORTERS, format_named, report_formats, reporter  # likewise
@@ -155,7 +155,7 @@ def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
 
 
 def _format(arguments: list[str]) -> str:
-    """The format that was asked for. Read from the arguments, since they may be what is wrong."""
+    """The requested format, searched in the raw arguments, since these may be invalid; `text` by default."""
     named = [second for first, second in pairwise([*arguments, ""]) if first == "--format"]
     named += [one.partition("=")[2] for one in arguments if one.startswith("--format=")]
     return named[-1] if named else "text"
@@ -175,7 +175,7 @@ def _stopped(number: int) -> int:
 
 def _crashed(error: BaseException) -> int:
     if os.environ.get("HIGHBAR_DEBUG"):
-        import traceback  # only for who looks for a fault
+        import traceback  # only for debugging
 
         traceback.print_exception(error)
     return _failed(f"internal error: {type(error).__name__}: {error} (HIGHBAR_DEBUG=1 shows where it arose)")

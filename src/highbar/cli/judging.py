@@ -1,4 +1,4 @@
-"""Results and options in, a verdict out, as reports and as the exit code: what `check` and `run` have in common."""
+"""What `check` and `run` share: results and options in, a verdict out, as reports and as the exit code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_WRITTEN = 4
 
 
 class BarOptions(Struct, frozen=True, eq=False):
-    """What the command line says about the bar: the policy, and what else a version is compared with."""
+    """The options of the bar: the policy, and what else a version is compared with."""
 
     policy: str | None
     agent_version: str | None
@@ -55,7 +55,7 @@ class BarOptions(Struct, frozen=True, eq=False):
 
 
 class ReportOptions(Struct, frozen=True, eq=False):
-    """What the command line says about reports. `files` are as given to the option `option`: `[FORMAT=]FILE`."""
+    """The report options. `files` are the values of the option named `option`: `[FORMAT=]FILE`."""
 
     option: str
     format: str
@@ -69,13 +69,13 @@ class ReportOptions(Struct, frozen=True, eq=False):
     history: str | None = None
 
     def outputs(self) -> tuple[Output, ...]:
-        """The files that are wanted, each with its format. Raises InputError if one makes no sense."""
+        """The report files, each with its format. Raises OutputsError if one is invalid or `--meta` lacks a fact."""
         found = read_outputs(self.files)
         refuse_meta((self.format, *(output.format for output in found)), self.meta)
         return found
 
     def wants(self, outputs: Sequence[Output], slices: Sequence[str], *, subset: bool) -> Wants:
-        """What these reports need of the results."""
+        """What the reports need beyond the verdict."""
         from highbar.model.job import Wants  # see above
 
         formats = {self.format, *(output.format for output in outputs)}
@@ -89,7 +89,7 @@ class ReportOptions(Struct, frozen=True, eq=False):
 
 
 class _Day(click.ParamType):  # type: ignore[type-arg] # generic only in the newest click
-    """A day as ISO 8601 has it: year, month and day."""
+    """A date in ISO 8601: year, month and day."""
 
     name = "date"
 
@@ -106,7 +106,7 @@ DAY = _Day()
 
 
 def bar_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of the bar; its function takes them as one argument, `bar`."""
+    """Add the options of the bar to a command, whose function takes them as one argument, `bar`."""
 
     @click.option(
         "--policy",
@@ -150,7 +150,7 @@ def bar_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options of reports, with files under the option `name`; it takes them as `reports`."""
+    """Add the report options to a command, which takes them as `reports`; `name` is the option for report files."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @click.option(
@@ -196,11 +196,14 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
 
 
 def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
-    """Judge the results of a job, report the verdict, and return its exit code. Raises InputError."""
+    """Judge the results of a job, report the verdict, and return the exit code.
+
+    If nothing can be judged, says so in every report file and to GitHub, then raises InputError.
+    """
     from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
     from highbar.bar.on_demand import with_history  # likewise
 
-    if reports.history is not None and job.engine.name == "duckdb":  # no other engine gives the digests of texts
+    if reports.history is not None and job.engine.name == "duckdb":  # no other engine computes digests of texts
         job = replace(job, wants=replace(job.wants, texts=True))
     try:
         with watching(quiet=reports.quiet) as watch:
@@ -221,7 +224,7 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
 
 
 def refuse_reports(outputs: tuple[Output, ...], reports: ReportOptions, error: InputError) -> None:
-    """Say in every file that was asked for, and to GitHub, why there is no verdict."""
+    """Say in every report file, and to GitHub, why there is no verdict."""
     for output in outputs:
         write_output(output.file, refusal(output.format, error.problems))
     problems = error.problems
@@ -234,14 +237,14 @@ def refusal(report_format: str, problems: Sequence[Problem]) -> str:
 
 
 def _check_both(job: Job, against_ref: str, watch: JobWatch) -> CheckResult:
-    """Judge by the policy, and by what it was at a git ref."""
+    """Judge by the policy as it is and as it was at a git ref."""
     from highbar.bar import at_ref  # few checks need it, or git
 
     return at_ref.checked_against_ref(job, against_ref, watch)
 
 
 def _remember(job: Job, done: CheckResult, folder: str, code: int, *, quiet: bool) -> int:
-    """Add the run to the history. The verdict stays as it is, but a record that is missing must not go unseen."""
+    """Add the run to the history. Returns `code`, or 4 if the record cannot be written; the verdict stays the same."""
     from highbar.cli.history_add import remember  # few checks have a history
 
     try:
@@ -253,8 +256,8 @@ def _remember(job: Job, done: CheckResult, folder: str, code: int, *, quiet: boo
 
 
 def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...], screen: Display) -> int:
-    """Print, then write the files; a report that fails does not keep the others from being made."""
-    # A pipe that is closed must not cost the files, nor a full disk the printed report: all are tried, then one code.
+    """Print the report, then write the files, and return the exit code, which is 4 if any of these failed."""
+    # Try everything before reporting failures: neither a closed pipe nor a full disk may cost the other reports.
     failures: list[ReportError] = []
     try:
         streams.print_text(_printed(verdict, reports, screen))
@@ -267,7 +270,7 @@ def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...
         except ReportError as error:
             failures.append(error)
     if verdict.problems and (reports.quiet or reports.format not in ("text", "json")):
-        streams.say_problems(verdict.problems)  # text and JSON show the problems themselves
+        streams.say_problems(verdict.problems)  # text and JSON contain the problems already
     if failures:
         for failure in failures:
             streams.say(f"highbar: {failure}")

@@ -1,4 +1,4 @@
-"""Options that several commands have: which engine, what the results are, what a report shows of the run, GitHub."""
+"""Options that several commands share: the engine, the input format, the agent's name, `--meta` and `--github`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:  # see EngineOptions.choice and _FormatName.shell_complete
 # --- --engine: what reduces the rows ---------------------------------------------------------
 
 NAMES = ("duckdb", "spark")
-"""The engines of this package, named here so that help and completion load none of them."""
+"""Our own engines, listed here so that help and completion do not load them."""
 
 
 class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the newest click
-    """One of our engines, or one that an installed package adds: the environment is asked only about other names."""
+    """One of our engines, or of an installed package; packages are searched only if the name is not ours."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:
@@ -41,7 +41,7 @@ class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the
 
 
 class EngineOptions(Struct, frozen=True, eq=False):
-    """What the command line says about the engine."""
+    """The engine options, as written on the command line."""
 
     name: str
     spark_master: str | None
@@ -49,7 +49,7 @@ class EngineOptions(Struct, frozen=True, eq=False):
     memory_limit: str | None
 
     def choice(self) -> EngineChoice:
-        """The engine that is meant. Raises UsageError for options that do not go together."""
+        """The chosen engine. Raises UsageError for options that cannot be combined."""
         from highbar.engine.opening import choose_engine  # the engine is loaded only for a command that reads rows
 
         if self.name != "spark":
@@ -65,7 +65,7 @@ class EngineOptions(Struct, frozen=True, eq=False):
 
 
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options; its function takes them as one argument, `engine`."""
+    """Add the engine options to a command, whose function takes them as one argument, `engine`."""
 
     @click.option(
         "--engine",
@@ -93,14 +93,14 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     return with_engine
 
 
-# --- --input-format: ours, those of the tools that we know, and those that plugins add -------
+# --- --input-format: our own formats, those of known tools, and those of plugins -------------
 
 OURS: tuple[str, ...] = get_args(Format)
 TOOLS = tuple(importer.name for importer in importers.IMPORTERS)
 
 
 class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in the newest click
-    """One of the names, or that of a plugin: plugins are looked for only if it is none of ours."""
+    """One of `names`, or the format of a plugin; plugins are searched only if the name is not among `names`."""
 
     name = "format"
 
@@ -108,7 +108,7 @@ class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in 
         self.names = names
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        listed = str(value).replace("_", "-")  # lm_eval and every_eval_ever are what the tools call themselves
+        listed = str(value).replace("_", "-")  # lm_eval and every_eval_ever are the tools' own spellings
         value = listed if listed in self.names else value
         if value not in self.names and value not in importers.format_names():
             wanted = ", ".join(dict.fromkeys((*self.names, *importers.format_names())))
@@ -130,25 +130,25 @@ INPUT_FORMAT = _FormatName((*OURS, *TOOLS))
 TOOL = _FormatName(TOOLS)
 AGENT_HELP = "The name of the agent, which tells its runs in a history from others; else the policy's."
 _LONGEST_NAME = 250
-"""Characters of the name of an agent: it is shown in tables."""
+"""Characters of an agent's name, which tables show."""
 MAP_HELP = "Which path of a foreign record feeds which column; by default the policy's map."
 FORMAT_HELP = f"What the results are, whatever their names: {', '.join((*OURS, *TOOLS))}."
 WHERE_HELP = "Judge only rows with this value, if the policy has no select: tags.model=x. May be repeated."
 SUBSET_HELP = "Allow --where or select to leave a scenario without any row."
 
 
-# --- --agent: whose run it is ----------------------------------------------------------------
+# --- --agent: the agent's name ---------------------------------------------------------------
 
 
 def agent_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """What --agent says: a name that can be printed."""
+    """A callback for --agent: the name, if it is printable, not blank and not too long. Raises BadParameter."""
     if value is not None and (not value.strip() or not value.isprintable() or len(value) > _LONGEST_NAME):
         raise click.BadParameter(f"{value!r} is not a name", context, parameter)
     return value
 
 
-# --- --meta: what the caller says about the run; in CI the commit, the link and the date -----
-# Without the option and outside of CI nothing is added: the same input gives the same report.
+# --- --meta: facts about the run from the caller; in CI also the commit, the link and the date
+# Without the option and outside of CI nothing is added, so that the same input gives the same report.
 
 Meta = tuple[tuple[str, str], ...]
 _KEY = r"[A-Za-z][A-Za-z0-9 _.-]{0,39}"
@@ -157,7 +157,7 @@ _LONGEST_VALUE = 500
 
 
 def meta_option(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the option; its function takes all of them as one argument, `meta`."""
+    """Add `--meta` to a command, whose function takes all its values as one argument, `meta`."""
     return click.option(
         "--meta",
         multiple=True,
@@ -169,7 +169,7 @@ def meta_option(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def _read(context: click.Context, param: click.Parameter, given: Sequence[str]) -> Meta:  # noqa: ARG001 - click's signature
-    """What was given, then what the CI says under other keys. Raises BadParameter."""
+    """The given pairs, then those of the CI environment whose keys were not given. Raises BadParameter."""
     found: dict[str, str] = {}
     for argument in given:
         key, equals, value = argument.partition("=")
@@ -203,12 +203,12 @@ _NOT_WRITTEN = 4
 
 
 def github_option(help_: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the option; its function takes yes, no, or None for "only in a workflow"."""
+    """Add `--github/--no-github` to a command; its value is True, False, or None for "only in a workflow"."""
     return click.option("--github/--no-github", default=None, help=help_)
 
 
 def tell_github(wanted: bool | None, code: int, tell: Callable[[ModuleType], None]) -> int:  # noqa: FBT001 - see above
-    """Tell GitHub, if asked to or if this is a workflow. Returns the exit code, or 4 if a requested file failed."""
+    """Call `tell` if --github asks for it or this is a workflow. Returns `code`, or 4 if a requested file failed."""
     if wanted is False or (wanted is None and os.environ.get("GITHUB_ACTIONS") != "true"):
         return code
     from highbar.cli import github  # only in a workflow
@@ -217,5 +217,6 @@ def tell_github(wanted: bool | None, code: int, tell: Callable[[ModuleType], Non
         tell(github)
     except ReportError as error:
         streams.say(f"highbar: {error}")
-        return _NOT_WRITTEN if wanted else code  # a container may lack the files of a step: nobody asked for them
+        # Without --github a failure changes nothing: a container in a workflow may not see the files of the step.
+        return _NOT_WRITTEN if wanted else code
     return code

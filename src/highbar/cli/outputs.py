@@ -1,7 +1,7 @@
-"""`--output [FORMAT=]FILE`: which format goes into which file, and writing it there whole or not at all.
+"""`--output [FORMAT=]FILE`: choose the format of each report file, and write it as a whole or not at all.
 
-begin      before anything is judged: no verdict            write      the report itself
-withdraw   if the arguments are wrong: no verdict, wherever an earlier run left its own
+begin_outputs      before judging: say "no verdict" in each file       write_output   the report itself
+withdraw_outputs   for wrong arguments: say "no verdict" in each file that an earlier run left
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from highbar.report import REPORTERS, format_named, format_of, report_formats, r
 from highbar.store.writing import replace
 
 _OF_ITS_OWN = "give the report a file of its own"
-_PATIENCE = 10  # seconds without any progress of the reader of a pipe
+_PATIENCE = 10  # seconds to wait for the reader of a pipe, each time that it takes nothing
 UNFINISHED = Problem("nothing was judged yet: the run was stopped or failed", hint="its log says why")
-"""What a report says until there is a verdict to report."""
+"""What the report files say until the verdict is known."""
 
 
 class _ReportFormat(click.Choice):  # type: ignore[type-arg] # generic only in the newest click
-    """One of our formats, or one that an installed package adds: the environment is read only for an unknown name."""
+    """One of our formats, or of an installed package; packages are searched only if the name is not ours."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         value = format_named(value)
@@ -43,18 +43,18 @@ class _ReportFormat(click.Choice):  # type: ignore[type-arg] # generic only in t
 REPORT_FORMAT = _ReportFormat(list(REPORTERS))
 
 Refusal = Callable[[str, Sequence[Problem]], str]
-"""A format and what is wrong in, the report that says so out."""
+"""From a format and the problems to a report that says why there is no verdict."""
 
 
 class Output(Struct, frozen=True):
-    """A report that was asked for."""
+    """A requested report file."""
 
     format: str
     file: str
 
 
 def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
-    """What each `--output` means. Raises InputError, before anything is read, if one makes no sense."""
+    """The format and file of each `--output`. Raises OutputsError, before any input is read, if one is invalid."""
     outputs: list[Output] = []
     problems: list[Problem] = []
     taken: set[str] = set()
@@ -75,7 +75,7 @@ def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
 
 
 def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None:
-    """Raise InputError if a report would overwrite a file that is read."""
+    """Raise OutputsError if a report would overwrite an input file."""
     read = {os.path.realpath(name): name for name in inputs}
     problems = [
         Problem(f"--output {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
@@ -87,7 +87,7 @@ def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None
 
 
 def refuse_meta(formats: Iterable[str], meta: Iterable[tuple[str, str]]) -> None:
-    """Raise InputError if a format needs to know more about the run, before anything is judged."""
+    """Raise OutputsError, before anything is judged, if a format requires facts that `--meta` does not give."""
     given = dict(meta)
     problems = [problem for name in sorted({*formats}) for problem in reporter(name).meta_problems(given)]
     if problems:
@@ -114,16 +114,16 @@ def _read_output(argument: str) -> Output:
 
 
 def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
-    """Say in every file that there is no verdict, before anything is judged: so no older verdict survives a crash.
+    """Say in every file that there is no verdict, before anything is judged, so that no old verdict survives a crash.
 
-    A file that this creates in a folder or pattern of the `results` is removed again, or it would be read as results.
+    A file that this creates within a folder or glob of `results` is removed again, or it would be read as results.
     """
     made = [output.file for output in outputs if not os.path.lexists(output.file)]
     for output in outputs:
         mode = _mode(output.file)
-        if mode is None or stat.S_ISREG(mode):  # a pipe or a device is written to once
+        if mode is None or stat.S_ISREG(mode):  # a pipe or a device gets only the report itself
             text = refusal(output.format, (UNFINISHED,))
-            with suppress(OSError):  # writing the report itself will say what is wrong
+            with suppress(OSError):  # write_output will fail too, and report it
                 replace(Path(os.path.realpath(output.file)), _encoded(text), sync=False)
     if made:
         from highbar.load import files  # only for a report that was not there before
@@ -135,12 +135,12 @@ def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence
 
 
 def withdraw_outputs(arguments: Sequence[str], option: str, problems: Sequence[Problem], refusal: Refusal) -> None:
-    """Say in the reports of an earlier run that there is no verdict, if the arguments are what is wrong.
+    """Say in the reports of an earlier run that there is no verdict, because the arguments are wrong.
 
-    `option` is the one that names the files of reports.
+    `option` is the option that names report files. The arguments are searched as text, since they cannot be parsed.
 
-    Nothing is written to a file that the arguments name in another place, or that their policy names: what is wrong
-    may be that an input was given as an output.
+    A file that the arguments name elsewhere too, or that their policy names, is not written: the mistake may be that an
+    input was given as an output.
     """
     named = [second for first, second in pairwise(arguments) if first == option]
     named += [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
@@ -163,7 +163,10 @@ def withdraw_outputs(arguments: Sequence[str], option: str, problems: Sequence[P
 
 
 def write_output(file: str, text: str) -> None:
-    """Write beside the file and rename: a reader sees the old report or the new one, never half. Raises ReportError."""
+    """Write a temporary file and rename it, so that no reader sees half a report. Raises ReportError.
+
+    A link keeps pointing to its file, which is replaced. A pipe or a device is written directly.
+    """
     data = _encoded(text)
     try:
         mode = _mode(file)
@@ -182,7 +185,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _mode(file: str) -> int | None:
-    """What kind of file is there; None if there is no file, or a link that leads nowhere."""
+    """The mode of the file; None if it does not exist or is a broken link."""
     try:
         return Path(file).stat().st_mode
     except OSError:
@@ -190,7 +193,7 @@ def _mode(file: str) -> int | None:
 
 
 def _feed(file: str, data: bytes) -> None:
-    """Write into a pipe; one that nobody reads is given up, since a check must end."""
+    """Write into a pipe. Raises TimeoutError if the reader takes nothing for `_PATIENCE` seconds: a check must end."""
     descriptor = _opened(file)
     try:
         left = memoryview(data)
@@ -203,9 +206,10 @@ def _feed(file: str, data: bytes) -> None:
 
 
 def _opened(file: str) -> int:
-    """The writing end of a pipe; a reader that is about to come is waited for."""
+    """The writing end of a pipe. Raises TimeoutError if no reader opens it within `_PATIENCE` seconds."""
     until = time.monotonic() + _PATIENCE
     while True:
+        # A blocking open would wait forever for a reader; this one fails with ENXIO as long as there is none.
         try:
             return os.open(file, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:

@@ -22,14 +22,14 @@ _ERASE = "\r\x1b[K"
 
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[JobWatch]:
-    """Whom a job tells: a progress bar, and standard error. If `quiet`, it prints only what no option hides."""
+    """Show a job's progress bar and its notes on standard error; if `quiet`, only the urgent notes."""
     with progress_bar(quiet=quiet) as progress:
         yield JobWatch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
 
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """What to call with the share that is done; None if nobody watches. The line is erased at the end."""
+    """Yield a function to call with the share that is done; None if no bar is shown. Erases the bar at the end."""
     stream = sys.stderr
     if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
@@ -45,11 +45,11 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
 
 
 def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> None:
-    """Draw on a clock of its own: engines report progress seldom, and for some of their work never."""
+    """Redraw at fixed times, not on each report: engines report progress rarely, and for some of their work never."""
     start = time.monotonic()
     if done.wait(_PATIENCE):
         return
-    with suppress(OSError, ValueError):  # a bar that cannot be drawn is no error
+    with suppress(OSError, ValueError):  # progress that cannot be shown is no error
         while not done.wait(_EVERY):
             seconds = time.monotonic() - start
             stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
@@ -59,7 +59,7 @@ def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> No
 
 
 def _bar(share: float, seconds: float) -> str:
-    """A bar of the share that is done, or a wandering block if that is unknown."""
+    """A bar of the share that is done, or a moving block if that is unknown."""
     if share > 0:
         return ("=" * round(min(share, 1.0) * _WIDTH)).ljust(_WIDTH)
     place = round(seconds / _EVERY) % (_WIDTH - _BLOCK + 1)

@@ -1,4 +1,4 @@
-"""`highbar run`: a suite and an agent in, a run folder out; and with a policy, its verdict."""
+"""`highbar run`: a suite and an agent in, a run folder out, and with a policy a verdict."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # see command
 
 SUITE = "suite.yaml"
 _PACE = ("concurrency", "retries", "budget", "max_time")
-"""Settings on which no answer depends: a run may go on with others."""
+"""Settings that affect no answer, so that a resumed run may change them."""
 _UNDECIDED = 3
 _KILLED_BY = 128
 
@@ -57,7 +57,7 @@ Examples:
 
 
 class RunChoices(Struct, frozen=True, eq=False):
-    """What the command line says about the run, as it was written. None: as the suite says."""
+    """The options of the run, as written on the command line. None: use the suite's setting."""
 
     agent: str | None
     judge: str | None
@@ -79,13 +79,13 @@ class RunChoices(Struct, frozen=True, eq=False):
     run_all: bool
 
     def settings(self) -> dict[str, Any]:
-        """The settings of the suite's `run` block that options replace, read. Raises InputError."""
+        """The parsed options that replace settings of the suite's `run` block. Raises InputError."""
         from highbar.running.choices import read_run_choices  # see command
 
         return read_run_choices({key: getattr(self, key) for key in ("trials", "timeout", *_PACE)})
 
     def options(self, agent_version: str | None, policy: Policy | None) -> RunOptions:
-        """The same, read; with the policy that the run is to be decided by. Raises InputError with every problem."""
+        """The parsed options of a new run; `policy` decides it with --until-decided. Raises InputError."""
         from highbar.running.choices import RunOptions  # see command
         from highbar.running.records import Chosen  # likewise
 
@@ -120,7 +120,7 @@ def _judge(text: str) -> Judge:
 
 
 def _read_shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """`2/5` as its numbers."""
+    """`2/5` as (2, 5); None if --shard was not given."""
     if value is None:
         return None
     from highbar.running.choices import read_shard  # most runs are of the whole suite
@@ -129,7 +129,7 @@ def _read_shard(_: click.Context, __: click.Parameter, value: str | None) -> tup
 
 
 def _run_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give the command the options of a run; its function takes them as one argument, `choices`."""
+    """Add the options of a run to the command, whose function takes them as one argument, `choices`."""
 
     @click.option(
         "--agent",
@@ -209,7 +209,7 @@ def command(
     interrupted can be resumed, and highbar check judges the folder again. Without a policy the folder is written,
     nothing is judged, and the exit code is 2.
     """
-    if choices.output == "-":  # which is standard input to everything that reads results
+    if choices.output == "-":  # commands that read results take - for standard input, not for a folder
         raise InputError(Problem("--output - names no folder", hint="--format says what is printed"))
     if choices.output is not None and format_of(choices.output) is not None:
         hint = f"--report {choices.output} writes a report; --output names the folder of the run"
@@ -247,14 +247,14 @@ def _say_outcomes(folder: Path) -> None:
 
 
 def _policy(bar: BarOptions) -> Policy:
-    """The policy that will judge. Raises InputError if it is wrong, before a call has cost money."""
+    """The policy that will judge. Raises InputError if it is invalid, before any call costs money."""
     from highbar import policy as policies  # help and usage errors do without it
 
     return policies.choose(bar.policy)
 
 
 def _with_rates(prepared: Prepared, policy: Policy | None) -> Prepared:
-    """The run with the judge's calibrated error rates, by which its canaries are tested."""
+    """The run with the judge's error rates from the policy's labels, which the test of its canaries uses."""
     labels = None if policy is None or policy.judge is None else policy.judge.labels
     if labels is None or prepared.open_judge is None:
         return prepared
@@ -265,7 +265,7 @@ def _with_rates(prepared: Prepared, policy: Policy | None) -> Prepared:
 
 
 def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
-    """Raise InputError if the policy has another suite: its results could not be judged."""
+    """Raise InputError if the policy names another suite, because it could not judge the results."""
     from highbar.load.run_folders import is_graded_by  # see command
 
     digest = hashlib.sha256(prepared.plan.suite_text).hexdigest()
@@ -283,7 +283,7 @@ def _prepared(
     policy: Policy | None,
     refuse: Callable[[RunPlan], object],
 ) -> Prepared:
-    """The run, ready to begin or to go on. Raises InputError."""
+    """The run, ready to start or to resume. Raises InputError; `refuse` may raise it for the plan of a resumed run."""
     from highbar.load.checkout import checkout  # help and usage errors do without it
     from highbar.running import preparing  # likewise
 
@@ -318,7 +318,7 @@ def _prepared(
 def _until(
     plan: RunPlan, choices: RunChoices, bar: BarOptions, reports: ReportOptions, policy: Policy | None, *, subset: bool
 ) -> UntilDecided | None:
-    """What decides the run; None if every trial is to be run. Raises InputError if nothing can decide it."""
+    """What decides the run early; None if every trial is to be run. Raises InputError if nothing can decide it."""
     if not choices.until_decided and (plan.until_decided is None or choices.run_all):
         return None
     from highbar.cli.deciding import until_decided  # most runs run every trial
@@ -327,13 +327,13 @@ def _until(
 
 
 def _say_notes(suite: Suite) -> None:
-    """What a suite of another tool says that does not hold for the run."""
+    """Print what a suite of another tool asks for that this run does not do."""
     for note in () if suite.tool is None else suite.tool.notes:
         streams.say(f"note: {suite.file}: {note}")
 
 
 def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:
-    """A run that goes on takes everything from its folder that an answer or its grade depends on."""
+    """Raise UsageError for options that a resumed run takes from its folder: all that affect an answer or its grade."""
     given = {} if suite is None else {"SUITE": suite}
     for name in RunChoices.__struct_fields__:
         value = getattr(choices, name)

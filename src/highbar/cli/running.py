@@ -1,4 +1,4 @@
-"""A run as its user sees it: a line of progress, Ctrl-C in two stages, and what was done at the end."""
+"""A run in the terminal: a progress line, Ctrl-C in two stages, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:  # of what a run gives
 
 _EVERY = 0.2
 _LONG = 60.0
-"""Seconds from which on it matters how long a run took."""
+"""The summary says how long a run took if it took at least so many seconds."""
 _MOST_OUTCOMES = 20
-"""Trials of a part of the suite that are listed."""
+"""Trials that are listed after a run of a part of the suite."""
 _LONGEST_OUTCOME = 300
-"""Characters of the reason that a trial has on the screen."""
+"""Characters of a trial's outcome in that list."""
 _MOST_OPEN = 8
-"""Rules that are still open that progress shows."""
+"""Open rules that the progress shows."""
 _ERASE = "\r\x1b[J"
-"""To the beginning of the line, and everything from there on."""
+"""Moves to the start of the line and erases everything below."""
 
 
 def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | None = None) -> tuple[Done, int | None]:
-    """Carry out a run, and say what it did. Returns the number of the signal that ended it, too. Raises InputError."""
+    """Carry out a run and print a summary. Also returns the number of the signal that ended it. Raises InputError."""
     if until is not None and not quiet:
         from highbar.cli.deciding import expected  # most runs run every trial
 
@@ -57,7 +57,8 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
     with _stopping(stop) as received, _without_commands(), _shown(prepared.progress, quiet=quiet):
         done = _carried_out(prepared, stop, until, quiet=quiet)
     if done is None:
-        signal.raise_signal(received[0])  # it ends this process as any signal does outside of a run
+        # Nothing is recorded yet, so the signal gets its usual effect: the handlers of before are back in place.
+        signal.raise_signal(received[0])
         raise NothingCalled
     by = received[0] if received and done.document.state == "interrupted" else None
     if by is not None or not quiet:
@@ -80,7 +81,10 @@ def _carried_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | No
 
 @contextmanager
 def _stopping(stop: StopRequest) -> Iterator[list[int]]:
-    """The first Ctrl-C begins nothing more and waits for what runs; the second, or SIGTERM, stops at once."""
+    """On the first Ctrl-C, start nothing new and wait for what runs; on the second, or SIGTERM, stop at once.
+
+    Yields the list of the signals received so far.
+    """
     received: list[int] = []
 
     def request(number: int, frame: FrameType | None) -> None:
@@ -91,7 +95,8 @@ def _stopping(stop: StopRequest) -> Iterator[list[int]]:
         elif len(received) == 1:
             streams.say("highbar: finishing what runs; press Ctrl-C again to stop at once")
         previous = before[signal.Signals(number)]
-        if stop.stage == 2 and not stop.is_watched and callable(previous):  # such as while answers are graded
+        # While answers are graded, for example, nothing watches for requests: only the earlier handler can stop it.
+        if stop.stage == 2 and not stop.is_watched and callable(previous):
             previous(number, frame)
 
     try:
@@ -108,11 +113,11 @@ def _stopping(stop: StopRequest) -> Iterator[list[int]]:
 
 @contextmanager
 def _without_commands() -> Iterator[None]:
-    """Keep GitHub from obeying what an agent prints: `::error::` in its output is text, and not an order."""
+    """Stop GitHub from executing what an agent prints: `::error::` in its output is text, not a command."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         yield
         return
-    token = secrets.token_hex(16)  # which the agent cannot know, and so cannot end it
+    token = secrets.token_hex(16)  # random, so that the agent cannot print the line that turns commands on again
     streams.send_commands(f"::stop-commands::{token}\n")
     try:
         yield
@@ -122,7 +127,7 @@ def _without_commands() -> Iterator[None]:
 
 @contextmanager
 def _shown(state: ProgressState, *, quiet: bool) -> Iterator[None]:
-    """Show progress on standard error: one line that changes, or on anything but a terminal a line now and then."""
+    """Show progress on standard error: redrawn in place on a terminal, else a new line now and then."""
     stream = sys.stderr
     if quiet or stream is None:
         yield
@@ -145,7 +150,7 @@ def _until(
     state: ProgressState,
     stream: TextIO,
 ) -> None:
-    with suppress(OSError, ValueError):  # a line that cannot be shown is no error
+    with suppress(OSError, ValueError):  # progress that cannot be shown is no error
         show(done, state, stream)
 
 
@@ -171,7 +176,7 @@ def _print(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
 
 
 def _open_rules(state: ProgressState) -> list[str]:
-    """A line for each rule on which the verdict still depends, if the run is to stop when it is decided."""
+    """With --until-decided, a line for each rule that is still open; else empty."""
     standing = state.standing
     if standing is None:
         return []
@@ -185,7 +190,7 @@ def _open_rules(state: ProgressState) -> list[str]:
 
 
 def _summary_lines(done: Done) -> Iterator[str]:
-    """What a run did, for people."""
+    """The summary of a run."""
     document, summary = done.document, done.summary
     counts = document.done
     parts = [count(counts.answered, "answer"), count(counts.errors, "error")]
@@ -208,7 +213,7 @@ def _summary_lines(done: Done) -> Iterator[str]:
     for process in summary.escaped:
         yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"
-    unknown = document.state == "budget" and done.progress.cost_unknown  # then no other budget helps
+    unknown = document.state == "budget" and done.progress.cost_unknown  # then no larger budget helps
     is_open = counts.undecided and not unknown and not is_decided
     if is_open or document.state == "interrupted" or (judge is not None and judge.failed):
         yield _how_to_go_on(done.folder) + (" --budget '$…'" if document.state == "budget" else "")
@@ -228,7 +233,7 @@ def _judge_words(judge: JudgeOfRun) -> str:
 
 
 def outcomes(folder: Path) -> Iterator[str]:
-    """What each trial of a run of few scenarios came to, which no verdict says if only a part was run."""
+    """A line for each of the first trials and its outcome, for a run of a part of the suite, which gets no verdict."""
     with (folder / RESULTS).open(encoding="utf-8") as stream:
         for text in islice(stream, _MOST_OUTCOMES):
             row = json.loads(text)

@@ -1,4 +1,4 @@
-"""Standard output and standard error: what they can show, and writing to them so that no failure goes unseen."""
+"""Standard output and standard error: what they can show, and writing to them without losing a failure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def standard_input() -> BinaryIO | None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output, all of it and now. Raises ReportError if that fails: no report is silently lost."""
+    """Write and flush all of `text` to standard output. Raises ReportError on failure, so that no report is lost."""
     stream = sys.stdout
     if stream is None:
         raise ReportError("standard output is closed")
@@ -46,19 +46,19 @@ def say(message: str) -> None:
 
 
 def send_commands(lines: str) -> None:
-    """Write orders to a CI runner, encoded by those who made them, to standard error, which it reads too."""
+    """Write commands for the CI runner, already encoded, to standard error, which the runner reads too."""
     _write_error(lines)
 
 
 def say_problems(problems: Iterable[Problem]) -> None:
-    """Write every problem to standard error, each with its place and its hint."""
+    """Write all problems to standard error, each with its place and hint."""
     from highbar.report.problems import problem_lines  # only if something is wrong
 
     _write_error("".join(f"{line}\n" for line in problem_lines(problems, display(sys.stderr))))
 
 
 def _write_error(text: str) -> None:
-    """To standard error, which has nowhere to complain: a failure here changes nothing."""
+    """Write to standard error. A failure is ignored: nowhere is left to report it."""
     stream = sys.stderr
     with suppress(OSError, ValueError, AttributeError):
         stream.write(_encodable(text, stream))
@@ -66,9 +66,9 @@ def _write_error(text: str) -> None:
 
 
 def display(stream: TextIO | None, *, width: int | None = None, verbose: bool = False) -> Display:
-    """What the screen behind a stream can do; `width` overrides that of the terminal.
+    """What the screen behind a stream can show; `width` overrides that of the terminal.
 
-    Color only on a terminal that has it, or if FORCE_COLOR is set; never if NO_COLOR is set.
+    Color only on a terminal that supports it or if FORCE_COLOR is set; never if NO_COLOR is set.
     """
     size = shutil.get_terminal_size((_WIDTH, 24))
     terminal = stream is not None and stream.isatty()
@@ -83,7 +83,7 @@ def display(stream: TextIO | None, *, width: int | None = None, verbose: bool = 
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """`text`, in plainer characters if the stream's encoding lacks ours."""
+    """`text`, with plain replacements if the stream's encoding lacks some of its characters."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -93,7 +93,10 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 def _abandon(stream: TextIO) -> None:
-    """Let what is still in the buffer go nowhere, or Python fails again at its end, with an exit code of its own."""
+    """Send the rest of the buffer to the null device.
+
+    Otherwise Python flushes it again at exit, fails again, and exits with a code of its own.
+    """
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,9 +1,9 @@
 """Report: a verdict, a comparison, a calibration or a plan goes in, text comes out. Pure; writes no file.
 
-`REPORTERS`, `COMPARISONS`, `CALIBRATIONS` and `PLANS` are the lists of formats. To add one: write a module here with
-`render(verdict, display) -> str` and `render_problems(problems, display) -> str` that pass every text through one
-encoder of its own, and name it in the table. Another distribution adds a format of the verdict by an entry point in the
-group `highbar.reporters` that names such a module.
+`REPORTERS`, `COMPARISONS`, `CALIBRATIONS` and `PLANS` list the formats. To add one, write a module here with
+`render(verdict, display) -> str` and `render_problems(problems, display) -> str` that pass every untrusted text through
+one encoder of the module, and name it in the table. Another distribution adds a format of the verdict with an entry
+point in the group `highbar.reporters` that names such a module.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:  # few runs compare, and its classes take time to make
     from highbar.model.comparison import Comparison
 
 GROUP = "highbar.reporters"
-"""The group of entry points by which other distributions add formats."""
+"""The entry point group in which other distributions add formats."""
 
 
 class Display(Struct, frozen=True):
-    """What the reader's screen can do, and how much they want to see. A file has no color, and the width of a page."""
+    """What the reader's screen can show, and how much the reader wants to see. The defaults are those of a file."""
 
     width: int = 80
     color: bool = False
-    height: int | None = None  # lines; None if nothing scrolls out of sight
-    verbose: bool = False  # everything, and not only what did not pass
-    meta: tuple[tuple[str, str], ...] = ()  # what the caller says about the run: date, commit, link
+    height: int | None = None  # in lines; None if nothing scrolls out of sight, as in a file
+    verbose: bool = False  # show everything, not only what did not pass
+    meta: tuple[tuple[str, str], ...] = ()  # facts about the run from --meta or CI: date, commit, link
     report_option: str = "--output"  # the option that writes a report to a file
 
 
@@ -41,33 +41,33 @@ PAGE = Display()
 
 
 class Reporter(Struct, frozen=True):
-    """A format: the module and its function that render it, and the file endings that mean it.
+    """A format: the module and function that render it, and its file endings.
 
-    The module is loaded at the first call. Beside `function` it has one with `_problems` added to the name, for what is
-    written if there is nothing to report. `lists_scenarios` asks for `Verdict.scenarios`, which costs the engine one
-    more query. `checks_meta`: its module has a function `meta_problems`, because the format needs to know more
-    than results say.
+    The module is loaded at the first call. Besides `function` it has one named `{function}_problems`, which renders the
+    problems if there is nothing to report. `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the
+    engine one more query. `checks_meta`: the module has a function `meta_problems`, because the format requires facts
+    that the results do not contain.
     """
 
     module: str
     suffixes: tuple[str, ...] = ()
-    details: bool = False  # whether it shows more than a verdict needs
+    details: bool = False  # whether it shows Verdict.details, which the verdict itself does not need
     lists_scenarios: bool = False
     function: str = "render"
     checks_meta: bool = False
 
     def __call__(self, found: Any, display: Display = PAGE) -> str:
-        """The verdict, comparison or plan in this format, as text that ends with a line end."""
+        """The verdict, comparison, calibration or plan as text that ends with a newline."""
         text: str = getattr(import_module(self.module), self.function)(found, display)
         return text
 
     def refusal(self, problems: Iterable[Problem], display: Display = PAGE) -> str:
-        """Every problem, in place of a report on something that could not be judged."""
+        """A report of all problems, written if nothing could be judged."""
         text: str = getattr(import_module(self.module), f"{self.function}_problems")(problems, display)
         return text
 
     def meta_problems(self, meta: Mapping[str, str]) -> list[Problem]:
-        """What this format misses, or does not know, in what the caller says about the run."""
+        """A problem for the required facts that `--meta` lacks, and for each value that the format does not accept."""
         if not self.checks_meta:
             return []
         problems: list[Problem] = import_module(self.module).meta_problems(meta)
@@ -118,11 +118,12 @@ def render(
 ) -> str:
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
 
-    `meta` is what `--meta` says: shown in HTML, and required by "every-eval-ever".
+    `meta` has the same keys as `--meta`: HTML shows them, and "every-eval-ever" requires some.
 
-    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. HTML
-    shows both outputs of the scenarios that broke or were fixed. For these the results are read again. Raises
-    ReportError if they have changed, InputError if there is no such format, or if `meta` lacks what it needs.
+    Some formats show more than the verdict contains: HTML shows the trials of failed scenarios, and of a comparison
+    both outputs of the scenarios that broke or were fixed; HTML, JUnit and CSV list all scenarios. For these the
+    results are read again. Raises ReportError if they have changed, and InputError if the format does not exist or
+    `meta` lacks a required key.
     """
     page = Display(meta=tuple((meta or {}).items()))
     if isinstance(found, Verdict):
@@ -135,22 +136,22 @@ def render(
 
 
 def report_formats() -> tuple[str, ...]:
-    """The formats of a verdict, those of installed distributions included."""
+    """The names of all formats of a verdict, including those of installed distributions."""
     return tuple(dict.fromkeys((*REPORTERS, *_entry_points())))
 
 
 def format_named(text: str) -> str:
-    """The name of a format as it is listed: every_eval_ever, which is what the tool calls itself, means ours."""
+    """The name as `REPORTERS` spells it: `every_eval_ever`, the tool's own spelling, becomes `every-eval-ever`."""
     return listed if (listed := text.replace("_", "-")) in REPORTERS else text
 
 
 def reporter(name: str) -> Reporter:
-    """The format of a verdict of this name. Raises InputError if there is none, or if its distribution is broken."""
+    """The verdict's format with this name. Raises InputError if it does not exist or its distribution is broken."""
     return REPORTERS[name] if name in REPORTERS else _installed(name)
 
 
 def format_of(file: str) -> str | None:
-    """The format that a file's ending means; None if no reporter has that ending."""
+    """The name of the format with this file's ending; None if no format has that ending."""
     name = file.lower()
     own = next((known for known, each in REPORTERS.items() if name.endswith(each.suffixes)), None)
     return own or next((known for known in _entry_points() if name.endswith(reporter(known).suffixes)), None)
@@ -161,13 +162,13 @@ def _unknown(name: str, known: Iterable[str], what: str = "a format") -> InputEr
 
 
 class _Installed(Reporter, frozen=True):
-    """A format of another distribution, whose code may fail in any way."""
+    """A format of another distribution, whose code may fail in any way; `module` is the name of its entry point."""
 
     def __call__(self, found: Any, display: Display = PAGE) -> str:
         return self._text("render", found, display)
 
     def refusal(self, problems: Iterable[Problem], display: Display = PAGE) -> str:
-        """Every problem, in place of a verdict."""
+        """A report of all problems, written in place of a verdict."""
         return self._text("render_problems", tuple(problems), display)
 
     def _text(self, function: str, found: object, display: Display) -> str:
@@ -182,7 +183,7 @@ class _Installed(Reporter, frozen=True):
 
 
 def _installed(name: str) -> Reporter:
-    """A format of another distribution; its module says what it wants in SUFFIXES, DETAILS and LISTS_SCENARIOS."""
+    """A format of another distribution, with the optional constants SUFFIXES, DETAILS and LISTS_SCENARIOS."""
     if name not in _entry_points():
         raise _unknown(name, report_formats())
     module = _loaded(name)
@@ -193,7 +194,7 @@ def _installed(name: str) -> Reporter:
 
 
 def _loaded(name: str) -> Any:
-    """The module that an entry point names. Raises InputError if it cannot be loaded, or lacks a function."""
+    """The module of an entry point. Raises InputError if it cannot be loaded or lacks a required function."""
     hint = "repair or remove that package"
     try:
         module = _entry_points()[name].load()
@@ -210,4 +211,5 @@ def _loaded(name: str) -> Any:
 def _entry_points() -> Mapping[str, Any]:
     from importlib.metadata import entry_points  # reading the environment takes longer than most imports
 
+    # An installed package can add a format, but not replace one of ours.
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in REPORTERS}

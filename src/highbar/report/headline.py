@@ -1,4 +1,4 @@
-"""The sentences that the reports for people share, above all the headline of the verdict. Decides nothing.
+"""Sentences that several reports share, above all the headline of the verdict. Decides nothing.
 
 Texts from files go through the `encode` of the calling report; everything else is our own text.
 """
@@ -23,28 +23,28 @@ WORDS: Mapping[Decision | None, str] = MappingProxyType(
     {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", None: "NO POLICY"}
 )
 MOST_UNDECIDED = 10
-"""Undecided scenarios that a report names."""
+"""Undecided scenarios that a report lists."""
 MOST_QUARANTINED = 10
-"""Quarantined scenarios that a report names in one line."""
+"""Quarantined scenarios that a report lists on one line."""
 MOST_TO_SETTLE = 5000
-"""Scenarios from which on a rule is too close to call."""
+"""If settling a rule takes more scenarios than this, reports call it too close."""
 WORTH_SAYING = 0.05
-"""The chance of another outcome from which on a rule is shown as close."""
+"""Reports mark a rule as close if a re-run has another outcome with at least this probability."""
 UNDECIDED = "Undecided scenarios"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
-_LIKELY = ((0.01, "almost certain"), (0.05, "very likely"), (0.2, "likely"))  # by the chance of another verdict
+_LIKELY = ((0.01, "almost certain"), (0.05, "very likely"), (0.2, "likely"))  # by the probability of another verdict
 _EVEN = 0.5
 _ALMOST = 0.99
 _ALL = 100
 
 
 def headline(verdict: Verdict) -> str:
-    """`FAIL: 2 of 9 demands are not met, 1 warning; a re-run likely fails too`; holds no text from the results."""
+    """`FAIL: 2 of 9 demands are not met, 1 warning; a re-run likely fails too`; contains no text from the results."""
     return f"{WORDS[verdict.verdict]}: {_summary(verdict) if verdict.verdict else _unjudged(verdict)}"
 
 
 def evidence(counts: Counts) -> str:
-    """`50 scenarios, 150 trials, 4 scenarios failed, 1 trial ended in an error`; what there is none of is left out."""
+    """`50 scenarios, 150 trials, 4 scenarios failed, 1 error, 2 trials undecided`; omits the last three if zero."""
     parts = [count(counts.scenarios, "scenario"), count(counts.trials, "trial")]
     if counts.failed:
         parts.append(f"{count(counts.failed, 'scenario')} failed")
@@ -56,7 +56,7 @@ def evidence(counts: Counts) -> str:
 
 
 def judged_line(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> str:
-    """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; nothing for rows of our own."""
+    """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; empty if all rows are in our own format."""
     judges = []
     for one in judged_by:
         names = " and ".join(encode(judge) for judge in one.judges) or "its reader does not say"
@@ -65,7 +65,7 @@ def judged_line(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> s
 
 
 def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
-    """`only rows with tags.model x: 12 rows left out`; nothing if every row was judged."""
+    """`only rows with tags.model x: 12 rows left out`; empty if no rows were selected."""
     if selection is None:
         return ""
     chosen = " and ".join(
@@ -76,7 +76,7 @@ def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
 
 
 def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
-    """Who judged, how much, and whether that judge is calibrated; nothing if no trial rests on a judge."""
+    """Which judge judged how much, and whether it is calibrated; empty if no trial was judged by a judge."""
     if report is None:
         return ""
     from highbar.report.judge_words import one_line  # few results rest on a judge
@@ -85,13 +85,13 @@ def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
 
 
 def quarantine_line(verdict: Verdict, encode: Callable[[str], str]) -> str:
-    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if no scenario is."""
+    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if none is quarantined."""
     found = verdict.quarantined
     if not found:
         return ""
     named = []
     for one in found[:MOST_QUARANTINED]:
-        at_most = "until" if one.since is None else "at the latest until"  # a flaky one may be steady before
+        at_most = "until" if one.since is None else "at the latest until"  # a flaky scenario may become stable earlier
         until = f", {at_most} {one.until}" if one.until else ""
         named.append(f"{encode(one.id)} ({encode(one.why)}{until})")
     rest = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
@@ -99,17 +99,17 @@ def quarantine_line(verdict: Verdict, encode: Callable[[str], str]) -> str:
 
 
 def quarantined_ids(verdict: Verdict) -> frozenset[str]:
-    """The scenarios that a report marks as quarantined."""
+    """The ids of the scenarios that a report marks as quarantined."""
     return frozenset(one.id for one in verdict.quarantined)
 
 
 def as_judged(rule: RuleResult) -> str:
-    """`90.0% as judged`: of a rule whose value is corrected for the errors of the judge; empty of any other."""
+    """`90.0% as judged`: the uncorrected value, if the rule's value is corrected for the judge's errors; else empty."""
     return "" if rule.raw is None or rule.raw.value is None else f"{show(rule.raw)} as judged"
 
 
 def corrected(value: Value) -> str:
-    """`corrected 78.5% (66.4–87.2)`: of a metric that labels correct; empty of any other."""
+    """`corrected 78.5% (66.4–87.2)`; `not corrected` if that is undefined; empty if the policy corrects nothing."""
     share = value.corrected
     if share is None or share.value is None:
         return "" if share is None else "not corrected"
@@ -117,12 +117,12 @@ def corrected(value: Value) -> str:
 
 
 def counted(value: Value) -> str:
-    """`50`, or `50, 2 missing, 1 undecided (at best 94.0%)`: the scenarios that a value rests on, and what it lacks."""
+    """`50`, or `50, 2 missing, 1 undecided (at best 94.0%)`: the scenarios behind a value, then `lacks`."""
     return ", ".join(filter(None, (str(value.scenarios), lacks(value))))
 
 
 def lacks(value: Value) -> str:
-    """`2 missing, 1 undecided (at best 94.0%)`: what a value lacks, and what labels make of it; empty if nothing."""
+    """`2 missing, 1 undecided (at best 94.0%)`, and the value corrected by labels; empty if none of these applies."""
     parts = [f"{value.missing} missing"] * bool(value.missing)
     if value.undecided:
         best = "" if value.best is None else f" (at best {amount(value.best, value.unit)})"
@@ -131,7 +131,7 @@ def lacks(value: Value) -> str:
 
 
 def undecided(verdict: Verdict, encode: Callable[[str], str]) -> list[tuple[str, str, str]]:
-    """The first undecided scenarios: id, category and why nothing says whether they passed."""
+    """The first `MOST_UNDECIDED` undecided scenarios: id, category (`-` if none) and why each is undecided."""
     return [
         (encode(one.id), encode(one.category or "-"), encode(one.reason))
         for one in verdict.scenarios_undecided[:MOST_UNDECIDED]
@@ -139,29 +139,29 @@ def undecided(verdict: Verdict, encode: Callable[[str], str]) -> list[tuple[str,
 
 
 def not_passed(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
-    """The rules that did not pass, the blocking ones first; otherwise in the policy's order."""
+    """The rules that did not pass, blocking ones first, each group in the policy's order."""
     return tuple(sorted((rule for rule in rules if rule.outcome != "pass"), key=lambda rule: rule.level != "blocking"))
 
 
 def warnings(verdict: Verdict) -> int:
-    """How many warnings there are: warning rules that did not pass. What `verdict.warnings` notes is not judged."""
+    """The number of warning rules that did not pass; the notes in `verdict.warnings` do not count."""
     return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning")
 
 
 def urgent_notes(verdict: Verdict) -> tuple[str, ...]:
-    """The notes, but for those that a threshold could be higher: nobody waits for these."""
+    """The notes without those that say that a threshold could be tighter, which are not urgent."""
     slack = tuple(f"{rule.rule}: " for rule in verdict.rules if rule.slack is not None)
     return tuple(note for note in other_notes(verdict) if not note.startswith(slack))
 
 
 def other_notes(verdict: Verdict) -> tuple[str, ...]:
-    """The warnings of the verdict, except those that the top of the report already shows."""
+    """The notes in `verdict.warnings`, except those that the top of the report already shows."""
     shown_above = verdict.against.notes if verdict.against else ()
     return tuple(warning for warning in verdict.warnings if warning not in shown_above)
 
 
 def how_sure(rule: RuleResult) -> str:
-    """How far the outcome of a close rule can be trusted, and how large a new run would have to be to settle it."""
+    """For a close rule: how likely a re-run differs, and how large a new run would settle it; else empty."""
     if not (could_change(rule) or rule.outcome == "inconclusive"):
         return ""
     reasons = "; ".join(part for part in (differs(rule), _settling(rule)) if part)
@@ -169,17 +169,17 @@ def how_sure(rule: RuleResult) -> str:
 
 
 def could_change(rule: RuleResult) -> bool:
-    """Whether the interval reaches across the threshold, or a second run may well be judged differently."""
+    """Whether the interval includes the threshold, or a re-run has another outcome with at least `WORTH_SAYING`."""
     return rule.fragile or (rule.second_run or 0.0) >= WORTH_SAYING
 
 
 def is_clear(rule: RuleResult) -> bool:
-    """Whether the whole interval is on one side of the threshold: `plan` calls such a rule settled."""
+    """Whether the whole interval is on one side of the threshold; `highbar plan` calls such a rule settled."""
     return rule.outcome in ("pass", "fail") and not rule.fragile and rule.value is not None
 
 
 def accepted(rule: RuleResult) -> str:
-    """`1 failed, 1 accepted`: of a rule that passed although scenarios failed; empty of any other."""
+    """`1 failed, 1 accepted`, if the rule passed although scenarios failed; else empty."""
     if rule.outcome != "pass" or rule.accepted is None:
         return ""
     failed, most = rule.accepted
@@ -187,7 +187,7 @@ def accepted(rule: RuleResult) -> str:
 
 
 def second_run_sentence(verdict: Verdict) -> str:
-    """How likely a second run gives the same verdict, as a sentence; empty if nothing is known of it."""
+    """A sentence on how likely a re-run has the same verdict; empty if that is unknown."""
     if verdict.second_run is None or verdict.verdict is None:
         return ""
     low, high = verdict.second_run_low or 0.0, verdict.second_run
@@ -200,7 +200,7 @@ def second_run_sentence(verdict: Verdict) -> str:
 
 
 def _again(verdict: Verdict) -> str:
-    """The same for the headline: `a re-run very likely fails too`."""
+    """The short form for the headline: `a re-run very likely fails too`; empty if that is unknown."""
     if verdict.second_run is None or verdict.verdict is None:
         return ""
     likely = next((words for most, words in _LIKELY if verdict.second_run < most), None)
@@ -212,7 +212,7 @@ def _again(verdict: Verdict) -> str:
 
 
 def _out_of_100(low: float, high: float) -> str:
-    """A probability between two ends, in words for everyone: `over 99 in 100`, `3 to 77 in 100`."""
+    """A range of probabilities in plain words: `over 99 in 100`, `3 to 77 in 100`."""
     first, last = round(low * _ALL), round(high * _ALL)
     if low > _ALMOST:
         return "over 99 in 100"
@@ -224,7 +224,7 @@ def _out_of_100(low: float, high: float) -> str:
 
 
 def differs(rule: RuleResult) -> str:
-    """How likely a close rule has another outcome on a re-run: `a re-run may pass (1–16%)`; empty of any other."""
+    """`a re-run may pass (1–16%)`: how likely a close rule has another outcome on a re-run; empty for other rules."""
     if rule.second_run is None or not could_change(rule):
         return ""
     turned = {"pass": "fail", "fail": "pass"}.get(rule.outcome, "end differently")
@@ -232,7 +232,10 @@ def differs(rule: RuleResult) -> str:
 
 
 def _settling(rule: RuleResult) -> str:
-    """A new run, never more scenarios added to this one: looking again at pooled data passes too often."""
+    """How large a new run would settle the rule; empty if unknown.
+
+    It speaks of a new run, because adding scenarios to this one and judging again would pass too often.
+    """
     size = settled_by(rule)
     if size is None or rule.value is None or rule.value.value is None:
         return ""
@@ -244,26 +247,26 @@ def _settling(rule: RuleResult) -> str:
 
 
 def settled_by(rule: RuleResult) -> int | None:
-    """The scenarios of a new run that would settle a rule if its value stayed; None if no number would."""
+    """How many scenarios a new run needs to settle a rule if the value stays the same; None if no number does."""
     if rule.more_scenarios is None or rule.value is None:
         return None
     return rule.value.scenarios + rule.more_scenarios
 
 
 class Repeatable(Protocol):
-    """What a second run may judge differently."""
+    """A rule, or its row in a plan, with the probability that a re-run has another outcome."""
 
     @property
     def second_run(self) -> float | None:
-        """The chance of that, at most."""
+        """The upper end of that probability."""
 
     @property
     def second_run_low(self) -> float | None:
-        """At least."""
+        """The lower end."""
 
 
 def chance_cell(rule: Repeatable) -> str:
-    """The chance that a second run of the same agent is judged differently, for a table: `5–29%`."""
+    """A table cell with the probability that a re-run of the same agent has another outcome: `5–29%`."""
     if rule.second_run is None:
         return ""
     low, high = (round((end or 0.0) * 100) for end in (rule.second_run_low, rule.second_run))
@@ -273,13 +276,13 @@ def chance_cell(rule: Repeatable) -> str:
 
 
 def bounds_label(verdict: Verdict) -> str:
-    """What the numbers after a value are: `value (95% bounds)`; each end has that confidence."""
+    """A column heading: `value (95% bounds)`, each bound with that confidence; `value` if no metric has bounds."""
     bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
     return f"value ({amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds)" if bounded else "value"
 
 
 def standing_lines(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
-    """Which slices of one column are worse than the rest, and which is lowest without being surely worse."""
+    """A sentence for each slice of one column that is worse than the rest, and for the lowest one if it is not."""
     known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
     sentences = []
     for part in known:
@@ -292,13 +295,13 @@ def standing_lines(parts: Iterable[Slice], encode: Callable[[str], str]) -> list
 
 
 def _pass_rate(part: Slice) -> Fraction:
-    """The sort key of slices; one without a pass rate comes last."""
+    """A sort key: the pass rate, or 2 if it is undefined, so that such slices come last."""
     known = part.metrics.get("pass_rate")
     return Fraction(2) if known is None or known.value is None else known.value
 
 
 def repeated(verdict: Verdict) -> list[str]:
-    """What the repeated trials show, and what they cannot."""
+    """Sentences on what the repeated trials show and cannot show; none if no scenario was repeated."""
     found = verdict.repetition
     if found is None:
         return []
@@ -312,7 +315,7 @@ def repeated(verdict: Verdict) -> list[str]:
 
 
 def more(total: int, shown: int) -> str:
-    """`… and 12 more`, or empty if all were shown."""
+    """`… and 12 more`; empty if all are shown."""
     return f"… and {total - shown} more" if total > shown else ""
 
 
@@ -357,7 +360,7 @@ def _are(number: int) -> str:
 
 
 def compared(verdict: Verdict) -> str:
-    """That rules compare the values as measured and not their intervals, of all rules about a number or of some."""
+    """A sentence if all or some blocking rules compare the measured value and ignore its interval; else empty."""
     found = [demand.rule.evidence for demand in demands(verdict) if demand.rule.level == "blocking"]
     numbers = [evidence for evidence in found if evidence is not None]
     bare = numbers.count("estimate")
@@ -368,7 +371,7 @@ def compared(verdict: Verdict) -> str:
 
 
 def _unjudged(verdict: Verdict) -> str:
-    """What to say if there was no policy: nothing was judged, whatever the typical thresholds come to."""
+    """The headline without a policy: nothing was judged, and how many typical blocking thresholds would fail."""
     total = len(verdict.advice)
     if not total:
         return "nothing was judged"
@@ -381,7 +384,7 @@ def _unjudged(verdict: Verdict) -> str:
 
 
 def weakened_rows(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[str]]:
-    """A heading, and what was demanded at the ref and is not any more, or less of it."""
+    """A heading, and a sentence for each demand that was stricter at the git ref; empty if no ref was given."""
     against = verdict.against
     if against is None:
         return "", []
