@@ -26,17 +26,18 @@ from highbar.statistics.slices import adjusted_p_values
 
 COMPARED = "pass_rate"
 FEW_PAIRS = 30
-"""Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
+"""With fewer pairs, the jackknife interval of sums with heavy tails is too narrow by a point or two."""
 MOST_NAMED = 10
-"""Scenarios in one warning: a report has the whole list."""
+"""Scenarios in one warning, or in the list of undecided trials of a rule."""
 _MOST_SLICES = 1000
-"""Slices of a comparison, as many as a verdict has."""
+"""Slices by one column, as many as a verdict has."""
 
 
 def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Sequence[str]) -> Comparison:
     """Everything that changed between two runs that the user named.
 
-    Raises InputError if they share no scenario, or if two judges judged them: then nobody knows what changed.
+    Raises InputError if they share no scenario, if different judges judged them (the difference may be that of the
+    judges), or if a rule compares them and one of them stopped early.
     """
     if base.judges and head.judges and base.judges != head.judges:
         raise InputError(_other_judge(base, head))
@@ -47,27 +48,27 @@ def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Seque
         base, head = base.without(not_run), head.without(not_run)
     if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
         raise InputError(_nothing_in_common(base, head))
-    if policy.advisory:  # the default policy only advises: no rule decides
+    if policy.advisory:  # no policy was given: the typical thresholds only advise
         return comparison_of(policies.without_rules(policy), base, head, slices=slices)
     return comparison_of(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
 
 
 def _stopped_early(base: ScoredRun, head: ScoredRun) -> Iterator[Problem]:
-    """Why no rule is judged: where a run stops depends on its results, so that a part would pass or fail too often."""
+    """The problem of each run that stopped early: where it stops depends on its results, which biases every rule."""
     for folder in dict.fromkeys(stopped_early(one.file for one in run.about.sources) for run in (base, head)):
         if folder is not None:
             yield not_whole(folder, "rules that compare are judged over all scenarios")
 
 
 def _not_run(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:
-    """How many scenarios are no pairs because a run stopped before them."""
+    """A warning with the number of scenarios that are left out because a run stopped before them."""
     number = len(base.not_run | head.not_run)
     if not number:
         return ()
     who = " and ".join(name for name, run in (("base", base), ("head", head)) if run.not_run)
     left_out = "is left out because it was" if number == 1 else "are left out because they were"
     why = f"the {who} stopped when the verdict was certain"
-    # Measured for two runs of one agent: one of them seems better in up to 7.6 % of comparisons, and not in 5 %.
+    # Measured for two runs of one agent: one of them seems better in up to 7.6 % of comparisons, instead of 5 %.
     return (
         f"{count(number, 'scenario')} {left_out} not run: {why}, so that a difference seems clear a little too often",
     )
@@ -91,13 +92,13 @@ def comparison_of(
     policy: Policy, base: ScoredRun, head: ScoredRun, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
-    # Worst case: the base at its best, the head at its worst. The best case is the other way around.
+    # Worst case: undecided trials at their best in the base and at their worst in the head. Best case: the reverse.
     changes = since(policy, base.at_best(), head)
     best = since(policy, base, head.at_best()) if base.best or head.best else None
     other = best.differences if best is not None else None
     rules = _rules(changes, best)
     margins = _margins(policy)
-    # What surely broke did so even with undecided trials at their best.
+    # A scenario counts as broken, or fixed, only if it is so however its undecided trials turn out.
     pairs, pairs_at_best = changes.pairs, (best or changes).pairs
     return Comparison(
         verdict=gate.decide(rules) if rules else None,
@@ -142,7 +143,7 @@ def _rules(changes: Changes, best: Changes | None) -> tuple[RuleResult, ...]:
 
 
 def _undecided(base: ScoredRun, head: ScoredRun) -> list[str]:
-    """Warnings about undecided trials."""
+    """Warnings about the scenarios with undecided trials."""
     found = []
     for name, side in (("base", base), ("head", head)):
         ids = [id_ for id_, _ in side.undecided]
@@ -156,7 +157,7 @@ def _undecided(base: ScoredRun, head: ScoredRun) -> list[str]:
 
 
 def _margins(policy: Policy) -> Mapping[str, BaselineRule]:
-    """The margin of each metric over all scenarios; of several, the narrowest."""
+    """The rule with the margin of each metric over all scenarios; of several margins of one kind, the narrowest."""
     found: dict[str, BaselineRule] = {}
     for rule in policy.rules:
         if isinstance(rule, BaselineRule) and not rule.where:
@@ -179,7 +180,7 @@ def _metrics(
 
 
 def _spanning(worst: MetricChange, best: MetricChange) -> MetricChange:
-    """The change at the worst, with the interval and the outcome that hold however undecided trials turn out."""
+    """The worst change, with an interval and an outcome that hold however undecided trials turn out."""
     one, two = worst.difference, best.difference
     outcome: Change = worst.outcome if worst.outcome == best.outcome else "cannot_tell"
     if one.value is None or two.value is None or (one.value, one.low, one.high) == (two.value, two.low, two.high):
@@ -195,6 +196,7 @@ def _change(differences: Differences, name: str, rule: BaselineRule | None) -> M
         return MetricChange(difference, "cannot_tell", None if rule is None else _shown(rule, difference))
     sign = 1 if difference.head.better == "higher" else -1
     worst, best = _signed((difference.low, difference.high), sign)
+    # A relative margin is a share of the base, which varies, too: it needs the bounds of head - (1 ∓ margin) · base.
     spare_worst, spare_best = worst, best
     if rule and rule.relative:
         share = 1 - sign * rule.margin
@@ -210,9 +212,10 @@ def _change(differences: Differences, name: str, rule: BaselineRule | None) -> M
 
 
 def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
-    """Surely better; surely worse by more than the margin; surely not that; or none of these.
+    """The outcome of a change by the ends of its interval, all with positive numbers as better.
 
-    `worst` is the worse end of the difference, positive being good; the others have what the margin accepts added.
+    `worst` is the worse end of the difference; `spare_worst` and `spare_best` are both ends plus the margin. Better if
+    the worse end is above 0; worse if even the better end is beyond the margin; within it if even the worse end is.
     """
     if worst > 0:
         return "better"
@@ -222,7 +225,7 @@ def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best
 
 
 def _signed(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
-    """The worse and the better end, positive being good."""
+    """The worse and the better end, with positive numbers as better; infinite if an end is None."""
     low, high = (_exact(end, side) for end, side in zip(ends, (-1, 1), strict=True))
     return (low, high) if sign > 0 else (-high, -low)
 
@@ -245,7 +248,7 @@ def _passes(pairs: Pairs, pairs_at_best: Pairs) -> PassChange:
 def _slices(
     changes: Changes, columns: Sequence[str], margins: Mapping[str, BaselineRule], best: Changes | None
 ) -> tuple[SliceChange, ...]:
-    """Each value of each column, of the scenarios that have it in both runs."""
+    """The change of each slice: the scenarios that have the same value of a column in both runs."""
     named = list(dict.fromkeys((*changes.policy.slices, *columns))) or ["category"]
     pairs = changes.pairs
     parts: list[tuple[tuple[str, str], Differences, Differences | None]] = []
@@ -260,7 +263,7 @@ def _slices(
             other = None if best is None else best.differences.over(chosen)
             parts.append(((column, value), changes.differences.over(chosen), other))
     passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
-    # Of many slices some differ by chance: unadjusted, every tenth slice of an unchanged agent would stand out.
+    # Without the correction, every tenth slice of an unchanged agent would stand out by chance.
     adjusted = adjusted_p_values([change.p_value for change in passes])
     names = [name for name in changes.policy.metrics if name == COMPARED or name in margins]
     return tuple(
@@ -277,7 +280,7 @@ def _slices(
 
 
 def _missing_slices(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns that were asked for and that no pair has."""
+    """A warning for each requested slice column that no pair has."""
     found = {column for record in (*changes.pairs.base, *changes.pairs.head) for column in record.columns}
     named = dict.fromkeys((*changes.policy.slices, *columns))
     return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in found)

@@ -1,9 +1,13 @@
-"""A metric in two runs of the same scenarios → head less base, with bounds that use the pairing.
+"""A metric in two runs of the same scenarios → head minus base, with bounds that use the pairing.
 
-A share of scenarios has Tango's score interval if each was tried once and passed or failed, else the wider of Bonett
-and Price's and of the bound of a share; a ratio of other sums (tokens, cost) the jackknife of its
-logarithm; a percentile combines the bounds of both runs; a formula is linearised: what each scenario adds to it, by the
-gradient of the formula in its own run, head less base. Swapping the runs turns every interval over.
+- A share of scenarios: Tango's score interval if every scenario has one trial that passed or failed; otherwise the
+  wider of Bonett and Price's interval and of the bounds of a share.
+- A ratio of other sums (tokens, cost): the jackknife of its logarithm.
+- A percentile: the bounds of both runs, combined.
+- A formula: linearized. The influence of a scenario is what it adds by the gradient of the formula in the head, minus
+  the same in the base.
+
+Swapping the runs mirrors every interval.
 """
 
 from __future__ import annotations
@@ -37,14 +41,14 @@ _ONE = Fraction(1)
 
 
 class PairedRuns(Struct, frozen=True):
-    """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
+    """Two runs of the same scenarios in the same order, and the accepted one-sided error."""
 
     base: RecordSums
     head: RecordSums
     alpha: float
 
     def bounds(self, root: Node, share: Fraction = _ONE) -> tuple[Interval, Factor | None]:
-        """The bounds of head less `share` times base, and of head over base if it is measured that way."""
+        """The bounds of head - share · base, and the factor head / base if the bounds come from it."""
         if isinstance(root, Ratio):
             if is_share(root):
                 same = self._of_share(root) if share == 1 else None
@@ -57,12 +61,12 @@ class PairedRuns(Struct, frozen=True):
         return self._by_gradient(root, float(share)), None
 
     def mean_factor(self, ratio: Ratio) -> Factor | None:
-        """Head over base of a ratio of two sums, by the paired jackknife of its logarithm."""
+        """Head divided by base of a ratio of two sums, by the paired jackknife of its logarithm; None if unbounded."""
         return self._factor(ratio)
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
-        """The bounds of a share; None if a scenario has another weight in the other run."""
-        # Pairing needs the same weights on both sides: else a change of weights would look like a change of the agent.
+        """The bounds of a share; None if a scenario has different weights in the two runs."""
+        # With different weights, a change of weights would look like a change of the agent.
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None
@@ -77,9 +81,10 @@ class PairedRuns(Struct, frozen=True):
     def _tried_once(
         self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
     ) -> tuple[int, int, int] | None:
-        """How many scenarios only the head and only the base passed, and how many there are.
+        """The scenarios that only the head passed, those that only the base passed, and all: three counts.
 
-        None unless every scenario is an independent unit, counts once and has one trial in each run, passed or failed.
+        None unless every scenario is an independent unit of weight 0 or 1 with one trial in each run, whose value is 0
+        or 1.
         """
         run = self.base
         once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)
@@ -91,7 +96,7 @@ class PairedRuns(Struct, frozen=True):
         return better, worse, int(sum(weights))
 
     def doubt(self, root: Node) -> Doubt | None:
-        """Why no interval of the difference is known to hold."""
+        """Why no interval of the difference is known to be valid; None if one is."""
         for part in Formula(root).parts():
             found = self._doubt_of(part)
             if found is not None:
@@ -115,14 +120,14 @@ class PairedRuns(Struct, frozen=True):
         try:
             change = log_ratio_difference(there, self.alpha)
         except OverflowError:
-            return None  # so wide that no float holds it
+            return None  # too wide for a float
         known = change is not None and change.low > 0 and change.high < math.inf
         return Factor(change.ratio, change.low, change.high) if change is not None and known else None
 
     def _by_factor(self, ratio: Ratio, factor: Factor, share: float) -> Interval:
-        """The bounds of the difference if those of the factor are known, with the geometric mean of both runs fixed.
+        """The bounds of the difference from those of the factor, with the geometric mean of both runs fixed.
 
-        head - base = √(base·head) · 2 sinh(log(head / base) / 2), which swapping the runs turns over.
+        head - base = √(base·head) · 2 sinh(log(head / base) / 2), which changes only its sign if the runs are swapped.
         """
         base, head = (float(run.ratios[ratio].sums.value) for run in (self.base, self.head))
         middle = 2 * math.sqrt(base * share * head)
@@ -145,6 +150,7 @@ class PairedRuns(Struct, frozen=True):
                 continue
             if not self._influence(influences, leaf, slope, other):
                 return UNBOUNDED
+            # Two runs without any difference have influences of 0: a share is still not known more precisely than this.
             if is_share(leaf):
                 units = min(run.ratios[leaf].sums.clusters for run in (self.base, self.head))
                 floor += (max(abs(slope), abs(other)) * least_half_width(units, self.alpha)) ** 2
@@ -157,7 +163,7 @@ class PairedRuns(Struct, frozen=True):
         return Interval(value - half - below, value + half + above)
 
     def _influence(self, found: dict[Hashable, float], ratio: Ratio, slope: float, other: float) -> bool:
-        """Add what each unit does to the formula through one ratio; False if that is unknown."""
+        """Add the influence of each unit on the formula through one ratio; False if it cannot be computed."""
         for run, gradient in ((self.head, slope), (self.base, -other)):
             z, d = run.by_unit(run.linear(ratio.z)), run.by_unit(run.linear(ratio.d))
             units = [unit for unit in d if d[unit] or z[unit]]
@@ -182,7 +188,7 @@ class PairedRuns(Struct, frozen=True):
         return _Sizes(run)
 
     def _percentile(self, leaf: Leaf, slope: float, other: float) -> tuple[float, float]:
-        """How far below and above a percentile, or what is made of one, may move the difference."""
+        """How far down and up the uncertainty of a percentile, or of a function of one, may move the difference."""
         percentile = _percentile_in(leaf)
         sides = []
         for run, gradient in ((self.head, slope), (self.base, other)):
@@ -192,7 +198,7 @@ class PairedRuns(Struct, frozen=True):
         return bounds_of_difference(sides[0], sides[1], self._together(percentile))
 
     def _together(self, percentile: Percentile) -> float:
-        """How far the same units lie below the percentile in both runs."""
+        """The correlation between the runs of how many trials of each unit are at or below the percentile."""
         columns = [_below(run, percentile) for run in (self.base, self.head)]
         units = list(dict.fromkeys(unit for column in columns for unit in column))
         first, second = ([column.get(unit, 0.0) for unit in units] for column in columns)
@@ -200,7 +206,7 @@ class PairedRuns(Struct, frozen=True):
 
 
 class _Sizes(Struct, frozen=True):
-    """How large the lower sum of a ratio is in a run."""
+    """The denominator (the sum d) of a ratio in a run."""
 
     run: RecordSums
 
@@ -217,7 +223,7 @@ def _percentile_in(leaf: Node) -> Percentile:
 
 
 def _below(run: RecordSums, percentile: Percentile) -> dict[Hashable, float]:
-    """For each unit, how many of its trials are at or below the percentile's value, less how many should be."""
+    """For each unit, how many of its trials are at or below the percentile's value, minus the expected number."""
     at = run.ranks[percentile].value
     share = float(percentile.share)
     found: dict[Hashable, float] = {}

@@ -1,4 +1,4 @@
-"""Pairs and a policy → the difference of any metric, over any scenarios; each is computed once, when asked for."""
+"""Pairs and a policy → the difference of any metric, over any scenarios; each is computed once, on demand."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _LATENCY = Ratio(((Term("latency_ms"), _ONE),), ((Term("latency_ms", "count"), _
 class Differences(Struct, frozen=True, dict=True):  # with a dict, so that differences are computed once, on demand
     """What changed between two runs, metric by metric.
 
-    A metric is compared over the pairs that have it in both runs: a scenario that has it in one only says nothing
-    about a difference, and is counted.
+    A metric is compared over the pairs that have it in both runs. A scenario that has it in one run only shows nothing
+    about a difference; such scenarios are counted.
     """
 
     policy: Policy
     pairs: Pairs
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
-        """The metric in both runs over the scenarios that `where` chooses, and head less base."""
+        """The metric in both runs over the scenarios that `where` selects, and head minus base."""
         return self._differences[metric, where]
 
     @cached_property
@@ -42,7 +42,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         return Computed(self._compared)
 
     def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
-        """The bounds of head less `share` times base, of a metric that is defined in both."""
+        """The bounds of head - share · base, for a metric that is defined in both runs."""
         formula = self._formula(metric, where)
         _, _, pair = self._at(self._mask(formula)[0])
         try:
@@ -52,11 +52,11 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         return UNBOUNDED if math.isnan(low) or math.isnan(high) else Interval(low, high)
 
     def over(self, mask: Sequence[bool]) -> Differences:
-        """The same of some of the pairs."""
+        """The differences over the pairs whose entry is true."""
         return Differences(self.policy, self.pairs.chosen(mask))
 
     def latency(self) -> Factor | None:
-        """The factor by which the mean latency of completed pairs changed; None if it is unknown."""
+        """The factor by which the mean latency changed, over pairs in which all trials completed; None if unknown."""
         mask, _ = self._mask(Formula(_LATENCY))
         for i, pair in enumerate(zip(self.pairs.base, self.pairs.head, strict=True)):
             mask[i] = mask[i] and not any("latency_ms" in record.valueless for record in pair)
@@ -80,12 +80,12 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
             interval, factor = pair.bounds(formula.root)
             low, high = _around(interval, float(change), base)
         except OverflowError:
-            low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
+            low, high, factor = None, None, None  # beyond every float: the value is exact, but has no bounds
         doubt = pair.doubt(formula.root)
         return Difference(base, head, Number(change), low, high, pairs, missing, lost, factor=factor, doubt=doubt)
 
     def _mask(self, formula: Formula) -> tuple[list[bool], int]:
-        """Which pairs have the metric in both runs or in neither, and how many have lost it."""
+        """Which pairs have the metric in both runs or in neither, and how many have it in the base only."""
         base, head = self._runs
         mask = [True] * len(self.pairs.base)
         lost = [False] * len(mask)
@@ -117,8 +117,8 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         return Computed(self._both_sides)
 
     def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
-        """The metrics of both runs, over the pairs whose byte is 1."""
-        # Most metrics use all pairs: their sums are shared instead of made anew for each metric.
+        """The metrics of both runs over the pairs whose byte is 1."""
+        # Most metrics use all pairs: these share their sums, instead of computing them again for each metric.
         base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
         return (
             measure.Measured(self.policy, base.group),
@@ -136,7 +136,7 @@ def _terms(formula: Formula) -> Iterable[Term | Percentile]:
 
 
 def _around(interval: Interval, value: float, metric: Value) -> tuple[float | None, float | None]:
-    """The bounds, never beyond what the metric can be, and never on the wrong side of the difference itself."""
+    """The bounds, limited to what a difference of the metric can be, and always containing the difference itself."""
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return None, None
@@ -146,5 +146,5 @@ def _around(interval: Interval, value: float, metric: Value) -> tuple[float | No
 
 
 def _shown(end: float) -> float | None:
-    """An end to twelve digits, on which sums in any order agree; None if unbounded."""
+    """An end rounded to twelve digits, which do not depend on the order of summation; None if it is infinite."""
     return float(f"{end:.12g}") if math.isfinite(end) else None

@@ -1,4 +1,4 @@
-"""The sums of a run and its policy → what earlier runs say: what changed since the baseline, and the history."""
+"""The sums of a run and its policy → what earlier runs show: the changes since the baseline, and the history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from highbar.model.reduction import Reduction
 
 
 class EarlierRuns(Struct, frozen=True, eq=False):
-    """What a check knows beyond its own results; `run` is these results, scenario by scenario."""
+    """What a check knows from earlier runs. `run` has its own results, scenario by scenario."""
 
     run: ScoredRun | None
     changes: Changes | None
@@ -23,7 +23,7 @@ class EarlierRuns(Struct, frozen=True, eq=False):
 
 
 def earlier_runs(job: Job, policy: Policy, found: Results, sums: Reduction) -> EarlierRuns:
-    """Compare with the baseline, and recall the history, if the policy or the job asks for either."""
+    """Compare with the baseline and read the history, if the policy or the job asks for either."""
     run = run_of(policy, sums, found) if sums.records else None
     changes, warnings = since_baseline(job, policy, run)
     if policy.recalls is None or job.recall is None or run is None or sums.records is None:

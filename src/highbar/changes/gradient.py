@@ -1,4 +1,4 @@
-"""What a formula is linearised by: ratios, and the largest nodes that hold a single percentile."""
+"""The variables that a formula is linearized in: ratios, and the largest nodes that depend on a single percentile."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from highbar.measure.parts import Formula, Node, Size
 from highbar.model import Percentile, Ratio
 
 Leaf = Node
-"""A ratio, or the largest node of a formula that holds one percentile and nothing else that varies."""
+"""A ratio, or the largest node of a formula that depends on one percentile and on nothing else that varies."""
 
 
 def gradient_leaves(root: Node) -> tuple[Leaf, ...]:
-    """Every leaf, once."""
+    """Every leaf of a formula, without repetitions."""
     found: dict[Leaf, None] = {}
     waiting = [root]
     while waiting:
@@ -26,7 +26,7 @@ def gradient_leaves(root: Node) -> tuple[Leaf, ...]:
 
 
 def is_leaf(node: Node) -> bool:
-    """Whether linearisation stops at this node."""
+    """Whether linearization stops at this node."""
     if isinstance(node, Ratio | Percentile):
         return True
     parts = Formula(node).parts()
@@ -36,9 +36,9 @@ def is_leaf(node: Node) -> bool:
 def value_and_gradient(
     root: Node, values: Mapping[Leaf, float], size: Callable[[Ratio], float]
 ) -> tuple[float, Mapping[Leaf, float]]:
-    """The value of a formula at given values of its leaves, and its derivative by each.
+    """The value of a formula at these values of its leaves, and its derivative by each leaf.
 
-    `size` is the lower sum of a ratio.
+    `size` returns the denominator (the sum d) of a ratio.
     """
 
     def known(node: Node) -> float | None:

@@ -1,4 +1,4 @@
-"""A comparison → the same with the trials of the scenarios that broke or were fixed, read again from both runs."""
+"""A comparison → the same with the trials of scenarios that broke or were fixed, read again from both runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from highbar.model.details import TrialDetail
 from highbar.model.job import SILENT, Job
 
 MOST_MOVED = 25
-"""Scenarios that broke, and as many that were fixed, whose outputs a comparison shows."""
+"""The largest number of broken scenarios, and of fixed ones, whose outputs a comparison shows."""
 
 
 def with_outputs(comparison: Comparison, base: Job, head: Job) -> Comparison:
-    """The comparison with what the agent said in the scenarios that broke or were fixed.
+    """The comparison with the trials of the scenarios that broke or were fixed.
 
-    A baseline has no outputs, and standard input cannot be read twice. Raises ReportError if a run has changed.
+    The trials are None for a baseline, which has no outputs, and for standard input, which cannot be read twice. Raises
+    ReportError if a run has changed since.
     """
     ids = (*comparison.broken[:MOST_MOVED], *comparison.fixed[:MOST_MOVED])
     if not ids:
@@ -60,7 +61,7 @@ def _trials_of(
     if side.is_baseline or "-" in job.results:
         return None
     trials, sources = _read_trials(job, policy, ids)
-    # The comparison is of other rows if a file was written in between: outputs beside it would deceive.
+    # If a file was rewritten since, these are not the outputs of the rows that were compared.
     if sources != side.sources:
         raise ReportError("the results changed while they were compared")
     return trials

@@ -11,7 +11,7 @@ from highbar.model.records import ScenarioRecord
 
 
 class Pairs(Struct, frozen=True):
-    """The scenarios of both runs by id, and the unit of each: scenarios of one unit are not independent."""
+    """The scenarios of both runs, sorted by id, and the unit of each: scenarios of one unit are not independent."""
 
     base: tuple[ScenarioRecord, ...]
     head: tuple[ScenarioRecord, ...]
@@ -21,12 +21,12 @@ class Pairs(Struct, frozen=True):
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Scenarios that passed all trials in the base, and not all in the head."""
+        """Scenarios that passed all trials in the base, but not all in the head."""
         return tuple(b.id for b, h in zip(self.base, self.head, strict=True) if b.all_passed and not h.all_passed)
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """Scenarios that passed all trials in the head, and not all in the base."""
+        """Scenarios that passed all trials in the head, but not all in the base."""
         return tuple(b.id for b, h in zip(self.base, self.head, strict=True) if h.all_passed and not b.all_passed)
 
     @property
@@ -44,7 +44,7 @@ class Pairs(Struct, frozen=True):
 
 
 def pair_up(base: Iterable[ScenarioRecord], head: Iterable[ScenarioRecord]) -> Pairs:
-    """Pair the scenarios of the same id."""
+    """The pairs of scenarios with the same id, and the ids that are in one run only."""
     before, after = {one.id: one for one in base}, {one.id: one for one in head}
     both = sorted(before.keys() & after.keys())
     first, second = _same_columns([before[id_] for id_ in both], [after[id_] for id_ in both])
@@ -58,7 +58,7 @@ def pair_up(base: Iterable[ScenarioRecord], head: Iterable[ScenarioRecord]) -> P
 
 
 def _unit(base: ScenarioRecord, head: ScenarioRecord) -> Hashable:
-    """Scenarios are of one unit if they are of one cluster in both runs."""
+    """The unit of a pair: scenarios share a unit if they share a cluster in the base and in the head."""
     if base.cluster is None and head.cluster is None:
         return base.id
     return ("cluster", base.cluster, head.cluster)
@@ -67,8 +67,8 @@ def _unit(base: ScenarioRecord, head: ScenarioRecord) -> Hashable:
 def _same_columns(
     base: Sequence[ScenarioRecord], head: Sequence[ScenarioRecord]
 ) -> tuple[tuple[ScenarioRecord, ...], tuple[ScenarioRecord, ...]]:
-    """A column that one run does not have at all is taken from the other: what was asked is the same scenario."""
-    # A run recorded before a column existed must still be comparable by slices of that column.
+    """The records, with each column that one run lacks altogether taken from the other run."""
+    # A run that was recorded before a column existed must be comparable by slices of that column.
     known, other = (frozenset(column for one in run for column in one.columns) for run in (base, head))
     return (
         tuple(_filled(one, two, other - known) for one, two in zip(base, head, strict=True)),

@@ -1,4 +1,4 @@
-"""Records of scenarios → the sums that metrics are made of, as an engine makes them of rows.
+"""Records of scenarios → the sums that metrics are computed from, as an engine computes them from rows.
 
 The scenarios of a run are in a fixed order, so that two runs of the same scenarios can be compared one by one.
 """
@@ -30,7 +30,7 @@ _OF_EVERY_SCENARIO = ("error", "violated", "unjudged")
 
 
 class Computed(dict[_K, _V]):
-    """A mapping that computes a value when it is first asked for."""
+    """A mapping that computes a value when it is first looked up."""
 
     def __init__(self, make: Callable[[_K], _V]) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Computed(dict[_K, _V]):
         return self[key]
 
     def get(self, key: _K, _default: Any = None) -> Any:
-        """The value: there is always one."""
+        """The value of a key, which always exists."""
         return self[key]
 
 
@@ -56,32 +56,32 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
 
     @cached_property
     def group(self) -> Group:
-        """The sums as an engine gives them, each computed when it is looked up."""
+        """The sums in the form that an engine returns, each computed when it is looked up."""
         trials = sum(record.trials for record in self.records)
         return Group(None, len(self.records), trials, self.totals, self.ranks, self.ratios, self.crosses)
 
     @cached_property
     def totals(self) -> Mapping[Term, Total]:
-        """Of each term."""
+        """The total of each term."""
         return Computed(self._total)
 
     @cached_property
     def ratios(self) -> Mapping[Ratio, RatioTotals]:
-        """Of each ratio."""
+        """The sums for the bounds of each ratio."""
         return Computed(self._ratio)
 
     @cached_property
     def ranks(self) -> Mapping[Percentile, Rank]:
-        """Of each percentile."""
+        """The rank of each percentile."""
         return Computed(self._rank)
 
     @cached_property
     def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
-        """Of each pair of ratios."""
+        """The sums of products of each pair of ratios."""
         return Computed(self._cross)
 
     def parts(self, term: Term) -> list[Fraction | None]:
-        """What each scenario adds to a term; None if it has no value, or is not among those that count."""
+        """What each scenario adds to a term; None if it has no value, or if the term's `where` excludes it."""
         return self._parts[term]
 
     @cached_property
@@ -89,7 +89,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         return Computed(self._taken)
 
     def has(self, wanted: Term | Percentile) -> list[bool]:
-        """Which scenarios have what a term or a percentile is about and are among those that count."""
+        """Which scenarios have a value for a term or a percentile, and are selected by its `where`."""
         return self._has_data[isinstance(wanted, Term), wanted.column, wanted.where]
 
     @cached_property
@@ -107,14 +107,14 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         columns = [(self.parts(term), factor) for term, factor in linear]
         if len(columns) == 1 and columns[0][1] == 1:
             return [part or _ZERO for part in columns[0][0]]
-        # Most parts are 0 or 1: an exact product with a factor is computed only for the rest.
+        # Most parts are 0 or the object ONE: the slow exact product is computed only for the rest.
         return [
             sum((factor if part is ONE else factor * part for part, factor in row if part), _ZERO)
             for row in zip(*([(part, factor) for part in parts] for parts, factor in columns), strict=True)
         ]
 
     def by_unit(self, numbers: Sequence[Fraction]) -> dict[Hashable, Fraction]:
-        """The numbers of the scenarios, added up by unit."""
+        """The sum of the scenarios' numbers in each unit."""
         found: dict[Hashable, Fraction] = {}
         for unit, number in zip(self.units, numbers, strict=True):
             found[unit] = found[unit] + number if unit in found else number
@@ -126,7 +126,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         if not any(
             value is not None and column not in one.lone for value, one in zip(values, self.records, strict=True)
         ):
-            values = [None] * len(values)  # errors count only if some scenario has a value of its own
+            values = [None] * len(values)  # errors and violations count only if a scenario has a real value
         if term.of == "count":
             values = [None if value is None else ONE for value in values]
         if not term.weighted:
@@ -159,7 +159,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
     def _ratio(self, ratio: Ratio) -> RatioTotals:
         above, below = self._sides(ratio)
         z, d = self.by_unit(above), self.by_unit(below)
-        # Doubles are enough for products: they only make bounds, while values stay exact.
+        # Doubles are enough for products: only bounds are computed from these, while values stay exact.
         pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
         weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
         heaviest = max(
@@ -195,7 +195,10 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         return CrossSums(*(sum(map(float.__mul__, a, b)) for a, b in ((z1, z2), (z1, d2), (d1, z2), (d1, d2))))
 
     def ranked(self, wanted: Percentile) -> list[tuple[Fraction | None, Hashable]]:
-        """The values of the trials that are ranked, the smallest first, each with its unit; None ranks last."""
+        """The values of the ranked trials with their units, the smallest first.
+
+        None (a trial that never completed) comes last, or first if higher values of the column are better.
+        """
         return self._rankings[wanted.column, wanted.where]
 
     @cached_property
@@ -211,7 +214,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             for value in record.ranked(column)
         ]
         never = float("-inf" if column in self.below else "inf")
-        # They were doubles once, so that as doubles they are in the same order, and sorted ten times as fast.
+        # The values come from doubles, so that sorting them as doubles gives the same order, ten times as fast.
         return sorted(found, key=lambda one: never if one[0] is None else float(one[0]))
 
     def _rank(self, wanted: Percentile) -> Rank:
@@ -220,7 +223,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
         there = [
             record for record in self.records if is_selected(record, wanted.where) and record.ranked(wanted.column)
         ]
-        # Errors rank beyond every number, but do not give one to a run that records none.
+        # An error ranks beyond every number, but in a run that records no numbers it must not create a percentile.
         if all(wanted.column in record.lone for record in there):
             return Rank(None, 0, 0, 0)
         resting = len(there)
@@ -244,12 +247,12 @@ def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:
 
 
 def is_selected(record: ScenarioRecord, where: Where) -> bool:
-    """Whether the scenario is among those that count."""
+    """Whether `where` selects the scenario."""
     return not where or is_chosen(record.columns, where)
 
 
 def add_up(numbers: Iterable[Fraction]) -> Fraction:
-    """The exact sum: numerators of one denominator first, which is many times faster than one by one."""
+    """The exact sum. Adding the numerators of each denominator first is many times faster than adding fractions."""
     by_denominator: dict[int, int] = {}
     for number in numbers:
         above, below = number.as_integer_ratio()
@@ -258,7 +261,7 @@ def add_up(numbers: Iterable[Fraction]) -> Fraction:
 
 
 def _doubles(numbers: Iterable[Fraction]) -> list[float]:
-    """The nearest double of each, as float() finds it but in a third of the time."""
+    """The nearest double of each number, as float() returns it, but in a third of the time."""
     return [above / below for above, below in map(Fraction.as_integer_ratio, numbers)]
 
 
@@ -275,6 +278,6 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
 
 
 def _together(ratio: Ratio) -> int:
-    """How many trials of a scenario pass@k and pass^k take at once: its trials are worth so many times fewer."""
+    """The k of pass@k and pass^k, which use k trials at once: n trials then count as n // k. 1 for other ratios."""
     column = ratio.z[0][0].column
     return int(column.rpartition("_")[2]) if is_repeated(column) else 1

@@ -1,4 +1,4 @@
-"""A run, scenario by scenario: the one that a baseline holds, or one that was just reduced."""
+"""A run, scenario by scenario: the one in a baseline, or one that was just reduced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from highbar.store import baseline_reading
 
 
 class ScoredRun(Struct, frozen=True):
-    """One run, scenario by scenario, and what must be the same in another run that it is compared with."""
+    """One run, scenario by scenario, and the settings that two compared runs must share."""
 
     records: tuple[ScenarioRecord, ...]
     about: Side
@@ -46,22 +46,22 @@ class ScoredRun(Struct, frozen=True):
         return replace(self, records=records, best=best if best != records else ())
 
     def stopped_without(self, ids: frozenset[str]) -> ScoredRun:
-        """The run, which stopped early, without the scenarios that it did not finish."""
+        """A run that stopped early, without the scenarios `ids` that it did not finish."""
         left = self.without(ids)
         trials = sum(record.trials for record in left.records)
         return replace(left, about=replace(self.about, scenarios=len(left.records), trials=trials), not_run=ids)
 
     @property
     def undecided(self) -> tuple[Trial, ...]:
-        """The scenarios with undecided trials."""
+        """The scenarios with undecided trials; the numbers of the trials are not known here."""
         pairs = zip(self.records, self.best, strict=True) if self.best else ()
         return tuple((worst.id, None) for worst, best in pairs if worst != best)
 
 
 def only_finished(run: ScoredRun, job: Job, found: Results) -> ScoredRun:
-    """The run without the scenarios that it did not need to be decided: they did not fail, they were not run.
+    """The run without the scenarios that it did not finish because it was decided early: they have not failed.
 
-    Raises InputError if it stopped early and nothing says which ones these are.
+    Raises InputError if the run stopped early and nothing says which scenarios it finished.
     """
     folder = run_folders.stopped_early(source.file for source in found.sources())
     if folder is None:
@@ -77,7 +77,7 @@ def only_finished(run: ScoredRun, job: Job, found: Results) -> ScoredRun:
 
 
 def run_in(baseline: Baseline) -> ScoredRun:
-    """The run that a baseline holds."""
+    """The run in a baseline."""
     source = Source(baseline.file or "<baseline>", baseline.sha256)
     about = Side(
         (source,),
@@ -95,14 +95,14 @@ def run_in(baseline: Baseline) -> ScoredRun:
 
 
 def baseline_of(job: Job) -> ScoredRun | None:
-    """The run in the baseline that a job names instead of results; None if its results are not a baseline."""
+    """The run in the baseline that a job names as its results; None if they are not a baseline."""
     if len(job.results) != 1 or job.names or not baseline_reading.is_baseline(job.results[0]):
         return None
     return run_in(baseline_reading.read_baseline(job.results[0]))
 
 
 def run_of(policy: Policy, sums: Reduction, results: Results) -> ScoredRun:
-    """A run that was just reduced. The engine must have been asked for the record of every scenario."""
+    """A run that was just reduced. The request to the engine must have included the records of scenarios."""
     records = sums.records
     if records is None:
         raise ValueError("the engine was not asked for the scenarios")
@@ -127,7 +127,7 @@ def run_of(policy: Policy, sums: Reduction, results: Results) -> ScoredRun:
 
 
 def scoring_of(policy: Policy, judged_by: tuple[Judging, ...] = ()) -> Scoring:
-    """The settings by which a policy scores trials, and who judged in the files of other tools."""
+    """The settings by which a policy scores trials, and the scorers that judged in files of other tools."""
     judges: dict[str, set[str]] = {}
     for one in judged_by:
         judges.setdefault(one.tool, set()).update(one.judges)
@@ -140,7 +140,7 @@ def _suite_source(policy: Policy) -> Source | None:
     if policy.suite is None:
         return None
     digest = None
-    with suppress(OSError):  # a policy that was read from a git ref: the copy of its suite may be gone
+    with suppress(OSError):  # the policy may come from a git ref, and the copy of its suite be gone
         digest = hashlib.sha256(Path(policy.suite.file).read_bytes()).hexdigest()
     return Source(policy.suite.file, digest)
 

@@ -23,13 +23,17 @@ from highbar.statistics.interval import Interval
 from highbar.store import baseline_reading
 
 _MOST_NAMES = 5
-"""Names in one message: enough to recognize what they are."""
+"""Names in one message: enough to recognize them."""
 _MOST_IDS = 10
-"""Scenarios that broke or were fixed in one warning: a comparison lists all."""
+"""Broken or fixed scenarios in one warning; a comparison lists all."""
 
 
 class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it computes once, on demand
-    """What changed from the base to the head."""
+    """What changed from the base to the head.
+
+    `problem` says why the two cannot be compared. `absent` are scenarios of the base that are missing in the head and
+    not excused; `broken` those that passed all trials in the base, but not in the head.
+    """
 
     policy: Policy
     base: ScoredRun
@@ -53,7 +57,7 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
 
     @property
     def pooled(self) -> Recalled:
-        """The trials of both sides by scenario, as a test of new failures takes them."""
+        """The trials of both runs by scenario, in the form that the test of new failures needs."""
         before, now = ({one.id: (one.passed, one.trials) for one in side.records} for side in (self.base, self.head))
         return Recalled(explaining=(before,), now=now)
 
@@ -62,11 +66,11 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
         return self.differences.difference(metric, where)
 
     def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
-        """The bounds of its value in the head, less `share` times that in the base."""
+        """The bounds of a metric's value in the head minus `share` times that in the base."""
         return self.differences.bounds(metric, where, share)
 
     def follows(self, metric: str, where: Where = ()) -> bool:
-        """Whether, in both runs, a metric is at its worst and best with undecided trials at theirs."""
+        """Whether in both runs the metric is worst with undecided trials at their worst, and best at their best."""
         return all(measured(self.policy, run).follows(metric, where) for run in (self.base, self.head) if run.best)
 
     def base_value(self, metric: str, where: Where = ()) -> Value:
@@ -79,7 +83,10 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
 
 
 def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Changes | None, tuple[str, ...]]:
-    """What changed since the baseline, and the warnings about it. None if no rule compares or no file exists."""
+    """What changed since the baseline, None if no rule compares or the file does not exist; and the warnings.
+
+    Raises InputError for a named baseline that no rule uses, or that does not exist unless that is allowed.
+    """
     file, allow = job.baseline, job.allow_missing_baseline
     if head is None or not policy.compares:
         if file is not None:
@@ -101,7 +108,7 @@ def _what_changed(worst: Changes, best: Changes) -> tuple[str, ...]:
     """Which scenarios changed since the baseline, in one line; nothing if none did."""
     broken, fixed = best.pairs.broken, worst.pairs.fixed
     parts = [f"{len(broken)} broke: {_names(broken, _MOST_IDS)}"] if broken else []
-    if worst.runs_in_base > 1:  # of several runs a flaky scenario fails some, and is not fixed by passing one
+    if worst.runs_in_base > 1:  # a flaky scenario fails in some of several runs, and one pass does not fix it
         flaky = {record.id for record in worst.base.records if record.passed}
         sometimes = tuple(id_ for id_ in fixed if id_ in flaky)
         fixed = tuple(id_ for id_ in fixed if id_ not in flaky)
@@ -112,7 +119,7 @@ def _what_changed(worst: Changes, best: Changes) -> tuple[str, ...]:
 
 
 def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
-    """What changed from base to head; `problem` says why they cannot be compared, if so."""
+    """What changed from base to head, even if the two cannot be compared: see `problem`."""
     pairs = pair_up(base.records, head.records)
     return Changes(
         policy=policy,
@@ -127,7 +134,7 @@ def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
 
 
 def excused(policy: Policy, id_: str) -> bool:
-    """Whether a scenario need not have a result: it is optional, or the suite does not hold it any more."""
+    """Whether a scenario need not have a result: it is optional, or no longer in the suite."""
     if policy.suite is not None and id_ not in policy.suite.scenarios:
         return True
     optional = [rule.pattern for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "warning"]
@@ -135,7 +142,7 @@ def excused(policy: Policy, id_: str) -> bool:
 
 
 def _problem(base: ScoredRun, head: ScoredRun, pairs: Pairs) -> str | None:
-    """Why a difference of the two would not be one of the agents."""
+    """Why a difference between the runs may not be one between the agents; None if it is."""
     if not pairs.base:
         return "no scenario is in both the baseline and the results"
     for noun, before, after in (("judge", base.judges, head.judges), ("suite", base.suites, head.suites)):
@@ -152,7 +159,10 @@ def _problem(base: ScoredRun, head: ScoredRun, pairs: Pairs) -> str | None:
 
 
 def _other_judges(base: Scoring, head: Scoring) -> str | None:
-    """Which tool's records other scorers judged in the base; a tool that only one of the two has is not compared."""
+    """How the scorers of other tools' records differ between the runs; None if they do not.
+
+    A tool that only one run has does not count, unless the runs share no tool at all.
+    """
     after = dict(head.judged_by)
     if base.judged_by and after and not after.keys() & dict(base.judged_by).keys():
         tools = (_names(tuple(tool for tool, _ in judged)) for judged in (base.judged_by, head.judged_by))
@@ -177,7 +187,7 @@ def _scoring(scoring: Scoring) -> str:
 
 
 def change_warnings(changes: Changes) -> tuple[str, ...]:
-    """In what the two runs are not alike, which a reader must know before any number."""
+    """The differences between the two runs that a reader must know before reading any number."""
     problem = [f"base and head are not alike: {changes.problem}"] if changes.problem else []
     return (*problem, *_run_warnings(changes.base, changes.head), *_pair_warnings(changes.pairs))
 

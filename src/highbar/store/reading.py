@@ -124,7 +124,7 @@ def _line_of(text: str, part: str) -> int | None:
 
 
 def _tree(text: str) -> Node | None:
-    """The document with the place of every value; None if it has half of a surrogate pair, which is refused."""
+    """The document with the place of every value; None if `parse_json` refuses it: it has half of a surrogate pair."""
     from highbar.documents.json_tree import parse_json  # only for a document that is refused
 
     try:
