@@ -39,8 +39,7 @@ def _closed_after(engine: SparkEngine) -> Iterator[SparkEngine]:
     """The engine; if a signal ends the check, the engine's jobs are stopped too."""
     try:
         yield engine
-        # An exception comes after its query has ended. Only when a signal arrives may a job still be running.
-    except Exception:
+    except Exception:  # its query has ended; only after a signal may a job still be running
         raise
     except BaseException:
         engine.interrupt()

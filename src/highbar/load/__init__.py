@@ -1,1 +1,1 @@
-"""Job in, Results out: which files, in which format, counted; and if they are refused, the exact lines and why."""
+"""Job in, Results out: which files, in which format, and how many results; if they are refused, exact lines and why."""

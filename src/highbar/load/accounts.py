@@ -1,7 +1,7 @@
-"""Every byte is accounted for: the results that the engine used are those that the files hold, counted without it.
+"""Every byte is accounted for: the engine must have used exactly the results that the files hold, counted without it.
 
-The files are read once, in a thread of their own while the engine reads: for their digests, the ends and checksums of
-compressed streams, the longest result, and the number of results. `settle` compares, for every format in one place.
+The files are read once, in another thread while the engine reads: for their digests, the ends and checksums of
+compressed streams, the longest result, and the number of results. `settle` compares the counts of every format.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from highbar.model import ResultsFile, Source
 
 
 class Account(Struct, frozen=True):
-    """What a file holds, counted without the engine: its digest, and its results or why they cannot be counted.
+    """A file, counted without the engine: its digest, and its results or why they cannot be counted.
 
-    `damaged` is set if the file is not whole, which explains any other problem; the engine may know better why it
-    is `uncountable`.
+    `damaged` is set if the file is not whole, which explains any other problem. For an `uncountable` file the engine
+    may have a better explanation.
     """
 
     file: ResultsFile
@@ -44,12 +44,12 @@ Accounts = Callable[[], tuple[Account, ...]]
 
 
 class Unaccounted(InputError):
-    """The engine used more or fewer results than a file holds."""
+    """The engine used more or fewer results than a file has."""
 
 
 @contextmanager
 def started(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
-    """Give a function that waits for the accounts and returns them; an error of the system is raised there."""
+    """Start to count; give a function that waits for the accounts. An exception in the thread is raised there."""
     found: list[Account] = []
     failures: list[BaseException] = []
 
@@ -73,7 +73,7 @@ def started(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
 
 
 def account(file: ResultsFile) -> Account:
-    """Read a file to its end, once if what the engine reads is the file itself."""
+    """Read a file to its end: once, unless the engine reads a copy of it."""
     # The digest is of the user's file, not of our copy of it: others must be able to recompute it.
     digest = hashlib.sha256()
     is_copy = file.original is not None and not os.path.islink(file.path)
@@ -110,7 +110,7 @@ def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem |
     except counting.Uncountable as error:
         return 0, None, Problem(f"the results cannot be counted: {error}", file=file.name)
     finally:
-        for _ in blocks:  # the digest is of the whole file
+        for _ in blocks:  # the digest is of the whole file, even if the count ended early
             pass
 
 
@@ -120,7 +120,7 @@ def _results(file: ResultsFile, blocks: Iterator[bytes]) -> int:
     except counting.TooLong:
         if file.format != "csv":
             raise
-    return _one_by_one(file)  # a stray quote may have hidden the ends of records
+    return _one_by_one(file)  # a stray quote may have hidden the ends of records, so that they seem too long
 
 
 def _one_by_one(file: ResultsFile) -> int:
@@ -129,7 +129,7 @@ def _one_by_one(file: ResultsFile) -> int:
 
 
 def _line_at(file: ResultsFile, offset: int) -> int:
-    """The line number of a byte of the unpacked file."""
+    """The line number of a byte in the unpacked file."""
     line = 1
     for block in unpacking.unpacked(unpacking.blocks_of(file.path), file.compression):
         line += block.count(b"\n", 0, max(offset, 0))
@@ -140,9 +140,9 @@ def _line_at(file: ResultsFile, offset: int) -> int:
 
 
 def damaged_files(accounts: Sequence[Account]) -> tuple[Problem, ...]:
-    """Problems of files that do not depend on the engine: damaged, a result that is too long, or no result.
+    """The problems of files that do not depend on the engine: damaged, a result that is too long, or no result.
 
-    A file that is the only one and has no result is the engine's to refuse: then there is nothing to judge.
+    If the only file has no result, the engine refuses it: then there is nothing to judge.
     """
     return tuple(
         one.damaged or Problem("this file holds no row", file=one.file.name, hint="did the run write its results?")
@@ -152,7 +152,7 @@ def damaged_files(accounts: Sequence[Account]) -> tuple[Problem, ...]:
 
 
 def _counted_again(one: Account) -> Account:
-    """The account of a CSV file by the slower way of counting, which no quote deceives; others as they are."""
+    """The account of a CSV file by the slower count, which stray quotes do not mislead; other accounts unchanged."""
     if one.file.format != "csv":
         return one
     try:
@@ -162,7 +162,7 @@ def _counted_again(one: Account) -> Account:
 
 
 def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFile], int] | None = None) -> None:
-    """Raise unless the engine `used` what the files hold; `used_of` asks it for one file, to name it, if it can."""
+    """Raise unless the engine `used` as many results as the files hold; `used_of` gives the number of one file."""
     found = (*damaged_files(accounts), *(one.uncountable for one in accounts if one.uncountable))
     if found:
         raise Unaccounted(*found)

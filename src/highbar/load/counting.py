@@ -1,7 +1,7 @@
-"""How many results a file holds, counted without the engine: what it used is compared with this.
+"""How many results a file holds, counted without the engine, to compare with the number that the engine used.
 
-Every counter takes the unpacked bytes in blocks, in bounded memory, and is fast: it runs beside the engine. None of
-them understands results. That a line is JSON, or a field in place, is for the engine to say.
+Every counter takes the unpacked bytes in blocks, in bounded memory, and is fast: it runs beside the engine. No counter
+understands results. Whether a line is JSON, or a field is in place, is for the engine to check.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ LONGEST = 16 * 1024 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\x0b\x0c"
 _STARTS = re.compile(rb"\n[ \t\r\x0b\x0c]*[^ \t\r\x0b\x0c\n]")
-"""A line that is not blank, from the line feed before it; found by memchr, so long lines cost next to nothing."""
+"""A line that is not blank, from the line feed before it. memchr finds the line feeds, so long lines cost little."""
 _SMALL_ARRAY = 256 * 1024
 _LARGE_ARRAY = 128 * 1024 * 1024
 """Bytes beyond which the elements are counted in bounded memory, which takes longer."""
 
 
 class TooLong(ValueError):
-    """A result of more than LONGEST bytes; `offset` is a byte of it, if that is known."""
+    """A result of more than LONGEST bytes; `offset` is the position of one of its bytes, if known."""
 
     def __init__(self, offset: int | None) -> None:
         super().__init__(offset)
@@ -34,14 +34,14 @@ class TooLong(ValueError):
 
 
 class Uncountable(ValueError):
-    """What is there cannot be counted, since it does not have the form that its name says."""
+    """The results cannot be counted, since the file does not have the form that its name promises."""
 
 
 def count_lines(blocks: Iterable[bytes]) -> int:
-    """Lines that are not blank, with any line ending; the last may have none."""
-    found, blank = 0, True  # `blank`: of the line that is not at its end yet nothing was seen but blanks
+    """The number of lines that are not blank, with any line ending; the last may have none."""
+    found, blank = 0, True  # `blank`: the current line, which may continue in the next block, has only blanks so far
     for block in _measured(without_mark(blocks)):
-        # A line may begin in one block and go on in the next: it counts once, where its first visible byte is.
+        # A line may begin in one block and continue in the next: it counts once, where its first visible byte is.
         text = b"\n" + block if blank else block
         found += len(_STARTS.findall(text))
         end = text.rfind(b"\n")
@@ -51,16 +51,16 @@ def count_lines(blocks: Iterable[bytes]) -> int:
 
 
 def count_records(blocks: Iterable[bytes]) -> int:
-    """CSV records that are not blank, the header not counted: lines, unless the line feed is between quotes.
+    """The number of CSV records that are not blank, without the header: lines, unless the line feed is in quotes.
 
-    A quote inside of quotes is doubled, so that it ends them and begins them again: counting quotes is enough. A quote
-    inside of a field that has none around it (`5" screen`) deceives this; `records_one_by_one` is not deceived.
+    A quote inside quotes is doubled, so that it ends them and begins them again: counting quotes is enough. A quote in
+    a field that has none around it (`5" screen`) makes this wrong; `records_one_by_one` handles it.
     """
     return max(count_lines(_without_quoted(without_mark(blocks))) - 1, 0)
 
 
 def records_one_by_one(stream: IO[bytes]) -> int:
-    """The same, slower, by the rules of CSV: a quote is one only at the start of a field."""
+    """The same by the rules of CSV, slower: only at the start of a field does a quote begin quoted text."""
     import csv  # seldom needed
 
     # Python's own limit is 128 KiB, which the texts of agents exceed.
@@ -86,10 +86,10 @@ def _texts(stream: IO[bytes]) -> Iterator[str]:
 
 
 def _without_quoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text with an `x` in place of everything between quotes; a record that is too long raises."""
+    """The same text with an `x` in place of everything in quotes. Raises TooLong for a record that is too long."""
     quoted, run, seen = False, 0, 0
     for block in blocks:
-        # Cut at the quotes, every second piece is between them: no byte is looked at in Python.
+        # Split at the quotes, every second piece is between them: Python looks at no single byte.
         pieces = block.split(b'"')
         first, last = _line_feeds_outside(pieces, quoted=quoted)
         run += len(block) if first < 0 else first
@@ -99,12 +99,12 @@ def _without_quoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
             run = len(block) - last - 1
         seen += len(block)
         yield b"x" + b"x".join(pieces[1::2]) if quoted else b"x".join(pieces[0::2])
-        # An odd number of quotes leaves the next block inside of quotes, or takes it out of them.
+        # After an odd number of quotes, the next block starts on the other side of a quote.
         quoted ^= len(pieces) % 2 == 0
 
 
 def _line_feeds_outside(pieces: Sequence[bytes], *, quoted: bool) -> tuple[int, int]:
-    """Where the first and the last line feed outside of quotes are in the block that was cut at its quotes, or -1."""
+    """The positions of the first and the last line feed outside of quotes in a block split at its quotes, or -1."""
     first, before = -1, 0
     for place, piece in enumerate(pieces):
         if place % 2 == quoted and b"\n" in piece:
@@ -123,9 +123,9 @@ def _line_feeds_outside(pieces: Sequence[bytes], *, quoted: bool) -> tuple[int, 
 
 
 def count_elements(blocks: Iterable[bytes]) -> int:
-    """Elements of the one array that the text is."""
-    # Three ways, by size: `json` needs no import, msgspec decodes no element, and the last one never has them all in
-    # memory but takes longer.
+    """The number of elements of the array that the text must be."""
+    # Three ways, by size: `json` needs no slow import, msgspec does not decode the elements, and the last one never has
+    # all of them in memory but takes longer.
     taken, size = [], 0
     rest = iter(without_mark(blocks))
     for block in rest:
@@ -140,7 +140,7 @@ def count_elements(blocks: Iterable[bytes]) -> int:
 
 
 def _elements_of_small(text: bytes) -> int:
-    import json  # as below; msgspec takes longer to import than this to read a small array
+    import json  # not needed for other formats; importing msgspec takes longer than this takes for a small array
 
     try:
         array = json.loads(text)
@@ -178,13 +178,13 @@ def _elements_of_large(stream: _Stream) -> int:
 
 
 class _Stream:
-    """Blocks as something to read from."""
+    """Blocks as a stream to read from."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self._blocks = iter(blocks)
 
     def read(self, size: int) -> bytes:
-        """At least so many bytes, fewer only at the end."""
+        """At least `size` bytes, fewer only at the end."""
         taken, length = [], 0
         while length < size and (block := next(self._blocks, b"")):
             taken.append(block)
@@ -205,7 +205,7 @@ def without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _measured(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same blocks; a line that is too long raises."""
+    """The same blocks. Raises TooLong for a line that is too long."""
     run = seen = 0  # bytes since the last line feed, and bytes before this block
     for block in blocks:
         first = block.find(b"\n")
@@ -223,4 +223,4 @@ COUNT_BY_FORMAT: dict[Format, Callable[[Iterable[bytes]], int]] = {
     "csv": count_records,
     "json": count_elements,
 }
-"""Parquet is counted by its footer."""
+"""Parquet is not among them: its footer has the count."""

@@ -1,4 +1,4 @@
-"""A file that the engine refused → the exact lines, what was found and what was wanted. Slow, and thorough."""
+"""A file that the engine refused → the exact lines, what was found and what was wanted. Slow and thorough."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from highbar.model.ranges import ColumnRange
 MOST_PROBLEMS = 20
 """Problems in one refusal: enough to see what they have in common."""
 LONGEST_LINE = counting.LONGEST
-"""Bytes of a line, as the reader that counts has it: a longer one is refused there."""
+"""Bytes of a line; the same limit as in `counting`, which refuses longer ones."""
 DEEPEST = 64
 NUMBERS = frozenset(of_form("number", "whole"))
 _QUOTED_OR_END = re.compile(r'"(?:[^"]|"")*"|\r\n|\r|\n')
@@ -29,7 +29,7 @@ FLAT = "keep such data out of the results, or as text"
 
 
 class _Refused(ValueError):
-    """A value that JSON allows and results do not."""
+    """A value that JSON allows and results do not allow."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class _Refused(ValueError):
 def first_problems(
     files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
-    """The first problems of the files, in order. Empty if this reader finds no problem."""
+    """The first problems of the files, in order; empty if this reader finds none."""
     from highbar.load.unnamed import missing_id  # only for files that are refused
 
     found: list[Problem] = []
@@ -56,7 +56,7 @@ def first_problems(
 
 
 def open_file(file: ResultsFile) -> IO[bytes]:
-    """The bytes of a file, unpacked."""
+    """A stream of the file's bytes, unpacked."""
     return unpacking.open_unpacked(file.path, file.compression)
 
 
@@ -111,7 +111,7 @@ def _line_problems(
 
 
 def parse_row(text: bytes) -> Any:
-    """A JSON value by the rules of results: no key twice, no NaN, no half of a character."""
+    """A JSON value by the rules of results: no key twice, no NaN, no half of a surrogate pair."""
     return json.loads(
         text.decode("utf-8-sig"),
         object_pairs_hook=_unique,
@@ -125,7 +125,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len({name.casefold() for name in row}) != len(pairs):
         raise _Refused(named_twice([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
-    _check_surrogates(row)  # here, since every object inside of a row passes by
+    _check_surrogates(row)  # here, since every object inside a row passes through this function
     return row
 
 
@@ -150,15 +150,15 @@ def _float(text: str) -> float:
 
 
 def _int(text: str) -> int | float:
-    # Python refuses to read thousands of digits. As a float such a number is out of range too, which is said later.
+    # Python refuses to convert thousands of digits. As a float the number is out of range too, which is reported later.
     return int(text) if len(text) <= 300 else float(text[:300])
 
 
 def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | None]:
-    """What is wrong with a line that is not JSON, and what to do."""
+    """The message and the hint for a line that is not JSON."""
     if error.msg == "Extra data":
         return "text after the object; wanted one result per line", "put each result on a line of its own"
-    # The last line of a run that was killed: the usual cause deserves its own message.
+    # The last line of a run that was killed. This cause is so common that it has its own message.
     if not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]")):
         return "this line is cut off", hints.CUT_OFF
     return f"this is not JSON: {_lowered(error.msg)}", hints.of_json(line)
@@ -198,7 +198,7 @@ def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
 def _array_problems(
     name: str, text: str, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]
 ) -> Iterator[Problem]:
-    """The problems of the results in an array, read one by one so that each has its line."""
+    """The problems of the results in an array."""
     # Element by element: json.loads of the whole array would lose the line of each result.
     decoder = json.JSONDecoder(
         object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int
@@ -241,7 +241,7 @@ def _array_problems(
 
 
 def _skip(text: str, place: int) -> int:
-    """The place of the next character that is not a space."""
+    """The position of the next character that is not white space."""
     while place < len(text) and text[place] in " \t\r\n":
         place += 1
     return place
@@ -296,7 +296,7 @@ def _header_problem(name: str, header: Sequence[str]) -> Problem | None:
 
 
 def _mixed_line_ends(name: str, text: str) -> Problem | None:
-    """The first line that ends in another way than the first one does; line breaks between quotes are text."""
+    """The problem of the first line that ends differently from the first one; line breaks in quotes are text."""
     wanted, line = "", 1
     for found in _QUOTED_OR_END.findall(text):
         if found in _LINE_ENDS:
@@ -309,7 +309,7 @@ def _mixed_line_ends(name: str, text: str) -> Problem | None:
 
 
 def cell_value(name: str, cell: str, measured: Collection[str]) -> object:
-    """The value of a field; `measured` columns hold numbers."""
+    """The value of a CSV field; fields of `measured` columns are numbers."""
     lists = name in ("expected_behaviors", "behaviors", "must_not", "violations", "tags")
     if name in ("passed", "correct", "expected", "predicted") and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
@@ -340,7 +340,7 @@ def _as_number(cell: str) -> object:
 def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     import duckdb  # only for a refused file of this kind
 
-    from highbar.load import footer  # likewise
+    from highbar.load import footer  # only for a refused file of this kind
 
     try:
         footer.row_count(file.path)
@@ -352,7 +352,7 @@ def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnR
 
 
 def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
-    import duckdb  # see above
+    import duckdb  # only for a refused file of this kind
 
     with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
         cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": file.path})
@@ -373,8 +373,8 @@ _READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _
 
 
 def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:
-    """Where a key or a value first occurs: its file, and its line if the file has lines."""
-    # As JSON escapes it, and as it is: a writer may do either.
+    """The place where a key or a value first occurs: its file, and its line if the file has lines."""
+    # Both as JSON escapes it and as it is: a writer may do either.
     wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
     for file in files:
         if file.format == "parquet":

@@ -34,12 +34,12 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 WANTED = folders.WANTED
 _BLOCK = 65536
 LOGS = (".eval",)
-"""Endings that are another tool's results and nothing else; a folder is searched for them too."""
+"""Endings that only results of another tool have; folders are searched for them too."""
 BESIDE = (*LOGS, ".json")
-"""Endings of files that may say something about other files."""
+"""Endings of files that may contain information about other files."""
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _ABSENT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""What Hive and Spark call an absent value in the name of a folder."""
+"""The name that Hive and Spark give to an absent value in the name of a folder."""
 
 
 def find_files(
@@ -53,20 +53,20 @@ def find_files(
     subset: bool = False,
     regraded: Mapping[str, str] = NO_NAMES,
 ) -> tuple[ResultsFile, ...]:
-    """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once.
+    """The files that the arguments name; `stack` owns the temporary copies. Raises InputError with every problem.
 
-    `names` says what to call a path in messages, if not by the path. `subset` accepts the folder of a run of a part of
-    its suite. `regraded` has rows to read instead of those of a run, by the path of the run's results.
+    `names` gives names for paths in messages, if not the paths themselves. `subset` accepts the folder of a run of a
+    part of its suite. `regraded` has rows to read instead of those of a run, by the path of the run's results.
 
-    If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
-    by their looks if the mapping only describes, are read by the tool's reader first.
+    If the guidance has a mapping, every file is read by it. The reader of a tool reads the file first if the tool is
+    named, or if the mapping only describes and the file is recognized.
     """
     if input_format is not None and input_format not in FORMATS and input_format not in importers.format_names():
         wanted = ", ".join((*FORMATS, *importers.format_names()))
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
     problems: list[Problem] = []
     found: list[ResultsFile] = []
-    # Some tools say in one file which others belong to the run; a file may replace or complete another.
+    # Some tools list in one file the others that belong to the run; a file may replace or complete another.
     together = _look_at(arguments, input_format)
     problems.extend(together.problems)
     shards = _shards(arguments, problems) if not subset else run_folders.ShardedRun()
@@ -87,7 +87,7 @@ def find_files(
             problems.extend(error.problems)
     for note in together.left.values():
         found = _with_note(found, note)
-    # After all files are known: one message lists every problem, so that nobody fixes them one by one.
+    # Only now: one message lists every problem, so that nobody has to fix them one by one.
     problems.extend(_named_twice(found))
     problems.extend(foreign.contradictions(found))
     if problems:
@@ -96,7 +96,7 @@ def find_files(
 
 
 def paths_named(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name. `find_files` refuses an argument that names no file, not this."""
+    """The paths of the files that the arguments name. An argument that names no file is left for `find_files`."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):
@@ -122,7 +122,7 @@ def find_foreign(
     stdin: BinaryIO | None = None,
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> Iterator[foreign.Import]:
-    """The files that the arguments name, each read as the tool's when its turn comes."""
+    """The files that the arguments name, each imported as the tool's when it is requested."""
     together = _look_at(arguments, None)
     if together.problems:
         raise InputError(*together.problems)
@@ -142,7 +142,7 @@ def find_foreign(
 
 
 def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
-    """What the named files of other tools say about each other."""
+    """What the named files of other tools say about each other, by `importers.beside`."""
     paths = paths_named(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
     if len(paths) < 2 or not any(path.endswith(BESIDE) for path in paths):
         return Beside()
@@ -158,7 +158,7 @@ def _with_note(found: list[ResultsFile], note: str | None) -> list[ResultsFile]:
 
 
 def is_results(name: str) -> bool:
-    """Whether a file of this name in a folder is read."""
+    """Whether a file with this name is read if it is in a folder."""
     return _suffixes(name)[0] is not None or name.endswith(LOGS)
 
 
@@ -183,12 +183,12 @@ def _as_file(
 
 
 def _shards(arguments: Sequence[str], problems: list[Problem]) -> run_folders.ShardedRun:
-    """The shards among the results; if they are not the whole, that is a problem, and none of them is judged."""
+    """The shards among the results; if they are not the whole run, adds a problem, so that nothing is judged."""
     try:
         return run_folders.sharded_run(paths_named(arguments), is_alone="-" not in arguments)
     except InputError as error:
         problems.extend(error.problems)
-        return run_folders.ShardedRun(frozenset(paths_named(arguments)))  # the problems say already that they are parts
+        return run_folders.ShardedRun(frozenset(paths_named(arguments)))  # no second problem that each is only a part
 
 
 def _of_run(
@@ -199,7 +199,7 @@ def _of_run(
     *,
     subset: bool,
 ) -> ResultsFile | None:
-    """The results in the folder of a run; None if the file is not in one."""
+    """The results of a run if the path is in its folder; None if it is not in one."""
     if run_folders.results_in(path) is None:
         return None
     run = run_folders.read_results(path, subset=subset, with_others=path in shards.paths)
@@ -218,7 +218,7 @@ def _of_run(
 
 
 def _form(path: str, input_format: str | None = None) -> tuple[Format, str | None]:
-    """The format and the compression of a file, by the format that was named and by its name."""
+    """The format and the compression of a file: by the format that was named, else by the file's name."""
     by_name, compression = _suffixes(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
@@ -233,7 +233,7 @@ def _form(path: str, input_format: str | None = None) -> tuple[Format, str | Non
 
 
 def file_named(path: str, input_format: str | None = None) -> ResultsFile:
-    """One file with rows in any shape, for a look at them. Raises InputError if it is none of ours or of a mapping."""
+    """One file with rows in any shape, to look at them. Raises InputError if neither we nor a mapping can read it."""
     if not os.path.isfile(path):
         what = "is a folder" if os.path.isdir(path) else "does not exist" if not os.path.exists(path) else "is no file"
         raise InputError(Problem(f"{what}, wanted a file with results", file=path))
@@ -244,7 +244,7 @@ def file_named(path: str, input_format: str | None = None) -> ResultsFile:
 
 
 def _with_partitions(file: ResultsFile, folder: str | None) -> ResultsFile:
-    """A file with the columns that the folders below `folder` give, as Spark writes it: `day=2026-11-14/x.parquet`."""
+    """The file with the columns that the folders below `folder` give, as Spark writes: `day=2026-11-14/x.parquet`."""
     if file.format != "parquet" or folder is None:
         return file
     between = Path(file.name).relative_to(folder).parts[:-1]
@@ -257,7 +257,7 @@ def _partition(part: str) -> tuple[str, str | None]:
 
 
 def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
-    """The tool that wrote the file: the one that was named, or by its first bytes; None for a file of ours."""
+    """The tool that wrote the file: the one that was named, else by the first bytes; None for a file of our rows."""
     if input_format is None:
         if guidance.mapping is None:
             return foreign.tool_of(path, name)
@@ -266,7 +266,7 @@ def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guid
 
 
 def _array_or_lines(path: str, format_: Format, compression: str | None) -> Format:
-    """A `.json` file holds an array; one that starts with an object is read line by line."""
+    """The format of a `.json` file: an array, or lines if it starts with an object; other formats as they are."""
     if format_ != "json":
         return format_
     # Many tools write JSON lines into files named .json: the first byte shows it, the name does not.
@@ -280,13 +280,13 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
 
 
 def _starts_with_brace(path: str, compression: str | None, *, alone: bool = False) -> bool:
-    """If a file starts with `{`; `alone` on its line, so that the object goes on below."""
+    """Whether a file starts with `{`; if `alone`, with a `{` that is alone on its line: the object continues below."""
     start = _start_of(path, compression).removeprefix(BYTE_ORDER_MARK).lstrip()
     return start.split(b"\n", 1)[0].strip() == b"{" if alone else start.startswith(b"{")
 
 
 def _start_of(path: str, compression: str | None) -> bytes:
-    """The first bytes of a file, unpacked; none if they are damaged: reading the whole file refuses it."""
+    """The first bytes of a file, unpacked; empty if they are damaged: reading the whole file refuses it."""
     try:
         with open(path, "rb") as stream:
             return unpacking.first_bytes(stream.read(4096), compression)
@@ -311,7 +311,7 @@ def _copy_of_stdin(stdin: BinaryIO | None, stack: ExitStack) -> str:
     if stdin is None:
         raise InputError(Problem("there is no standard input to read", file="-"))
     copy = _temporary(stack, suffix=".results")
-    # One read of what is there at a time: a call that waits until a block is full would not hear Ctrl-C meanwhile.
+    # Read only what is there: a call that waits for a full block would not react to Ctrl-C.
     read = getattr(stdin, "read1", stdin.read)
     with open(copy, "wb") as stream:
         while block := read(_BLOCK):
@@ -338,10 +338,10 @@ def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
 
 
 def _readable(file: ResultsFile, stack: ExitStack) -> ResultsFile:
-    """The file, or a copy of it if DuckDB cannot read it as it is.
+    """The file, or a copy if DuckDB cannot read the file as it is.
 
-    Compressed CSV is unpacked, since its fields may hold line breaks of another kind than the rows end in. A byte order
-    mark is accepted in every format, and DuckDB refuses it in JSON.
+    Compressed CSV is unpacked, since its fields may contain other line breaks than those between the rows. A byte order
+    mark is accepted in every format, but DuckDB refuses it in JSON.
     """
     if file.format == "parquet":
         return file
@@ -359,7 +359,7 @@ def _readable(file: ResultsFile, stack: ExitStack) -> ResultsFile:
 
 
 def _without_pattern_characters(file: ResultsFile, stack: ExitStack) -> ResultsFile:
-    """DuckDB reads `*`, `?` and `[` in a path as a pattern; a file that has them in its name is read through a link."""
+    """The file, read through a link if its name has `*`, `?` or `[`: DuckDB takes these in a path for a pattern."""
     if not glob.has_magic(file.path):
         return file
     link = _temporary(stack, suffix=f".{file.format}")

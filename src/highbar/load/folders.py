@@ -1,7 +1,7 @@
 """An argument that names a file, a folder or a pattern → the paths to read.
 
-Nothing is skipped without a word: what is found and could hold results is read, or refused. Left out are files that do
-not have the name of results (a note lists them), and what starts with a dot or an underscore, as Spark's own files do.
+Nothing is skipped silently: whatever is found and could be results is read or refused. Left out are files whose names
+are not those of results (a note lists them), and names that start with a dot or an underscore, such as Spark's own.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first t
 _MOST_NAMED = 10
 """Files in one message."""
 _NEAR_FORMAT = r"(?i)\.(jsonl|ndjson|json|csv|parquet)\.\w+$"
-"""The name of results that are compressed in another way, or still written: `part-1.jsonl.bz2`, `part-2.csv.tmp`."""
+"""The name of results that are compressed in another way, or not yet complete: `part-1.jsonl.bz2`, `part-2.csv.tmp`."""
 _BROKEN = "this link leads to nothing"
 _LINK_HINT = "restore what it points to, or remove the link"
 
 
 class Named(Struct, frozen=True):
-    """The files that an argument names, in order, each with the folder in which it was found, if it was not named.
+    """The files that an argument names, in order; each with the folder that was searched, None if it was named itself.
 
-    `note` is what to say of files in a folder that are not read.
+    `note` is about files in a folder that are not read.
     """
 
     found: tuple[tuple[str, str | None], ...]
@@ -43,12 +43,12 @@ class Named(Struct, frozen=True):
 
 
 def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
-    """The files that an argument names. Raises InputError if there are none, or if one of them cannot be had."""
+    """The files that an argument names. Raises InputError if there are none, or if one of them cannot be read."""
     path = Path(argument)
     of_run = run_folders.results_in(argument)
     if of_run is not None:
         return Named(((of_run, None),))
-    # Path.is_dir and Path.exists fail if the text is too long for a path.
+    # os.path, not Path: Path.is_dir and Path.exists fail if the text is too long for a path.
     if os.path.isdir(path):
         return _folder(argument, is_results)
     if os.path.exists(path):
@@ -61,7 +61,7 @@ def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
 
 
 def _matched(pattern: str, is_results: Callable[[str], bool]) -> Named:
-    """What a pattern matches; a folder that it matches is read as if it were named, unless the pattern goes into it."""
+    """The files that match a pattern. A matching folder is read as if it were named, unless the pattern enters it."""
     problems = [_unreadable(path) for path in _passed_through(pattern)]
     matches = sorted(glob.glob(pattern, recursive=True))
     files: list[tuple[str, str | None]] = []
@@ -86,7 +86,7 @@ def _matched(pattern: str, is_results: Callable[[str], bool]) -> Named:
 
 
 def _passed_through(pattern: str) -> Iterator[str]:
-    """All folders and links that a pattern looks into."""
+    """All folders and links that a pattern searches."""
     above = os.path.dirname(pattern.rstrip(os.sep))
     seen: set[str] = set()
     while above and above not in seen:
@@ -96,7 +96,7 @@ def _passed_through(pattern: str) -> Iterator[str]:
 
 
 def _unreadable(path: str) -> Problem | None:
-    """Why a pattern cannot look into a folder."""
+    """The problem if a pattern cannot search a folder, which glob would skip silently; else None."""
     if os.path.islink(path) and not os.path.exists(path):
         return Problem(_BROKEN, file=path, hint=_LINK_HINT)
     if os.path.isdir(path):
@@ -109,7 +109,7 @@ def _unreadable(path: str) -> Problem | None:
 
 
 class _FolderWalk(Struct):
-    """A folder as it is walked through: what was found so far."""
+    """What the walk through a folder has found so far."""
 
     is_results: Callable[[str], bool]
     files: list[str]
@@ -118,8 +118,8 @@ class _FolderWalk(Struct):
     runs: list[str]
 
     def add_folder(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
-        """Everything in a folder, in order; `above` are the real paths of the folders around it."""
-        # Real paths, since a link to a folder above would be walked without end.
+        """Add everything in a folder, in order; `above` has the real paths of the folders around it."""
+        # Real paths, since a link to a folder above would be followed without end.
         real = os.path.realpath(folder)
         if real in above:
             message = "this link leads back to a folder that it is in"

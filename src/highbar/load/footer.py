@@ -1,6 +1,6 @@
-"""The footer of a Parquet file → how many rows it declares, read without the engine.
+"""The footer of a Parquet file → the number of rows that it declares, read without the engine.
 
-The footer is a Thrift struct in the compact protocol: version, schema, number of rows, and what follows is not needed.
+The footer is a Thrift struct in the compact protocol: version, schema, number of rows, and more that is not needed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ _MARK, _TAIL = b"PAR1", 8
 _ROWS, _WHOLE_64 = 3, 6
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _WIDTHS = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8}
-"""Bytes of the types that always have as many; the truth values of a struct are types of their own."""
+"""Bytes of the types with a fixed size; in a struct, true and false are types of their own, without a value."""
 _DEEPEST = 32
 _LARGEST = 1 << 30
 
 
 def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
-    """Raise if the file is several files joined by `cat`: only the last footer would be read.
+    """Raise Damaged if the file is several files joined by `cat`: only the last footer would be read.
 
-    At a joint the mark occurs twice. Data may contain that too, but not behind a footer.
+    Where two files meet, the mark occurs twice. Data may contain that too, but not right after a footer.
     """
     before, rest = 0, b""
     for block in blocks:
@@ -33,7 +33,7 @@ def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
             if _ends_at(path, before - len(rest) + place + len(_MARK)):
                 raise Damaged("several Parquet files stand one behind the other", "name each file by itself")
             place = text.find(_MARK * 2, place + 1)
-        # Two marks are eight bytes: the end of one block and the start of the next may have them together.
+        # Two marks are eight bytes, and may be split between the end of one block and the start of the next.
         before, rest = before + len(block), text[-7:]
 
 
@@ -46,7 +46,7 @@ def _ends_at(path: str, end: int) -> bool:
 
 
 def row_count(path: str, end: int | None = None) -> int:
-    """The number of rows that the footer declares which ends at this byte, or with the file."""
+    """The number of rows that a footer declares: the one that ends at byte `end`, or at the end of the file."""
     with open(path, "rb") as stream:
         size = stream.seek(0, os.SEEK_END) if end is None else end
         stream.seek(max(0, size - _TAIL))
@@ -63,14 +63,14 @@ def row_count(path: str, end: int | None = None) -> int:
 
 
 class _FooterReader:
-    """A place in the footer that moves on."""
+    """Reads the footer from front to back."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._place = 0
 
     def rows(self) -> int:
-        """The number of rows; the fields before it are skipped."""
+        """The number of rows; skips the fields before it."""
         field = 0
         while True:
             field, type_ = self._field(field)
@@ -81,7 +81,7 @@ class _FooterReader:
             self._skip(type_, 0)
 
     def _field(self, before: int) -> tuple[int, int]:
-        """The number of the next field and its type, which is 0 at the end of a struct."""
+        """The number and the type of the next field; the type is 0 at the end of a struct."""
         byte = self._byte()
         if byte == 0:
             return before, 0
@@ -131,7 +131,7 @@ class _FooterReader:
         head = self._byte()
         length = head >> 4 if head >> 4 < 15 else self._varint()
         inner = head & 15
-        # Each element takes a byte or more: a length that cannot be true must not keep this loop busy for hours.
+        # Each element takes at least a byte: an impossible length must not keep this loop busy for hours.
         if length > len(self._data):
             raise Uncountable("the Parquet footer is cut off")
         for _ in range(length):

@@ -24,20 +24,20 @@ if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to m
     from highbar.model.mapping import RowMap
 
 MAPPED = "map"
-"""The format of files that are read by a mapping."""
+"""The format of files that a mapping reads."""
 
 
 _VERSION = r"\bversion\b"
-"""A warning about the version of a tool's format: what is not known of it may be what matters."""
+"""Recognizes a warning about the version of a tool's format: an unknown change in it may be what matters."""
 LONGEST_ROW = 16 * 1024 * 1024
-"""Bytes that are searched for a column of ours: a row is never longer."""
+"""Bytes that are searched for a column of ours: no row is longer."""
 
 
 class Guidance(Struct, frozen=True):
     """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it.
 
-    `answers_only`: the answers are graded anew, so that nobody has to judge in the file, and no answer is cut. `calls`:
-    tool calls and messages become columns, too.
+    `answers_only`: the answers will be graded again, so that the file needs no judge, and no answer is shortened.
+    `calls`: tool calls and messages become columns, too.
     """
 
     mapping: RowMap | None = None
@@ -50,7 +50,7 @@ NO_GUIDANCE = Guidance()
 
 
 def guidance(given: str | RowMap | None, policy: Policy) -> Guidance:
-    """What the policy says about files of other tools; a mapping that is given, or in a file, replaces the policy's."""
+    """The policy's guidance for files of other tools; a `given` mapping, or path of one, replaces the policy's."""
     if given is None:
         return Guidance(policy.mapping, policy.judged_by)
     if not isinstance(given, str):
@@ -66,11 +66,11 @@ ONLY_JUDGES = {
     "agentskills": "the grader",
     "map": "the mapping",
 }
-"""Who judges in formats that leave nothing to choose."""
+"""By format: who judges, if the format leaves no choice."""
 
 
 class Import(Struct, frozen=True):
-    """A file that was read for another tool: the rows that were made of it, and what became of its records."""
+    """A file that was imported: the file of rows that was made of it, and what became of its records."""
 
     file: ResultsFile
     report: Report
@@ -78,7 +78,7 @@ class Import(Struct, frozen=True):
 
 
 def tool_of(path: str, name: str) -> str | None:
-    """Whose file this is, by its name and its first bytes; None if no tool claims it."""
+    """The tool that wrote this file, by its name and its first bytes; None if no importer claims it."""
 
     def start(size: int = LONGEST_ROW) -> bytes:
         try:
@@ -92,11 +92,11 @@ def tool_of(path: str, name: str) -> str | None:
 
 def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
-    # A check of rows of ours needs neither of these.
+    # A check of our own rows needs neither of these.
     from highbar.importers import summary
     from highbar.importers.writing import convert
 
-    # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
+    # A temporary file with our own columns: from here on one engine and one set of checks works for all tools.
     judged_by = guidance.judged_by.get(format_name, ())
     report = Report(judged_by=judged_by, answers_only=guidance.answers_only, calls=guidance.calls)
     try:
@@ -126,7 +126,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
 
 @contextmanager
 def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
-    """The path of a file that the importer can read: a mapping reads Parquet and compressed files by a plain copy."""
+    """The path of a file that the importer can read; a mapping reads Parquet and compressed files by a plain copy."""
     if format_name != MAPPED:
         yield path
         return
@@ -141,7 +141,7 @@ def _is_urgent(note: str, report: Report) -> bool:
 
 
 def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
-    """The problems of a mapping that was tried on the file of a tool, with how the tool's own reader is chosen."""
+    """The problems of a mapping that read a known tool's file, with a hint how to choose the tool's own reader."""
     # Most checks have no mapping, and need not load its reader.
     from highbar.columns import JUDGING
     from highbar.importers.mapping import NEVER
@@ -160,7 +160,7 @@ def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputErr
 
 
 def _judging(report: Report, format_name: str) -> Judging:
-    """Who judged: what the policy demands, else what the reader found declared, else what the format alone can mean."""
+    """Who judged: the judges that the policy demands, else those that the reader found, else the format's only one."""
     if report.judged_by:
         return Judging(format_name, tuple(say_demand(demand) for demand in report.judged_by), by_policy=True)
     only = (ONLY_JUDGES[format_name],) if format_name in ONLY_JUDGES else ()
@@ -169,9 +169,9 @@ def _judging(report: Report, format_name: str) -> Judging:
 
 
 def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
-    """Scorers that judge in one of the files of a tool and not in another that has them too.
+    """Problems with scorers that judge in one file of a tool but not in another file that also has them.
 
-    In the other file they gave nothing that the tool takes for a verdict; leaving them out would ignore their scores.
+    In the other file their scores are none that the tool takes for a verdict; leaving them out would ignore the scores.
     """
     judging_in: dict[tuple[str, str], ResultsFile] = {}
     for file in files:
@@ -198,7 +198,7 @@ def _disagreement(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
 
 
 def _refuse_no_verdict(report: Report, name: str, format_name: str) -> None:
-    """A reader that does not say who judged has not listened to the policy either: its rows are not what was asked."""
+    """Refuse rows of a reader that does not say who judged: it cannot have followed the policy's `judged_by`."""
     if report.judged_by and not report.judges:
         wanted = ", ".join(demand.scorer for demand in report.judged_by)
         message = f"the policy has {format_name} files judged by {wanted}, and their reader takes no such order"

@@ -1,4 +1,4 @@
-"""What is wrong with a file of results → a hint what to do about it, if there is one."""
+"""A problem with a results file → a hint what to do about it, or None."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PYTHON_WORDS = (b"True", b"False", b"None")
 
 
 def of_json(text: bytes) -> str | None:
-    """For text that is not JSON: what else it looks like."""
+    """The hint for text that is not JSON, by what it looks like instead."""
     start = text.lstrip()
     if start.startswith(b"version https://git-lfs"):
         return "this is a Git LFS pointer, not the file: run `git lfs pull`"
@@ -33,7 +33,7 @@ def of_json(text: bytes) -> str | None:
 
 
 def of_engine(error: Exception) -> tuple[str, str | None]:
-    """What DuckDB or another library says of data that it cannot read, for people: a message and a hint."""
+    """The message and the hint for an error of DuckDB or another library about data that it cannot read."""
     text = str(error)
     first_line = text.splitlines()[0] if text else type(error).__name__
     if "Map keys must be unique" in text or "duplicate key" in text:
@@ -46,12 +46,12 @@ def of_engine(error: Exception) -> tuple[str, str | None]:
 
 
 def hint_for_value(column: str, value: object) -> str | None:
-    """For a value that its column cannot have."""
+    """The hint for a value that its column cannot have."""
     return _OF_COLUMN.get(column, _quoted)(value)
 
 
 def of_number(value: object) -> str | None:
-    """For what should be a number."""
+    """The hint for a value that should be a number."""
     if not isinstance(value, str):
         return None
     if _is_number(value):
@@ -70,7 +70,7 @@ def _truth(value: object) -> str | None:
 
 
 def _quoted(value: object) -> str | None:
-    """For text: a number or a truth value, which may be meant as an id or a label."""
+    """The hint for a number or a truth value where text was wanted: it may be meant as an id or a label."""
     return "write it in quotes" if isinstance(value, bool | int | float) else None
 
 
@@ -117,7 +117,7 @@ _OF_FORM: Mapping[Form, Callable[[object], str | None]] = {
 }
 _OF_COLUMN: Mapping[str, Callable[[object], str | None]] = {
     **{column.name: _OF_FORM.get(column.form, _quoted) for column in COLUMNS},
-    # What people write in these columns by mistake, beyond what their form says.
+    # Common mistakes in these columns, beyond those that their form covers.
     "quality_score": _score,
     "tokens_used": _tokens,
     "weight": _weight,

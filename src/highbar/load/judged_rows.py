@@ -1,7 +1,7 @@
-"""The rows of results that rest on a judge: which they are, and what was judged in them; and the rows in parts.
+"""Rows of results that a judge graded: which they are, and what was judged in them; and all rows, divided into parts.
 
-Labels of people are a random sample of the trials that a judge passed, and of those that it failed. So the rows are
-distinguished in the same way. What a judge said of a trial with an error, or left open, is a part of its own.
+People label random samples of the trials that a judge passed, and of those that it failed. So the rows are divided in
+the same way. Judged trials with an error are a part of their own; trials that the judge left open are among the others.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from highbar.model.judgments import JudgedTrial, LabeledTrial
 
 Stratum = Literal["passed", "failed"]
 RowPart = Literal["passed", "failed", "error", "other"]
-"""Judged trials that passed, and that failed; judged ones with an error; and all others."""
+"""Judged trials that passed; judged trials that failed; judged trials with an error; and all others."""
 PARTS: tuple[RowPart, ...] = get_args(RowPart)
 OPEN = "judge:"
-"""How `unjudged` begins if a judge failed, or could not tell."""
+"""How `unjudged` begins if a judge failed, or could not decide."""
 _TEXTS = ("input", "messages", "tool_calls", "found", "missed", "judged", "state", "context")
-"""Columns that score nothing."""
+"""Columns that are not needed to score a row."""
 
 
 class JudgedPlace(Struct, frozen=True):
-    """One trial of which people can label the judgment: which conversation and question, and what became of it."""
+    """One trial whose judgment people can label: its conversation and question, its part, and the judge's answers."""
 
     conversation: str
     digest: str
@@ -43,7 +43,7 @@ class JudgedPlace(Struct, frozen=True):
 
 
 class JudgedRows(Struct):
-    """What the rows say about judges. `places` has the trials of which people can draw a sample, by id and trial."""
+    """What the rows say about judges. `places` has the trials that people can sample, by id and trial."""
 
     by: dict[str, None] = field(default_factory=dict)
     trials: int = 0
@@ -56,12 +56,12 @@ class JudgedRows(Struct):
 
     @property
     def sizes(self) -> Counter[Stratum]:
-        """Of how many trials people can draw, in each stratum."""
+        """How many trials people can sample from, by stratum."""
         return Counter(place.stratum for place in self.places.values())
 
     @property
     def consistency(self) -> SelfConsistency | None:
-        """How often the same question to the same judge got the same answer; None if none was asked twice."""
+        """How often the same question to the same judge got the same answer; None if no question was asked twice."""
         same = pairs = 0
         for answers in self.asked.values():
             for name in answers[0] if len(answers) > 1 else ():
@@ -71,14 +71,14 @@ class JudgedRows(Struct):
         return SelfConsistency(same, pairs) if pairs else None
 
     def agrees(self, trial: LabeledTrial) -> bool:
-        """Whether rows and label agree about what the judge answered to the same question."""
+        """Whether rows and label agree on the judge's answers, if both are about the same question."""
         judged, place = trial.sample.judged, self.places.get((trial.id, trial.trial))
         if place is None or (place.conversation, place.digest) != (judged.conversation, judged.digest):
             return True
         return place.answers == {name: one.judgment for name, one in judged.statements.items()}
 
     def add(self, row: Mapping[str, Any], judged: JudgedTrial | None) -> RowPart:
-        """Count a row; the answer is the part that it belongs to."""
+        """Count a row and return its part."""
         judge, unjudged = row.get("judge"), str(row.get("unjudged", ""))
         is_open = unjudged.strip().startswith(OPEN)
         if judged is None:
@@ -99,7 +99,7 @@ class JudgedRows(Struct):
         if not judged.replayed:
             self.asked.setdefault(judged.digest, []).append(answers)
         if unjudged.strip() and not is_open:
-            return "other"  # no label can decide it
+            return "other"  # no label can decide this trial
         stratum = stratum_of(row)
         part: RowPart = "other" if is_open else "error" if str(row.get("error", "")).strip() else stratum
         place = JudgedPlace(judged.conversation, judged.digest, stratum, part, answers)
@@ -108,7 +108,7 @@ class JudgedRows(Struct):
 
 
 def stratum_of(row: Mapping[str, Any]) -> Stratum:
-    """How a judge had a trial: failed if anything demanded is missing, or anything forbidden happened."""
+    """`failed` if the row has an error, lacks anything demanded or has anything forbidden; else `passed`."""
     if row.get("error") or row.get("violations") or row.get("correct") is False:
         return "failed"
     behaviors = row.get("behaviors") or {}
@@ -123,9 +123,9 @@ def stratum_of(row: Mapping[str, Any]) -> Stratum:
 def judged_rows(
     files: Iterable[ResultsFile], select: Where = (), *, strict: bool = True, parts: Path | None = None
 ) -> JudgedRows:
-    """What the rows of some files say about judges. Into `parts` they are written under ids that name their part.
+    """What the rows of the files say about judges. Also writes the rows to `parts`, under ids that name their part.
 
-    Raises InputError if a row's `judged` cannot be read; unless `strict`, such a column is somebody's own.
+    Raises InputError if a row's `judged` cannot be read; if not `strict`, such a column is taken for the user's own.
     """
     found = JudgedRows()
     with ExitStack() as stack:
@@ -138,18 +138,18 @@ def judged_rows(
 
 
 def named_part(part: RowPart, id_: str) -> str:
-    """The id of a scenario in one part of the rows."""
+    """The id of a scenario within one part of the rows."""
     return f"{part} {id_}"
 
 
 def part_named(id_: str) -> tuple[RowPart, str]:
-    """The part and the scenario of such an id."""
+    """The part and the scenario of an id from `named_part`."""
     part, _, scenario = id_.partition(" ")
     return cast("RowPart", part), scenario
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """A row as a line of JSON, without the texts and the judgment."""
+    """A row as a line of JSON, without texts and judgments."""
     return json.dumps({name: value for name, value in row.items() if name not in _TEXTS}).encode() + b"\n"
 
 

@@ -1,7 +1,7 @@
-"""What other people call the columns of results, and how they write a verdict: the tables that a guess is made from.
+"""What other people call the columns of results, and how they write a verdict: the tables that a guess is based on.
 
-Names are compared in small letters with underscores (`testCaseId` is test_case_id). The names of one column are in
-groups, the clearest first. Two columns of one group are equally clear.
+Names are compared in lower case with underscores (`testCaseId` is test_case_id). The names of one column are in groups,
+the clearest first. All names in one group are equally clear.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "judge": (),
     "tags": (),
 }
-"""By column: groups of the names that it has elsewhere."""
+"""By column: groups of its names elsewhere."""
 
 TAGS = frozenset({"locale", "language", "lang", "model", "model_name", "provider", "difficulty", "split"})
-"""Columns that become a tag of the same name."""
+"""Columns that become a tag with the same name."""
 TIMES = frozenset(
     {
         *("latency", "duration", "elapsed", "time", "runtime", "took", "response_time", "wall_time"),
         *("execution_time", "total_time", "elapsed_time", "run_time", "inference_time", "latency_total"),
     }
 )
-"""Names of a time, without its unit."""
+"""Names of durations, without a unit."""
 MILLISECONDS = frozenset({"ms", "msec", "millis", "milliseconds"})
 SECONDS = frozenset({"s", "sec", "secs", "second", "seconds"})
 STATES = frozenset({"status", "state", "result", "outcome", "test_status", "conclusion"})
-"""Columns in which `success` may only mean that the run came to its end."""
+"""Columns in which `success` may only mean that the run ended."""
 
 PAIRS = (
     ("pass", "fail"),
@@ -91,7 +91,7 @@ PAIRS = (
     ("successful", "unsuccessful"),
     ("ok", "not ok"),
 )
-"""Words for a trial that passed and one that failed."""
+"""Words for a trial that passed, each with its opposite."""
 GOOD = frozenset(good for good, _ in PAIRS)
 BAD = frozenset({*(bad for _, bad in PAIRS), "failing", "fails", "not_ok", "rejected"})
 CRASHED = frozenset(
@@ -99,11 +99,11 @@ CRASHED = frozenset(
 )
 UNJUDGED = frozenset({"skipped", "skip", "pending", "not run", "not_run", "unknown", "n/a", "unjudged"})
 FINISHED = frozenset({"success", "succeeded", "successful", "ok", "completed", "complete", "done", "finished"})
-"""Words that may only mean that a run came to its end."""
+"""Words that may only mean that a run ended."""
 
 
 def plain_name(name: str) -> str:
-    """A name in small letters with underscores.
+    """The name in lower case with underscores.
 
     >>> plain_name("testCaseId"), plain_name("Test Case (ID)"), plain_name("latencyMs")
     ('test_case_id', 'test_case_id', 'latency_ms')
@@ -112,7 +112,7 @@ def plain_name(name: str) -> str:
 
 
 def meanings(name: str) -> Mapping[str, int]:
-    """The columns that a name may mean, each with its group: 0 if it is the column's own name.
+    """The columns that a name may mean, each with the number of its group: 0 for the column's own name.
 
     >>> meanings("id"), meanings("test_id"), meanings("answer")
     ({'id': 0}, {'id': 1}, {'predicted': 2, 'output': 1})
@@ -133,7 +133,7 @@ _MEANINGS = _by_name()
 
 
 def unit_of(name: str) -> str | None:
-    """The unit of a time by its name: `ms`, `s`, or `unknown`; None if the name is not that of a time.
+    """The unit of a duration by its name: `ms`, `s`, or `unknown`; None if the name is not that of a duration.
 
     >>> unit_of("latency_ms"), unit_of("elapsed_s"), unit_of("duration"), unit_of("start_time"), unit_of("seconds")
     ('ms', 's', 'unknown', None, 's')

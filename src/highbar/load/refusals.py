@@ -16,14 +16,14 @@ from highbar.load.results import Results
 from highbar.model.ranges import ColumnRange
 
 MOST_NEAR_MISSES = 20
-"""Near misses that are reported at once: each makes us search the files for its line."""
+"""Near misses that are reported at once: the files are searched for the line of each."""
 JUDGED = "judged"
-"""The column in which a run records what its judge said: not a misspelling of `judge`."""
+"""The column in which a run records the judgments of its judge: not a misspelling of `judge`."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
     "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
 }  # fmt: skip
-"""DuckDB's exceptions that a results file can cause; any other is a fault of ours, or of the machine."""
+"""The exceptions of DuckDB that a results file can cause; any other is our fault, or the machine's."""
 
 
 @contextmanager
@@ -37,6 +37,7 @@ def explained(results: Results) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, InputError) as error:
+        # A refusal with a hint or a line already explains itself; anything else needs the reading line by line.
         if type(error) is InputError and any(problem.hint or problem.line for problem in error.problems):
             raise _placed(error, results) from None
         raise _explained(error, results) from error
@@ -46,6 +47,7 @@ def _explained(error: Exception, results: Results) -> InputError:
     limit = results.engine.memory_limit
     if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
         return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
+    # Damage comes first: it explains every fault that the rows of such a file seem to have.
     problems = accounts.damaged_files(results.accounts()) or _row_problems(results)
     if problems:
         return InputError(*problems)
@@ -58,7 +60,7 @@ def _explained(error: Exception, results: Results) -> InputError:
 
 
 def _placed(error: InputError, results: Results) -> InputError:
-    """The same problems, with the file if there is only one, and the lines of results that are there twice."""
+    """The same problems, with the file if there is only one, and with the lines of results that occur twice."""
     damaged = accounts.damaged_files(results.accounts())
     if damaged:  # damage explains every other fault of the file
         return InputError(*damaged)
@@ -75,7 +77,7 @@ def _placed(error: InputError, results: Results) -> InputError:
 
 
 def _row_problems(results: Results) -> tuple[Problem, ...]:
-    """What is wrong with the rows, one by one; nothing if they are out of reach."""
+    """What is wrong with the rows, one by one; empty if they are out of reach."""
     if results.is_remote:
         return ()
     policy = results.policy
@@ -89,13 +91,13 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
         from highbar.load import tables  # only for a refused table
 
         return tables.explain_table(results.table, scalars, numbers)
-    from highbar.load import explain  # likewise
+    from highbar.load import explain  # only for refused files
 
     return explain.first_problems(results.files, scalars, numbers)
 
 
 def refuse_columns(results: Results, columns: Sequence[str]) -> None:
-    """Refuse a column that is a near miss of a known one, or that differs from another only in case."""
+    """Refuse columns that are near misses of known ones, that differ only in case, or that have no name."""
     policy = results.policy
     known = [*(column.name for column in COLUMNS), JUDGED]
     problems = [
@@ -124,7 +126,7 @@ def refuse_columns(results: Results, columns: Sequence[str]) -> None:
 
 
 def refuse_categories(results: Results, categories: Sequence[str]) -> None:
-    """Refuse a category that is a near miss of a known one: it would leave the safety set unseen."""
+    """Refuse a category that is a near miss of a known one: its scenarios would be missing from the safety set."""
     policy = results.policy
     problems = _near_misses(results, "category", categories, policies.categories(policy), policy.allow_categories)
     if problems:
@@ -150,13 +152,13 @@ def _near_misses(
 
 
 def _near_tag(what: str, name: str) -> str | None:
-    """The column `tags.NAME` that a column was probably meant to be: `Tags.locale`, `tag.locale`."""
+    """The column `tags.NAME` that was probably meant: `Tags.locale`, `tag.locale`; else None."""
     prefix, dot, tag = name.partition(".")
     return f"tags.{tag}" if what == "column" and dot and near_miss(prefix, ("tags",)) else None
 
 
 def _place(results: Results, text: str) -> Problem:
     """A problem without a message, at the file and line where a text first occurs."""
-    from highbar.load import explain  # likewise
+    from highbar.load import explain  # only for refused columns or categories
 
     return explain.locate_text(results.files, text)

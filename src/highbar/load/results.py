@@ -1,4 +1,4 @@
-"""Job → Results: files that were found, imported and are being counted; a table; or paths that the engine reads."""
+"""Job → Results: files that are found, imported and being counted; or a table; or paths that the engine reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # of files of other tools
 
 
 class Results(Struct, frozen=True, eq=False):
-    """What an engine reads, and what is known of it without the engine; `policy` says which columns are expected."""
+    """What an engine reads, and what is known about it without the engine; `policy` says which columns to expect."""
 
     policy: Policy
     slices: tuple[str, ...]
@@ -30,10 +30,10 @@ class Results(Struct, frozen=True, eq=False):
     table: Table | None = None
     paths: tuple[str, ...] = ()  # for an engine that finds and reads the files itself
     input_format: str | None = None
-    accounts: accounts.Accounts = tuple  # waits until the files are counted
+    accounts: accounts.Accounts = tuple  # waits until the files are counted; without files there are no accounts
     progress: Progress | None = None
     chosen: frozenset[str] | None = None  # the ids of a filtered run; None if the whole suite is demanded
-    order: RunOrder | NoOrder | None = None  # in which scenarios are looked at; None if no rule is sequential
+    order: RunOrder | NoOrder | None = None  # the order in which scenarios are looked at; None if no rule is sequential
 
     @property
     def has_order(self) -> bool:
@@ -46,12 +46,12 @@ class Results(Struct, frozen=True, eq=False):
 
     @property
     def is_remote(self) -> bool:
-        """Whether the rows are out of this process's reach, so that no row can be looked at here."""
+        """Whether this process cannot reach the rows, so that no row can be looked at here."""
         return self.engine.reads_paths or (self.table is not None and self.table.on_spark)
 
     @property
     def judged_by(self) -> tuple[Judging, ...]:
-        """Who judged in the files of other tools, each once."""
+        """Who judged in the files of other tools, each judge once."""
         return tuple(dict.fromkeys(file.judging for file in self.files if file.judging))
 
     @property
@@ -60,7 +60,7 @@ class Results(Struct, frozen=True, eq=False):
         return self.files[0].name if len(self.files) == 1 else None
 
     def sources(self) -> tuple[Source, ...]:
-        """Every file with its digest, for the verdict; paths that another engine reads have none."""
+        """Every file with its digest, for the verdict; paths that another engine reads have no digest."""
         if self.paths:
             return tuple(Source(path, None) for path in self.paths)
         return tuple(account.source for account in self.accounts())
@@ -95,6 +95,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
                 for file in read:
                     if file.recorded is not None:
                         run_folders.refuse_another_suite(file.path, policy.suite.file)
+            # Only if all files are of filtered runs: other results beside them do not excuse missing scenarios.
             is_part = bool(read) and all(file.is_part for file in read)
             chosen = run_folders.ids_in(file.path for file in read) if is_part else None
             order = _order(job, policy, read)
@@ -103,7 +104,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
 
 
 def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder | NoOrder | None:
-    """The order of the run that is judged, if a part of it may decide a rule."""
+    """The order of the run that is judged, if a part of it may decide a rule; else None."""
     if not policy.is_sequential:
         return None
     from highbar.model.order import NoOrder  # few policies are sequential
@@ -114,14 +115,14 @@ def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder 
 
 
 def _outside(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:
-    """Paths for an engine that reads the files itself: of the folder of a run, its results."""
+    """The paths for an engine that reads the files itself; the folder of a run becomes the path of its results."""
     named = [run_folders.results_in(path) or path for path in paths]
     shards = ShardedRun() if subset else sharded_run(named)
     return tuple(_unchanged(path, shards, subset=subset) for path in named if path not in shards.empty)
 
 
 def _unchanged(path: str, shards: ShardedRun, *, subset: bool) -> str:
-    """The path of results; if they are of a run, they are those that it wrote."""
+    """The path of results. If they are of a run, raises InputError unless they are as the run wrote them."""
     found = run_folders.results_in(path)
     if found is None:
         return path

@@ -1,4 +1,4 @@
-"""A results file of any format → its rows in plain values, one by one. For those who need the rows themselves."""
+"""A results file of any format → its rows as plain values, one by one, for code that needs the rows themselves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 def read_rows(file: ResultsFile) -> Iterator[Row]:
-    """The rows of a file, without absent values. Raises InputError with the problems of the file."""
+    """The rows of a file, without absent values. Raises InputError with all problems of the file."""
     try:
         for row in _READERS[file.format](file):
             if next(faults(row), None) is not None:
@@ -33,7 +33,7 @@ def read_rows(file: ResultsFile) -> Iterator[Row]:
 
 
 def _refusal(file: ResultsFile) -> InputError:
-    """What is wrong with a file that cannot be read, with the lines."""
+    """The refusal of a file that cannot be read, with lines."""
     unknown = Problem("this file cannot be read as results", file=file.name)
     return InputError(*(explain.first_problems((file,)) or (unknown,)))
 
@@ -72,7 +72,7 @@ def _cells(file: ResultsFile) -> Iterator[Row]:
 def _parquet(file: ResultsFile) -> Iterator[Row]:
     import duckdb  # only for files of this kind
 
-    from highbar.load import counting, parquet_rows  # likewise
+    from highbar.load import counting, parquet_rows  # only for files of this kind
 
     try:
         for row in parquet_rows.read_parquet(file.path):

@@ -1,4 +1,4 @@
-"""One row → what is wrong with it, in words: the demands that the engine makes, in words."""
+"""One row → what is wrong with it, in words; it makes the same demands as the engine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # few results have decimals
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LARGEST_WHOLE = 2**63 - 1
-"""What 64 bits hold, in which the engine sums."""
+"""The largest whole number of 64 bits, in which the engine sums."""
 
 
 def shown(value: object) -> str:
-    """A value for a message: short, one line."""
+    """A value for a message: short, on one line."""
     text = repr(value) if isinstance(value, str) else _json_words(value)
     return text if len(text) <= 60 else text[:57] + "…"
 
@@ -76,7 +76,7 @@ def _whole(least: int | None) -> Callable[[object], str | None]:
 def _number(
     least: float, most: float | None, wanted: str, *, beyond: str | None = None
 ) -> Callable[[object], str | None]:
-    """A finite number from `least` to `most`; `beyond` says what was wanted of one that is larger."""
+    """A check for a finite number from `least` to `most`; `beyond` is the message for a larger one."""
 
     def check(value: object) -> str | None:
         if beyond and most and isinstance(value, int | float) and most < value < math.inf:
@@ -136,7 +136,7 @@ def _outcome(value: object) -> str | None:
 
 
 def exact_number(value: Decimal) -> int | float:
-    """A decimal as a number of JSON. Raises InputError if it has more digits than that can hold: no value is rounded.
+    """A decimal as a JSON number. Raises InputError if it has more digits than that can hold: no value is rounded.
 
     >>> from decimal import Decimal
     >>> exact_number(Decimal("2.50")), exact_number(Decimal("3.00"))
@@ -152,7 +152,7 @@ def exact_number(value: Decimal) -> int | float:
 
 
 def named_twice(names: Sequence[str]) -> str | None:
-    """What to say of keys that are one, apart from case; None if all differ."""
+    """The message about keys that are the same, ignoring case; None if all differ."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.get(name.casefold())
@@ -173,7 +173,7 @@ def _inside(value: object) -> str | None:
 
 
 def _stated_twice(row: Mapping[str, Any]) -> Iterator[str]:
-    """Keys that occur twice inside of a row's values, and flat columns `tags.NAME` beside the same tag in `tags`."""
+    """Messages about keys twice inside a row's values, and about columns `tags.NAME` beside the same tag in `tags`."""
     for column, value in row.items():
         again = _inside(value)
         if again:
@@ -188,7 +188,7 @@ def _stated_twice(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _other_case(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[str]:
-    """Tags that are named in another case than the policy names them in: its rules would not see the row."""
+    """Messages about tags that are written in another case than in the policy: its rules would miss the row."""
     tags = row.get("tags")
     for column in columns:
         wanted = column.removeprefix("tags.")
@@ -240,13 +240,13 @@ _OF_FORM: Mapping[Form, Callable[[object], str | None]] = {
 CHECKS = {
     column.name: _check(column) for column in sorted(COLUMNS, key=lambda column: column.form in ("text", "shown"))
 }
-"""By column, what its values must be. Columns of plain text come last: what is wrong with them is seldom the cause."""
+"""By column: the check of its values. Columns of plain text come last, since they are rarely the cause of a refusal."""
 
 
 def faults(
     row: object, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> Iterator[tuple[str, str | None]]:
-    """What is wrong with a row, each with a hint or None. `scalars` are sliced by, `numbers` are measured."""
+    """What is wrong with a row, each with a hint or None. `scalars` are columns to slice by, `numbers` are measured."""
     if not isinstance(row, Mapping):
         yield f"found {shown(row)}, wanted an object with the columns of one result", hints.ONE_RESULT
         return
@@ -271,7 +271,7 @@ def faults(
 
 
 def _outside(value: Any, range_: ColumnRange, row: Mapping[str, Any]) -> str | None:
-    """What was wanted of a number that a metric is made of."""
+    """What was wanted of a number from which a metric is computed; None if the number is good."""
     if not _is_number(value) or not abs(value) < math.inf:
         return "wanted a finite number"
     if abs(value) > 1e18:

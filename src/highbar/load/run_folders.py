@@ -1,8 +1,8 @@
-"""Folders that `highbar run` wrote → the results in them, if they may be judged: of a finished run, whole, unchanged.
+"""Folders that `highbar run` wrote → the results in them, if they may be judged: a finished run, whole and unchanged.
 
 Several folders may be the shards of one run: then each shard must be there once.
 
-The results file in such a folder is read in the same way if it is named itself: to name it must not make an
+A results file in such a folder follows the same rules if it is named itself: naming the file must not make an
 interrupted or filtered run look like a whole one.
 """
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.store.run_document import RunDocument, ShardOfRun
 
 
-# As `store.run_document` has them: few checks are of a run folder, and need not load it.
+# The same as in `store.run_document`, which takes time to load, and few checks read the folder of a run.
 _JOURNAL, _RESULTS, _DOCUMENT = "journal", "results.jsonl", "run.json"
 _SCHEMA = b'"highbar/run/'
 _HEAD = 512
 OF_OTHER_FILES = (b"python", b"is_json", b"file:", b"prompts", b"\\")
-"""What a suite has in it if its checks or tests may be in other files, which can change without it."""
+"""Words in a suite whose checks or tests may be in other files, which can change while the suite does not."""
 
 
 class RunResults(Struct, frozen=True):
-    """The results of a run: their path, the digest that they had when the run ended, and what to say of the run."""
+    """The results of a run: their path, the digest that they had when the run ended, and notes about the run."""
 
     path: str
     sha256: str
@@ -43,7 +43,7 @@ class RunResults(Struct, frozen=True):
 
 
 class _Row(Struct, frozen=True):
-    """As much of a row as says which scenario it is of."""
+    """The one field of a row that is needed here."""
 
     id: str
 
@@ -52,7 +52,7 @@ _row_in = Decoder(_Row).decode
 
 
 def results_in(path: str) -> str | None:
-    """The path of the results if a path names a run folder, or the results in one; None if it does not.
+    """The path of the results if a path names a run folder, or the results in one; else None.
 
     A link to the results is followed: another name must not make an interrupted run look like a whole one.
     """
@@ -69,7 +69,7 @@ def _is_run(folder: str) -> bool:
 
 
 def _has_document(folder: str) -> bool:
-    """Whether there is a `run.json` of ours: a copy of the folder may have lost its journal."""
+    """Whether the folder has a `run.json` of ours: a copy of a run folder may have lost its journal."""
     try:
         with open(os.path.join(folder, _DOCUMENT), "rb") as stream:
             return _SCHEMA in stream.read(_HEAD)
@@ -84,9 +84,9 @@ def files_beside(paths: Iterable[str]) -> list[str]:
 
 
 def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunResults:
-    """The results of a run, by their path as `results_in` gives it. Raises InputError if they may not be judged.
+    """The results of a run, by their path from `results_in`. Raises InputError if they may not be judged.
 
-    A run of some scenarios of its suite may be, if the caller accepts a `subset`, or judges it `with_others` that have
+    A run of a part of its suite may be judged if the caller accepts a `subset`, or judges it `with_others` that have
     the rest.
     """
     from highbar.store.run_document import read_run_document  # only for the folder of a run
@@ -108,7 +108,7 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunRe
 
 
 def stopped_early(paths: Iterable[str]) -> str | None:
-    """The first run folder among these results whose run was decided before all of its trials were run."""
+    """The first run folder among these results whose verdict was certain before all of its trials were run, or None."""
     found = [run for path in paths if (run := results_in(path)) is not None]  # a link has another folder
     for path, document in _documents(found).items():
         if document.state == "decided" and document.done.undecided:
@@ -117,12 +117,12 @@ def stopped_early(paths: Iterable[str]) -> str | None:
 
 
 def not_whole(folder: str, why: str) -> Problem:
-    """The problem of a command that needs all scenarios of a run that stopped early."""
+    """The problem if a command needs all scenarios of a run that stopped early."""
     return Problem(f"the run stopped early, and {why}", folder, hint=run_the_rest(folder))
 
 
 def run_the_rest(folder: str) -> str:
-    """The hint for such a command."""
+    """The hint for that problem."""
     return f"highbar run --resume {folder} --run-all runs the rest"
 
 
@@ -141,8 +141,8 @@ def ids_in(paths: Iterable[str]) -> frozenset[str]:
 def refuse_another_suite(path: str, suite: str) -> None:
     """Raise InputError if the results of a run were graded by another version of a suite than its file has now.
 
-    The rows say what the checks came to that were in the suite then: to judge them by the suite of today would pass a
-    version that was never judged by it. A file that only lists ids has no checks.
+    The rows have the outcomes of the checks that were in the suite then: with the suite of today, a version could pass
+    that was never checked by it. A file that only lists ids has no checks.
     """
     from highbar.store.run_document import read_document  # only for the folder of a run
 
@@ -156,11 +156,12 @@ def refuse_another_suite(path: str, suite: str) -> None:
 
 
 def is_graded_by(suite: str, sha256: str, digest: str) -> bool:
-    """Whether a suite file is the text, or at least has the scenarios, with these digests; or has no checks at all."""
+    """Whether a suite file has the text or the scenarios with these digests, or has no checks at all."""
     from highbar.documents.files import read_bytes  # only for runs
-    from highbar.documents.limits import MOST_SUITE_BYTES  # likewise
+    from highbar.documents.limits import MOST_SUITE_BYTES  # only for runs
 
     data = read_bytes(Path(suite), MOST_SUITE_BYTES)
+    # The same text is proof only if everything is in it: checks may be in other files, which the digest covers.
     if hashlib.sha256(data).hexdigest() == sha256 and not any(word in data for word in OF_OTHER_FILES):
         return True
     from highbar.suite import read  # only if something may have changed: the checks take 40 ms to load
@@ -170,7 +171,7 @@ def is_graded_by(suite: str, sha256: str, digest: str) -> bool:
 
 
 def only_run(folder: str, runs: Sequence[str], others: Sequence[str]) -> str:
-    """The results of the run below a folder. Raises InputError if there are several, or other results beside it."""
+    """The results of the only run below a folder. Raises InputError if there are several runs, or other results."""
     if len(runs) == 1 and not others:
         return runs[0]
     named = [os.path.relpath(os.path.dirname(run), folder) for run in runs]
@@ -211,17 +212,17 @@ _ALL = "name the folders of all shards of one run; --subset judges a part alone"
 
 
 class ShardedRun(Struct, frozen=True):
-    """The paths of the results of all shards, and of those to which no scenario fell: these have no rows."""
+    """The paths of the results of all shards, and of those shards that have no scenarios, and so no rows."""
 
     paths: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
 
 
 def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
-    """The shards among the results that are to be judged; empty if the results are not of shards.
+    """The shards among the results; empty if no results are of shards.
 
-    `is_alone` is false if there are results that no path names. Raises InputError if a shard is missing or doubled, or
-    if something else is judged with them: a part says nothing about the whole suite.
+    `is_alone` is false if there are also results without a path. Raises InputError if a shard is missing or occurs
+    twice, or if anything else is judged with the shards: a part says nothing about the whole suite.
     """
     documents = _documents(paths)
     found = {path: shard for path, one in documents.items() if (shard := one.chosen.shard) is not None}
@@ -241,7 +242,7 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
 
 
 def _documents(paths: Sequence[str]) -> dict[str, RunDocument]:
-    """What the runs say that they did; one that cannot be read is refused when it is judged."""
+    """The documents of the runs among the paths; a run whose document cannot be read is refused when it is judged."""
     runs = [path for path in paths if results_in(path) is not None]
     if not runs:
         return {}
@@ -255,7 +256,7 @@ def _documents(paths: Sequence[str]) -> dict[str, RunDocument]:
 
 
 def _strange(path: str, document: RunDocument, first: RunDocument) -> Iterator[Problem]:
-    """Why a shard does not belong to the first one."""
+    """The reasons why a shard does not belong to the same run as the first one."""
     folder, shard, of = str(_folder(path)), document.chosen.shard, first.chosen.shard
     chosen = document.chosen
     if chosen.only or chosen.category or chosen.limit is not None:
@@ -271,7 +272,7 @@ def _strange(path: str, document: RunDocument, first: RunDocument) -> Iterator[P
     judges = [judge for judge in (first.judge, document.judge) if judge is not None]
     if len({judge.prompt for judge in judges}) > 1 or len({name for judge in judges for name in judge.by}) > 1:
         yield Problem("another judge judged this shard, or by other statements", folder, hint=_ALL)
-    versions = {document.agent.version, first.agent.version} - {None}  # an empty shard may not know it
+    versions = {document.agent.version, first.agent.version} - {None}  # an empty shard may not know its version
     if len(versions) > 1:
         yield Problem(f"two versions of the agent were run: {' and '.join(map(str, versions))}", folder, hint=_ALL)
 
