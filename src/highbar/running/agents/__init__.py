@@ -1,8 +1,8 @@
 """An agent of a suite → something that can be called, one attempt at a time.
 
-    opened(agent, folder=…, environment=…)    -> an async context manager that gives a Caller
+    opened(agent, folder=…, environment=…)    -> an async context manager that returns a Caller
 
-`replies` says what an agent may give back. `secrets` keeps keys out of everything that is recorded.
+`replies` defines what an agent may return. `secrets` keeps keys out of everything that is recorded.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Opening = AbstractAsyncContextManager[Caller]
 def opened(
     agent: Agent, *, folder: Path, environment: Mapping[str, str], connections: int = 64
 ) -> AbstractAsyncContextManager[Caller]:
-    """The agent, to be called inside of `async with`, which ends everything that was started for it.
+    """The agent, to be called inside `async with`, which at its end stops everything that was started for the agent.
 
-    `folder` is the suite's: Python modules and programs are found there. `${NAME}` is replaced from `environment`,
-    which commands inherit. An agent behind HTTP takes at most `connections` calls at once. Raises InputError, here or
-    when it is entered, if the agent cannot be called at all, such as for a variable that is not set.
+    `folder` is that of the suite: Python modules and programs are searched there. `${NAME}` is replaced from
+    `environment`, which commands inherit. An agent behind HTTP takes at most `connections` calls at once. Raises
+    InputError, here or on entry, if the agent cannot be called at all, for example because a variable is not set.
     """
     return _KINDS[agent.kind](agent, folder, environment, connections)
 

@@ -1,4 +1,4 @@
-"""Anthropic's messages: a call → the request, a reply → its fields."""
+"""Anthropic's Messages API: a call → the request, a reply → its fields."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
 
 PATH = "/messages"
-"""How the path of an address ends, since the address is used as it is written."""
+"""How the path of an address must end: the address is used exactly as it is written."""
 MOST_TOKENS = 4096
-"""Of a reply. The interface demands a number, and every model takes this one."""
+"""Tokens of a reply. The API requires a number, and every model accepts this one."""
 _VERSION = "2023-06-01"
 _USES = ("tool_use", "server_tool_use", "mcp_tool_use")
-"""Blocks that are calls: of the caller's tools, and of those that the server carries out itself."""
+"""Blocks that are tool calls: of the caller's tools, and of tools that the server runs itself."""
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def headers(key: str | None) -> Mapping[str, str]:
-    """The headers that carry the key, and the version of the interface that is spoken here."""
+    """The headers with the key and the version of the API."""
     return {"anthropic-version": _VERSION, **({} if key is None else {"x-api-key": key})}
 
 
 def body(call: AgentCall, agent: Agent) -> Any:
-    """The request. What the system says is no message here, but a key of its own."""
+    """The request. System messages are not messages in this API; their text goes under the key `system`."""
     system = [_text(message["content"]) for message in call.messages if message["role"] in ("system", "developer")]
     model = {} if agent.model is None else {"model": agent.model}
     instructions = {"system": "\n\n".join(system)} if system else {}
@@ -34,7 +34,7 @@ def body(call: AgentCall, agent: Agent) -> Any:
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of user and assistant; neighbors of one role are one, as with the results of several tools."""
+    """The messages of user and assistant. Adjacent ones of the same role, such as tool results, are merged into one."""
     found: list[dict[str, Any]] = []
     for message in messages:
         if message["role"] in ("system", "developer"):
@@ -49,7 +49,7 @@ def _turns(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _content(message: Mapping[str, Any]) -> Any:
-    """The content of a message: text, or blocks if it has calls of tools or the result of one."""
+    """The content of a message: text, or blocks if it has tool calls or is the result of one."""
     content = message.get("content")
     if message["role"] == "tool":
         result = {"type": "tool_result", "tool_use_id": str(message.get("tool_call_id", "")), "content": content}
@@ -78,7 +78,7 @@ def _use(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
-    """What a reply has, as `read_reply` takes it."""
+    """The fields of a reply, as `read_reply` takes them. Raises MalformedReply."""
     content = document.get("content") if isinstance(document, dict) else None
     if not isinstance(content, list):
         raise MalformedReply(error_in(document) or "there is no content")
@@ -102,7 +102,7 @@ def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
 
 
 def tokens(usage: Any) -> Any:
-    """Tokens in and out, those of the cache included; None if the server does not say."""
+    """Input plus output tokens, including those of the cache; None if the server does not report both."""
     if not isinstance(usage, dict) or usage.get("input_tokens") is None or usage.get("output_tokens") is None:
         return None
     found = [usage[name] for name in _USAGE if usage.get(name) is not None]

@@ -1,7 +1,7 @@
 """An agent that is a command: one JSON object on its standard input, text or one JSON object on its standard output.
 
-The command runs in the suite's folder. A program whose name has a slash (`./agent`) is found from there, any other on
-the PATH. No shell reads the words. Each command is run by a keeper (see `keeper`), which ends all that is left of it.
+The command runs in the suite's folder. A program whose name has a slash (`./agent`) is searched from there, any other
+on the PATH. There is no shell. A keeper process (see `keeper`) runs each command, and ends everything it leaves behind.
 """
 
 from __future__ import annotations
@@ -30,20 +30,24 @@ from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.suite.parts import Agent
 
 LINGER = 1.0
-"""Seconds for which pipes are read after the command has ended, if one of its descendants holds them open."""
+"""Seconds for which pipes are read after the command has ended, if one of its descendants keeps them open."""
 _PATIENCE = 10.0
-"""Seconds beyond the call's own time after which the keeper itself is stuck."""
+"""Seconds beyond the call's own timeout after which the keeper counts as stuck."""
 _MOST_OF_AN_ERROR = 64 * 2**10
-"""Characters that are kept of the output of a command that failed."""
+"""Characters that are recorded of the output of a command that failed."""
 _LONGEST_LINE = 200
-"""Characters of its last line that a reason quotes."""
+"""Characters that a reason quotes of the last line of standard error."""
 _BUFFER = 2**20
 _SCARCE = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class CommandEnd(msgspec.Struct, frozen=True):
-    """How a command ended, as the keeper says it. `failed`: why it could not be started. `size`: of the output."""
+    """How a command ended, as the keeper reports it.
+
+    `failed` is the errno if it could not be started. `size` is that of the output. `escaped` names processes that could
+    not be ended.
+    """
 
     size: int
     exit: int | None = None
@@ -85,10 +89,10 @@ class CommandAgent:
         await asyncio.gather(*(one.end() for one in self._keepers))
 
     def allow(self, at_once: int) -> None:
-        """Nothing is handed over in advance, so there is nothing to limit."""
+        """Do nothing: no question is handed over ahead."""
 
     async def call(self, call: AgentCall) -> Attempt:
-        """One attempt: the command is run once."""
+        """Make one attempt: run the command once."""
         try:
             one = await self._free()
         except OSError as error:
@@ -102,24 +106,24 @@ class CommandAgent:
         except TimeoutError:
             one.close()
             return Attempt("error", reason=f"timed out after {call.timeout:g} s")
-        except (OSError, EOFError, msgspec.MsgspecError):  # such as a command that kills its parent
+        except (OSError, EOFError, msgspec.MsgspecError):  # for example if the command kills its parent
             self.escaped += await one.killed()
             return Attempt("error", reason="the process that ran the command was killed")
         self.escaped += end.escaped
-        if not end.escaped:  # else the keeper has ended itself
+        if not end.escaped:  # otherwise the keeper has exited
             self._idle.append(one)
         return _attempt(end, output, self.agent, call.timeout)
 
     async def _free(self) -> _Keeper:
-        """A keeper that runs nothing."""
+        """An idle keeper, or a new one. Raises OSError if none can be started."""
         while self._idle:
             one = self._idle.pop()
-            if one.process.returncode is None:  # not killed in the meantime, such as for lack of memory
+            if one.process.returncode is None:  # not killed in the meantime, for example for lack of memory
                 return one
         return await self._started()
 
     async def _started(self) -> _Keeper:
-        """One more keeper. It has a session of its own, so that Ctrl-C does not reach it or any command."""
+        """Start a keeper, in a session of its own, so that Ctrl-C reaches neither it nor any command."""
         mark = uuid.uuid4().hex
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", keeper.__file__),
@@ -142,7 +146,7 @@ class _Keeper:
         self.mark = mark
 
     async def ask(self, request: Mapping[str, Any], given: bytes) -> tuple[CommandEnd, bytes]:
-        """Have a command run. Raises EOFError or OSError if the keeper is gone."""
+        """Run a command, and return how it ended and its output. Raises EOFError or OSError if the keeper is gone."""
         reader, writer = self.process.stdout, self.process.stdin
         if reader is None or writer is None:
             raise EOFError
@@ -154,12 +158,12 @@ class _Keeper:
         return end, await reader.readexactly(min(end.size, request["max_reply"]))
 
     def close(self) -> None:
-        """Have everything ended, without waiting for it."""
+        """Tell the keeper to end everything and exit, without waiting for it."""
         if self.process.stdin is not None:
             self.process.stdin.close()
 
     async def end(self) -> None:
-        """Have everything ended, and wait for it."""
+        """Tell the keeper to end everything and exit, and wait for that."""
         self.close()
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -169,7 +173,7 @@ class _Keeper:
             await self.process.wait()
 
     async def killed(self) -> list[str]:
-        """End the keeper, if it is still there, and all that it cannot end any more; what could not be ended."""
+        """Kill the keeper and everything that it started. Returns the ids of processes that could not be ended."""
         self.close()
         with suppress(ProcessLookupError):
             self.process.kill()
@@ -177,7 +181,7 @@ class _Keeper:
 
 
 def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:
-    """The words of the command, with the program's whole path. Raises InputError if it cannot be run."""
+    """The words of the command, with the absolute path of the program. Raises InputError if it cannot be run."""
     if os.name != "posix":
         raise InputError(Problem("an agent that is a command needs Linux or macOS", hint="use python or http"))
     name, *rest = (target,) if isinstance(target, str) else target
@@ -196,7 +200,7 @@ def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str
 
 
 def _given(call: AgentCall) -> bytes:
-    """The object on standard input, with the line end that readers of lines wait for."""
+    """The JSON object for standard input, with a line end, which programs that read lines wait for."""
     question = {
         "input": call.text,
         "messages": call.messages,
@@ -221,7 +225,7 @@ def _attempt(end: CommandEnd, output: bytes, agent: Agent, timeout: float) -> At
 
 
 def _not_started(number: int | None) -> Attempt:
-    """Too little memory or too many processes are no fault of the agent; a program that cannot be run is."""
+    """Too little memory or too many processes are not the agent's fault; a program that cannot be run is an error."""
     reason = f"the command could not be started: {os.strerror(number or errno.EINVAL)}"
     if number in _SCARCE:
         return Attempt("infrastructure", reason=reason, limited=True)
@@ -252,12 +256,12 @@ def _signal_name(number: int) -> str:
 
 
 def _value(output: bytes) -> Any:
-    """Text, without the line end that programs write; or a mapping, if it is an object of JSON.
+    """The output as a mapping if it is a JSON object, else as text without the line end that programs write.
 
-    What begins like an object and is none was cut, and is not taken for text.
+    Output that begins like an object but is not valid JSON was probably cut. It is malformed, and not taken for text.
     """
     try:
-        text = output.decode("utf-8-sig")  # some programs begin with a mark of the byte order, which says nothing
+        text = output.decode("utf-8-sig")  # some programs begin with a byte order mark
     except UnicodeDecodeError as error:
         raise MalformedReply(f"standard output is not UTF-8 (byte {error.start})") from None
     if not text.lstrip().startswith("{"):

@@ -1,4 +1,4 @@
-"""Processes that carry a mark in their environment: how a command's leftovers are found if its keeper was killed."""
+"""Find a command's leftover processes by a mark in their environment, if its keeper was killed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "HIGHBAR_COMMAND"
-"""The variable of the environment that all descendants of a keeper inherit."""
+"""The environment variable that all descendants of a keeper inherit."""
 _TO_BE_KILLED = 2.0
-"""Seconds in which leftovers are searched for and killed."""
+"""Seconds to find and kill leftover processes."""
 
 
 def end_marked(mark: str) -> list[str]:
-    """Kill every process with this mark, on Linux; the numbers of those that are still there after some time."""
+    """Kill every process with this mark, on Linux. Returns the ids of those that are left after two seconds."""
     end = time.monotonic() + _TO_BE_KILLED
     while True:
         left = list(_marked(f"{MARK}={mark}".encode()))
@@ -29,10 +29,10 @@ def end_marked(mark: str) -> list[str]:
 
 
 def _marked(entry: bytes) -> Iterator[int]:
-    """A process that has ended has no environment any more, so that it is not found."""
+    """The ids of processes with this entry in their environment. Zombies have none, so they are not found."""
     processes = Path("/proc")
     for process in processes.iterdir() if processes.is_dir() else ():
         if process.name.isdigit():
-            with suppress(OSError):  # it is another user's, or has ended
+            with suppress(OSError):  # it belongs to another user, or has ended
                 if entry in (process / "environ").read_bytes().split(b"\0"):
                     yield int(process.name)

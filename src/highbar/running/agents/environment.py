@@ -1,4 +1,4 @@
-"""`${NAME}` in the settings of an agent → the value of that variable of the environment."""
+"""`${NAME}` in the settings of an agent → the value of that environment variable."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def filled(agent: Agent, environment: Mapping[str, str]) -> Agent:
-    """The agent with its variables replaced, in address, key and headers. Raises InputError if one is not set.
+    """The agent with the variables in its address, key and headers replaced. Raises InputError if one is not set.
 
-    What comes out has secrets in it: it is for the one who makes the calls, and is never written anywhere.
+    The result contains secrets: it is only for making calls, and must never be written anywhere.
     """
     used = [name for text in _texts(agent) for name in variables(text)]
     unset = [name for name in dict.fromkeys(used) if not environment.get(name)]
@@ -39,7 +39,7 @@ def variables(text: str) -> list[str]:
 
 
 def fill_in_variables(text: str, environment: Mapping[str, str]) -> str:
-    """A text with its variables replaced, in one pass: what a variable holds is not looked at again."""
+    """A text with its variables replaced, in one pass: `${…}` inside of a value is not replaced."""
     return _VARIABLE.sub(lambda found: environment.get(found[1], ""), text)
 
 

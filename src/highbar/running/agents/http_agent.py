@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class HttpAgent:
-    """Calls an agent behind HTTP. `connections` is how many calls it takes at once."""
+    """Calls an agent behind HTTP, with at most `connections` calls at once."""
 
     start = 8
     ahead = False
@@ -43,10 +43,10 @@ class HttpAgent:
         await self._endpoint.__aexit__()
 
     def allow(self, at_once: int) -> None:
-        """Nothing is handed over in advance, so there is nothing to limit."""
+        """Do nothing: no question is handed over ahead."""
 
     async def call(self, call: AgentCall) -> Attempt:
-        """One attempt."""
+        """Make one attempt."""
         body = _encode(self._format.body(call, self.agent))
         exchange = await self._endpoint.post(body, call.timeout, self.agent.max_reply)
         if exchange.failure is not None:
@@ -59,9 +59,9 @@ class HttpAgent:
         if not exchange.received.strip():
             return self._error(exchange, EMPTY)
         try:
-            # Before anything is quoted or cut: no part of a secret is left.
+            # Redact before anything is quoted or cut, so that no part of a secret is left.
             document = self._redactor.value(decode_reply(bytes(exchange.received)))
-            # Arguments of calls are JSON inside of JSON, in which a secret may be escaped once more.
+            # Again after decoding: arguments of calls are JSON inside of JSON, where a secret may be escaped twice.
             fields = self._redactor.value(self._format.fields(document, self.agent))
         except MalformedReply as error:
             return self._error(exchange, f"malformed reply: {error}")
@@ -79,6 +79,7 @@ class HttpAgent:
 
     def _error(self, exchange: Exchange, reason: str) -> Attempt:
         """An error of the agent, with what was received of its reply."""
+        # Twice as much is redacted as is recorded: a secret at the cut must be whole to be found.
         text = self._redactor.text(exchange.received[: 2 * MOST_OF_AN_ERROR].decode("utf-8", "replace"))
         reply = Reply(output=text[:MOST_OF_AN_ERROR]) if text.strip() else None
         return Attempt("error", reply, reason, exchange.latency_ms)

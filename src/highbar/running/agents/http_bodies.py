@@ -1,4 +1,4 @@
-"""The body of a response, read as far as it may go: neither the raw nor the decoded bytes exceed the limit."""
+"""Read the body of a response, up to a limit for both the raw and the decoded bytes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class BodyError(Exception):
 
 
 class _Decompressor(Protocol):
-    """What zlib gives for one body."""
+    """The zlib object that decompresses one body."""
 
     @property
     def eof(self) -> bool:
-        """If the end of the data was there."""
+        """Whether the end of the compressed data was reached."""
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """The next bytes, at most that many."""
+        """The next decompressed bytes, at most `max_length`."""
 
 
 async def read_body(response: ClientResponse, received: bytearray, most: int) -> None:
-    """Read the body into `received`. Raises BodyError if it has more bytes than that, or cannot be decoded.
+    """Read the body into `received`. Raises BodyError if it has more than `most` bytes, or cannot be decoded.
 
-    What has come before anything goes wrong is in `received`: aiohttp raises on its own if the body is cut.
+    On any failure `received` has what came before it. aiohttp itself raises if the body is cut.
     """
     if (response.content_length or 0) > most:
         raise too_large(most)
@@ -37,6 +37,7 @@ async def read_body(response: ClientResponse, received: bytearray, most: int) ->
     raw = 0
     while chunk := await response.content.readany():
         raw += len(chunk)
+        # One byte more than allowed shows that the limit is exceeded, without decompressing a bomb.
         received += chunk if decompressor is None else _decompressed(decompressor, chunk, most + 1 - len(received))
         if len(received) > most or raw > most:
             del received[most:]
@@ -46,13 +47,13 @@ async def read_body(response: ClientResponse, received: bytearray, most: int) ->
 
 
 def too_large(most: int) -> BodyError:
-    """The reply has more bytes than it may have."""
+    """The error of a reply with more than `most` bytes."""
     size = f"{most // 2**20} MiB" if most % 2**20 == 0 else f"{most} bytes"
     return BodyError(f"the reply is larger than {size} (max_reply)")
 
 
 def _decompressor(response: ClientResponse) -> _Decompressor | None:
-    """Only plain bytes were asked for; a server may compress all the same."""
+    """The decompressor; None if the response is plain. Plain bytes were requested, but servers may still compress."""
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding in ("", "identity"):
         return None

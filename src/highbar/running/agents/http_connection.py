@@ -1,7 +1,7 @@
-"""Connections that know whether a byte of the response had come before they broke.
+"""Connections that know whether a byte of the response had arrived before they broke.
 
-Before the first byte nobody knows what became of the request: that is the infrastructure. After it the agent has begun
-to answer, and a cut is its error. aiohttp reports both by the same exceptions, so its protocol is asked to mark them.
+Before the first byte nobody knows what became of the request: that is infrastructure. After it the agent has begun to
+answer, and a cut is its error. aiohttp raises the same exceptions for both, so a subclass of its protocol marks them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class MarkingConnector(TCPConnector):
 
 
 class _MarkingResponse(ResponseHandler):
-    """A connection that remembers if anything came since the last request."""
+    """A connection that remembers whether any byte has arrived since the last request."""
 
     _answering = False
 
     def set_response_params(self, **settings: Any) -> None:
-        self._answering = False  # a connection is used for one request after the other
+        self._answering = False  # a connection is reused for the next request
         super().set_response_params(**settings)
 
     def data_received(self, data: bytes) -> None:
@@ -42,5 +42,5 @@ class _MarkingResponse(ResponseHandler):
 
 
 def had_begun(error: ClientError | OSError) -> bool:
-    """Whether the agent had begun to answer when this happened."""
+    """Whether the agent had begun to answer when this error happened."""
     return bool(getattr(error, _MARK, False))

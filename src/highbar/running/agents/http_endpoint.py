@@ -1,7 +1,7 @@
-"""One address behind HTTP: bytes are posted there, and what came of it is an exchange.
+"""One HTTP address: post bytes there, and get an exchange back.
 
-Redirects are followed to the same host only, and only those that keep method and body (307, 308). Proxies and `.netrc`
-of the environment are not used, and no cookie is kept from one call to the next: trials must not know each other.
+Redirects are followed only to the same host, and only if they keep method and body (307, 308). Proxies and `.netrc` of
+the environment are not used. Cookies are not kept between calls, because trials must not know of each other.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from highbar.running.agents.http_outcomes import BUSY, busy, failed_attempt, sta
 from highbar.running.calls import Attempt
 
 MOST_OF_AN_ERROR = 64 * 2**10
-"""Bytes that are read of an error, and kept of a reply that cannot be used."""
+"""Bytes that are read of an error response, and recorded of a reply that cannot be used."""
 _MOST_REDIRECTS = 5
 """Redirects of one call: more are a loop."""
 _KEEPING = frozenset({307, 308})
-"""Redirects after which the same is sent again; the others turn a POST into a GET."""
+"""Redirects that keep method and body; the others turn a POST into a GET."""
 _REDIRECTS = frozenset({301, 302, 303}) | _KEEPING
 _CONNECT = 30.0
-"""Seconds to connect: after that, or nearly all of the call's own time, there is no connection."""
+"""Seconds to connect, but at most 90 % of the call's timeout: a failed connection must not look like a slow agent."""
 
 
 class Exchange:
-    """One request and what came of it.
+    """One request and its response.
 
-    `failure` is there if it led to no response that says anything: a server that is busy, or a broken connection. Else
-    `status` and `received` are those of the response, and `problem` says why what was received cannot be used.
-    `is_late`: because the time was up.
+    `failure` is set if there was no usable response: the server was busy, or the connection broke. Otherwise `status`
+    and `received` are those of the response, and `problem` says why it cannot be used, if so. `is_late`: the problem is
+    a timeout.
     """
 
     def __init__(self) -> None:
@@ -53,19 +53,19 @@ class Exchange:
 
     @property
     def latency_ms(self) -> float:
-        """How long it took until now."""
+        """Milliseconds since the request began."""
         return (time.perf_counter() - self.began) * 1000
 
     @property
     def is_ok(self) -> bool:
-        """Whether the status is that of an answer."""
+        """Whether the status is a success (2xx)."""
         return 200 <= self.status < 300
 
 
 class HttpEndpoint:
-    """An address with the headers of every request, of which later ones replace earlier ones. Use it with `async with`.
+    """An address with the headers of every request; later mappings override earlier ones. Use it with `async with`.
 
-    `who` is what messages call it. Raises InputError if the address or a header cannot be sent; no value is shown.
+    `who` names it in messages. Raises InputError if the address or a header cannot be sent, without showing any value.
     """
 
     def __init__(self, address: str, who: str, *headers: Mapping[str, str]) -> None:
@@ -77,7 +77,7 @@ class HttpEndpoint:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        # Whoever calls limits how many calls run at once: a queue here would count as latency.
+        # No limit here: the caller limits how many calls run at once, and a queue would count as latency.
         self._session = aiohttp.ClientSession(
             connector=MarkingConnector(limit=0),
             headers=self._headers,
@@ -92,9 +92,9 @@ class HttpEndpoint:
             await self._session.close()
 
     async def post(self, body: bytes, timeout: float, most: int) -> Exchange:  # noqa: ASYNC109 - see below
-        """Post these bytes, and read at most so many.
+        """Post the body, and read at most `most` bytes of the response.
 
-        The deadline is over all of it: a server that sends a byte now and then gains no time.
+        The timeout covers everything: a server that sends a byte now and then gains no time.
         """
         exchange = Exchange()
         try:
@@ -122,7 +122,7 @@ class HttpEndpoint:
                 await _receive(response, exchange, most)
 
     async def _sent(self, body: bytes, timeout: float) -> aiohttp.ClientResponse:  # noqa: ASYNC109 - to connect only
-        """The response to the request, after redirects."""
+        """Send the request, follow redirects, and return the response."""
         if self._session is None:
             raise RuntimeError(f"the {self._who} is not open")
         address, limits = self.address, _limits(timeout)
@@ -141,19 +141,19 @@ async def _receive(response: aiohttp.ClientResponse, exchange: Exchange, most: i
         await read_body(response, exchange.received, most if exchange.is_ok else MOST_OF_AN_ERROR)
     except BodyError as error:
         problem = str(error)
-        response.close()  # what is left of the body is not waited for
+        response.close()  # does not wait for the rest of the body
     except (aiohttp.ClientError, OSError):
         problem = "the reply was cut: the connection broke before its end"
-    if exchange.is_ok:  # else the status says more
+    if exchange.is_ok:  # otherwise the status says more
         exchange.problem = problem
 
 
 class _NotFollowed(Exception):
-    """A redirect that is not followed; the message says why."""
+    """A redirect must not be followed; the message says why."""
 
 
 def _target(response: aiohttp.ClientResponse, address: URL) -> URL:
-    """Where a redirect leads, if it leads to the same host and keeps the question."""
+    """The address of a redirect. Raises _NotFollowed if it leads to another host or would drop the question."""
     if response.status not in _KEEPING:
         raise _NotFollowed(
             f"{status_in_words(response.status)}: this redirect was not followed, since it would drop the question"
@@ -170,12 +170,12 @@ def _target(response: aiohttp.ClientResponse, address: URL) -> URL:
 
 @lru_cache(maxsize=256)
 def _limits(timeout: float) -> aiohttp.ClientTimeout:
-    """Only the time to connect is limited here; the call has a deadline of its own."""
+    """Limits for aiohttp: only the time to connect, because `post` limits the whole call."""
     return aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, 0.9 * timeout), ceil_threshold=_CONNECT)
 
 
 def _destination(text: str, who: str) -> tuple[URL, CIMultiDict[str]]:
-    """The address without user and password, and the headers that every request has."""
+    """The address without user and password, and the headers of every request. Raises InputError if it is invalid."""
     try:
         address = URL(text)
         origin = address.origin()  # fails without scheme and host

@@ -1,4 +1,4 @@
-"""Status codes and failed connections → what the attempt came to. Decided by codes and classes, never by messages."""
+"""Status codes and failed connections → the outcome of an attempt. Codes and classes decide it, never messages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from highbar.running.agents.replies import MalformedReply
 from highbar.running.calls import Attempt
 
 BUSY = frozenset({429, 503, 529})
-"""The server cannot take the call now: the infrastructure."""
+"""The server cannot take the call now. That is infrastructure, not an error of the agent."""
 LIMITED = frozenset({429, 529})
-"""It wants fewer calls at once."""
+"""The server wants fewer calls at once."""
 REFUSALS = frozenset({401, 403, 404})
-"""What a wrong key or address gives."""
+"""Responses that a wrong key or address causes."""
 LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait."""
 _SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
@@ -30,7 +30,7 @@ _PHRASES = {529: "Overloaded"}
 
 
 def busy(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
-    """An attempt that the server could not take."""
+    """The attempt of a call that the server could not take."""
     return Attempt(
         "infrastructure",
         reason=status_in_words(status),
@@ -41,7 +41,7 @@ def busy(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
 
 
 def status_in_words(status: int) -> str:
-    """A status in words. The server's own words for it are not used.
+    """A status in words: the standard phrase, not that of the server.
 
     >>> status_in_words(503), status_in_words(529), status_in_words(299)
     ('HTTP 503 Service Unavailable', 'HTTP 529 Overloaded', 'HTTP 299')
@@ -54,7 +54,7 @@ def status_in_words(status: int) -> str:
 
 
 def wait(retry_after: str | None, now: datetime) -> float | None:
-    """The seconds that a `Retry-After` asks for, from 0 to a minute; None if there is none that can be understood.
+    """The seconds that a `Retry-After` header asks for, from 0 to 60; None if it is absent or cannot be understood.
 
     >>> now = datetime(2026, 1, 1, tzinfo=UTC)
     >>> [wait(text, now) for text in ("7", "-1", "999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "x", None)]
@@ -75,7 +75,7 @@ def wait(retry_after: str | None, now: datetime) -> float | None:
 
 
 def message_in(data: bytes) -> str:
-    """What the body of an error says, on one short line; empty if it says nothing. Secrets are still in it."""
+    """The message in the body of an error response; empty if there is none. It may still contain secrets."""
     try:
         return _message(decode_reply(data))
     except MalformedReply:
@@ -90,7 +90,7 @@ def _message(document: Any) -> str:
 
 
 def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
-    """An attempt whose request did not lead to a response."""
+    """The attempt of a request that got no response."""
     if had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
         cut_off = not isinstance(error, aiohttp.ClientResponseError)
         reason = "the connection broke during the reply" if cut_off else "the reply is not HTTP"
@@ -103,7 +103,7 @@ def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float) -> A
 
 
 def _system_number(error: aiohttp.ClientError | OSError) -> int | None:
-    """The number of the system's error, if there is one behind a connection that failed."""
+    """The errno of a failed connection; None if the operating system is not the cause."""
     if not isinstance(error, aiohttp.ClientConnectorError) or isinstance(error, aiohttp.ClientSSLError):
         return None
     return error.os_error.errno

@@ -1,8 +1,8 @@
-"""An agent that is a function of this very process, for notebooks and tests: `highbar.run(suite, my_function)`.
+"""An agent that is a function of this process, for notebooks and tests: `highbar.run(suite, my_function)`.
 
 A function of a notebook cannot be imported anywhere else. The price: a call that blocks cannot be ended, only left
-behind, and a function that ends the process ends everything. Suites and the command line run agents in a process of
-their own instead.
+behind, and a function that ends the process ends everything. Suites and the command line run agents in a separate
+process instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from highbar.suite.parts import Agent
 
 
 class InsideAgent:
-    """Calls a function, sync ones in threads."""
+    """Calls a function: an async one in the event loop, a sync one in threads."""
 
     start = 8
     ahead = False
@@ -43,15 +43,15 @@ class InsideAgent:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def allow(self, at_once: int) -> None:
-        """Nothing is handed over in advance, so there is nothing to limit."""
+        """Do nothing: no question is handed over ahead."""
 
     async def call(self, call: AgentCall) -> Attempt:
-        """One attempt; whatever the function raises is an error of the agent."""
+        """Make one attempt. Whatever the function raises is an error of the agent."""
         start = time.perf_counter()
         try:
             async with asyncio.timeout(call.timeout) as limit:
                 value = await self._value(call)
-        except BaseException as error:  # it is the user's code: SystemExit must not end the run
+        except BaseException as error:  # the user's code runs here: its SystemExit must not end the run
             if isinstance(error, asyncio.CancelledError) and _is_canceled():
                 raise
             if isinstance(error, TimeoutError) and limit.expired():
@@ -61,13 +61,13 @@ class InsideAgent:
         return self._read(value, (time.perf_counter() - start) * 1000)
 
     def _read(self, value: Any, latency: float) -> Attempt:
-        """What a value comes to. Only plain values can be recorded, and only they are what they say."""
+        """The attempt that returned this value. Only plain values are accepted: other classes may behave in any way."""
         faults: list[str] = []
         attempt = read_attempt(plain_value(value, faults), self.agent, latency)
         return Attempt("error", attempt.reply, f"malformed reply: {faults[0]}", latency) if faults else attempt
 
     async def _value(self, call: AgentCall) -> Any:
-        # Copies to the ground: what a function changes must not be asked or graded.
+        # Deep copies: what the function changes must not affect later questions or the grading.
         asked: Any = call.text if call.text is not None else copy.deepcopy(list(call.messages))
         more = {"scenario": copy.deepcopy(dict(call.scenario))} if self.takes_scenario else {}
         if self._threads is None:
@@ -77,7 +77,7 @@ class InsideAgent:
 
 
 def _guarded(function: Callable[..., Any], asked: Any, more: dict[str, Any]) -> Any:
-    """The value of the function. What is no Exception would stay in the thread: it becomes one."""
+    """Call the function, and turn SystemExit, KeyboardInterrupt and the like into an Exception."""
     try:
         return function(asked, **more)
     except Exception:
@@ -87,7 +87,7 @@ def _guarded(function: Callable[..., Any], asked: Any, more: dict[str, Any]) -> 
 
 
 class _AgentExit(Exception):
-    """The function raised what is no Exception; the message says what it was."""
+    """The function raised SystemExit or another BaseException; the message describes it."""
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -97,11 +97,11 @@ def _is_async(function: Callable[..., Any]) -> bool:
 def _takes_scenario(function: Callable[..., Any]) -> bool:
     try:
         return "scenario" in list(inspect.signature(function).parameters)[1:]
-    except (TypeError, ValueError):  # it has no signature, as some functions in C
+    except (TypeError, ValueError):  # no signature, as for some functions written in C
         return False
 
 
 def _is_canceled() -> bool:
-    """Whether it was us who canceled this call."""
+    """Whether the run canceled this call, rather than code of the function."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""A JSON interface of one's own: the body is a template, and JSON pointers say where things are in a reply."""
+"""A custom JSON API: the body is a template, and JSON pointers say where the fields are in a reply."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
 
 PATH = None
-"""No path is expected: the address is the user's own."""
+"""Any path is possible, since the API is the user's own."""
 
 
 def headers(key: str | None) -> Mapping[str, str]:
-    """The headers that carry the key."""
+    """The headers with the key."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
 def body(call: AgentCall, agent: Agent) -> Any:
-    """The template, in which a text that is nothing but {input}, {messages} or {id} is replaced.
+    """The template, in which each text that is exactly {input}, {messages} or {id} is replaced.
 
-    {input} is what the user says in this turn. With several turns, {messages} has all of them.
+    {input} is what the user says in this turn. {messages} is the whole conversation so far.
     """
     text = call.text if call.text is not None else call.messages[-1].get("content")
     return _filled(agent.body, {"{input}": text, "{messages}": call.messages, "{id}": call.id})
@@ -42,7 +42,7 @@ def _filled(template: Any, slots: Mapping[str, Any]) -> Any:
 
 
 def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
-    """What a reply has, as `read_reply` takes it. A reply without its text is malformed, unless it calls a tool."""
+    """The fields of a reply, as `read_reply` takes them. Raises MalformedReply if it has no text and no tool calls."""
     found: dict[str, Any] = {}
     for key, pointer in agent.pointers.items():
         value = at_pointer(document, _parts(pointer))
@@ -56,4 +56,4 @@ def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
 @lru_cache(maxsize=64)
 def _parts(pointer: str) -> Pointer:
     parts = read_pointer(pointer)
-    return () if isinstance(parts, str) else parts  # a wrong one is refused when the suite is read
+    return () if isinstance(parts, str) else parts  # an invalid pointer is refused when the suite is read

@@ -1,4 +1,4 @@
-"""Bytes that an agent sent → the JSON value that they are, strictly."""
+"""Bytes that an agent sent → a JSON value, decoded strictly."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from highbar.running.agents.replies import DEEPEST_VALUE, MalformedReply, shown
 
 
 class RepeatedKey(MalformedReply):
-    """An object has the same key twice, and readers disagree about which value counts."""
+    """An object has the same key twice, and parsers disagree about which value counts."""
 
 
 def decode_reply(data: bytes | str) -> Any:
-    """The JSON value. Raises MalformedReply if it is none: cut, not UTF-8, NaN, a key twice, nested without end."""
+    """The JSON value. Raises MalformedReply if it is cut, not UTF-8, too deeply nested, or has NaN or a key twice."""
     try:
         value = msgspec.json.decode(data)
         if isinstance(value, dict | list):
@@ -38,14 +38,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# The first reader is the faster one, but it takes the last of two values without a word.
+# msgspec is the faster parser, but it silently takes the last of two values. So the text is parsed again for that.
 _refuse_repeated_keys = json.JSONDecoder(object_pairs_hook=_unique, parse_int=str, parse_float=str).decode
 
 
 def _decoded_slowly(data: bytes | str) -> Any:
-    """What Python's own reader makes of it, which says what is wrong, and takes half of a surrogate pair for a text.
+    """Decode with Python's own parser, which says what is wrong, and accepts unpaired surrogates.
 
-    That one is refused by those who read texts: with a reason that people understand.
+    `replies.text` refuses those later, with a reason that people understand.
     """
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
@@ -58,7 +58,7 @@ def _decoded_slowly(data: bytes | str) -> Any:
         raise MalformedReply(f"it is not JSON: {error.msg} at character {error.pos}") from None
     except MalformedReply:
         raise
-    except ValueError:  # such as a whole number with thousands of digits
+    except ValueError:  # for example an integer with thousands of digits
         raise MalformedReply("it is not JSON that can be read") from None
 
 
@@ -73,4 +73,4 @@ def _no_constant(name: str) -> Any:
 
 
 STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=str, parse_float=str)
-"""Reads one JSON value in the middle of a text, as strictly. Its numbers are texts. Raises ValueError."""
+"""Decodes one JSON value in the middle of a text, just as strictly. Numbers become texts. Raises ValueError."""

@@ -1,15 +1,15 @@
-"""A process that runs commands, one after the other, and sees to it that nothing of them is left behind.
+"""A process that runs commands, one after the other, and makes sure that none leaves a process behind.
 
-It is started by `command_agent` as a script of its own, so it uses nothing but the standard library. On Linux it is a
-child subreaper: whatever a command leaves running, in whatever session, becomes a child of this process when its own
-parent ends. So all children of the keeper are what is left of the one command that it ran, and are ended before the
-next. Elsewhere only the command's process group is ended. If standard input closes, because who started the keeper was
-killed or lost its patience, everything is ended, and the keeper too.
+`command_agent` starts it as a separate script, so it uses only the standard library. On Linux it is a child subreaper:
+whatever a command leaves running, in any session, becomes a child of this process when its own parent ends. So all
+children of the keeper are left over from the one command that it ran, and are killed before the next. On other systems
+only the command's process group is killed. If standard input closes, because the process that started the keeper was
+killed or gave up, the keeper kills everything and exits.
 
     a request:  4 bytes, the length of a JSON header; the header; the bytes for the command's standard input.
                 The header has words, folder, timeout, linger (how long pipes are read after the command has ended, if
-                something else holds them open) and max_reply.
-    a reply:    likewise, with the bytes of its standard output
+                another process keeps them open) and max_reply.
+    a reply:    the same, with the bytes of the command's standard output
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from typing import Any
 LENGTH = struct.Struct(">I")
 _CHUNK = 2**16
 _MOST_OF_ERRORS = 4096
-"""Bytes that are kept of the end of standard error."""
+"""Bytes at the end of standard error that are returned."""
 _TO_END = 0.5
-"""Seconds that a command has to end by itself when its time is up."""
+"""Seconds between SIGTERM and SIGKILL when a command times out."""
 _TO_BE_KILLED = 2.0
-"""Seconds after which what was killed and is still there counts as escaped."""
+"""Seconds after which a killed process that still exists counts as escaped."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
 
 
 class Abandoned(Exception):
-    """Who started the keeper is gone, or wants it to end."""
+    """The process that started the keeper is gone, or wants the keeper to end."""
 
 
 class Command:
-    """One run of a command: what it was given, what it has written, and how it ended."""
+    """One run of a command: its input, what it has written, and how it ended."""
 
     def __init__(self, request: dict[str, Any], given: bytes, ended: socket.socket) -> None:
         self.began = time.monotonic()
@@ -87,7 +87,7 @@ class Command:
         """Wait until the command has ended and its pipes are closed, or until its time is up."""
         while not self._is_over():
             for key, _ in self._selector.select(max(0.0, self._next() - time.monotonic())):
-                if key.fd in self._selector.get_map():  # not closed for an event of this same moment
+                if key.fd in self._selector.get_map():  # an earlier event of this batch may have closed it
                     key.data(key.fileobj)
             self._end_in_time()
 
@@ -100,7 +100,7 @@ class Command:
         return not open_pipes or self.is_killed or self.timed_out or time.monotonic() >= self.exited + self.linger
 
     def _next(self) -> float:
-        """When to look at the clock again."""
+        """When to wake up if nothing happens."""
         if self.exited is not None:
             return self.exited + self.linger
         return self.deadline + (_TO_END if self.timed_out else 0.0)
@@ -118,7 +118,7 @@ class Command:
             self._signal(signal.SIGTERM)
 
     def _signal(self, number: int) -> None:
-        """To the whole group. Its leader was not reaped yet, so that the number means no other group."""
+        """Signal the whole group. Its leader has not been reaped, so that no other group can have the same id."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
 
@@ -140,7 +140,7 @@ class Command:
             self._given = self._given[os.write(pipe.fileno(), self._given[:_CHUNK]) :]
         except BlockingIOError:
             return
-        except OSError:  # it does not want to read
+        except OSError:  # the command does not read its input
             self._given = self._given[:0]
         if not self._given:
             self._close(pipe)
@@ -170,10 +170,10 @@ class Command:
             pipe.close()
 
     def close(self) -> list[str]:
-        """End everything that is left of the command, and give the names of what could not be ended."""
+        """Kill everything that is left of the command, and return the names of processes that could not be ended."""
         for pipe, read in ((self.process.stdout, self._read_output), (self.process.stderr, self._read_errors)):
             if pipe is not None and not pipe.closed:
-                read(pipe)  # the last that it wrote before it was ended
+                read(pipe)  # what it wrote just before it ended
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             self._close(pipe)
         self._selector.close()
@@ -183,14 +183,17 @@ class Command:
 
 
 def reaped() -> Iterator[tuple[int, int]]:
-    """Every child that has ended, with its status."""
+    """Reap every child that has ended, and yield its id and status."""
     with suppress(ChildProcessError):
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
             yield found
 
 
 def end_children() -> list[str]:
-    """Kill all children until there are none; those of a killed one become children of this process in turn."""
+    """Kill all children until none is left, and return the names of those that remain after two seconds.
+
+    A loop, because the children of a killed process become children of this one.
+    """
     end = time.monotonic() + _TO_BE_KILLED
     pause = 0.001
     while True:
@@ -212,7 +215,7 @@ def children() -> Iterator[int]:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return  # the usual case, without a look at all processes
+        return  # no children: the usual case, which needs no look at all processes
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with suppress(OSError, IndexError, ValueError):
@@ -222,7 +225,7 @@ def children() -> Iterator[int]:
 
 
 def process_name(pid: int) -> str:
-    """The number and the name of a process."""
+    """The id and the name of a process."""
     try:
         return f"{pid} ({Path(f'/proc/{pid}/comm').read_text('utf-8', 'replace').strip()})"
     except OSError:
@@ -230,7 +233,7 @@ def process_name(pid: int) -> str:
 
 
 def answer(request: dict[str, Any], given: bytes, ended: socket.socket) -> tuple[dict[str, Any], bytes]:
-    """Run the command of a request: the header of the reply, and the command's output."""
+    """Run the command of a request, and return the header of the reply and the command's output."""
     try:
         command = Command(request, given, ended)
     except (OSError, ValueError) as error:
@@ -251,7 +254,7 @@ def answer(request: dict[str, Any], given: bytes, ended: socket.socket) -> tuple
 
 
 def received(size: int) -> bytes:
-    """So many bytes of standard input. Raises Abandoned if it ends before."""
+    """Read this many bytes from standard input. Raises Abandoned if it ends before."""
     data = bytearray()
     while len(data) < size:
         chunk = os.read(0, size - len(data))
@@ -270,13 +273,13 @@ def send(header: dict[str, Any], payload: bytes) -> None:
 
 
 def _control_process(option: int, value: int) -> None:
-    """Linux's `prctl`; nothing elsewhere."""
+    """Call `prctl` on Linux; do nothing on other systems."""
     if _libc is not None:
         _libc.prctl(option, value, 0, 0, 0)
 
 
 def _die_with_parent() -> None:
-    """In the command: if the keeper is killed, so is the command."""
+    """Called in the command's process: if the keeper is killed, so is the command."""
     _control_process(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -287,14 +290,14 @@ def main() -> None:
     ended.settimeout(0)
     woken.settimeout(0)
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)  # not ignored: a child's end must be seen
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # a handler, because an ignored signal does not wake the selector
     with suppress(Abandoned, BrokenPipeError):
         while True:
             request = json.loads(received(LENGTH.unpack(received(LENGTH.size))[0]))
             header, output = answer(request, received(request["size"]), ended)
             send(header, output)
             if header.get("escaped"):
-                return  # they must not be taken for what the next command left
+                return  # otherwise they would count as leftovers of the next command
 
 
 if __name__ == "__main__":

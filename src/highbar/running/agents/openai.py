@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI defined them and many servers have them: a call → the request, a reply → its fields."""
+"""OpenAI's Chat Completions API, which many servers offer: a call → the request, a reply → its fields."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
 
 PATH = "/chat/completions"
-"""How the path of an address ends, since the address is used as it is written."""
+"""How the path of an address must end: the address is used exactly as it is written."""
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def headers(key: str | None) -> Mapping[str, str]:
-    """The headers that carry the key."""
+    """The headers with the key."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
@@ -31,8 +31,9 @@ def body(call: AgentCall, agent: Agent) -> Any:
 def conversation(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """The messages in the form of chat completions.
 
-    A tool call that the agent reported in an earlier turn is `{name, arguments}` here, and nobody else has carried it
-    out. Beside a text it is left out: the agent did it itself. Alone it gets the empty result that servers demand.
+    A tool call that the agent reported in an earlier turn is `{name, arguments}`, without a result. If its message also
+    has text, the call is left out: the agent has carried it out itself. If not, it gets an empty result, because
+    servers require one for every call.
     """
     if not any("tool_calls" in message for message in messages):
         return messages
@@ -62,7 +63,7 @@ def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mappin
 
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
-    """What a reply has, as `read_reply` takes it. A refusal is what the agent said."""
+    """The fields of a reply, as `read_reply` takes them. A refusal counts as the output. Raises MalformedReply."""
     message = message_of(document)
     content, refusal = content_text(message.get("content")), message.get("refusal")
     if refusal is not None and not isinstance(refusal, str):
@@ -88,14 +89,14 @@ def message_of(document: Any) -> Mapping[str, Any]:
 
 
 def error_in(document: Any) -> str | None:
-    """What a document says went wrong, as some servers do with status 200."""
+    """The error that a document reports; None if it reports none. Some servers report errors with status 200."""
     error = document.get("error") if isinstance(document, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return f"the server reports an error: {shown(message)}" if message else None
 
 
 def content_text(content: Any) -> str | None:
-    """The text of a message: text as it is, or all parts that are text (or a refusal) together."""
+    """The text of a message: its content, or all its parts that are text or a refusal, joined."""
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -111,7 +112,7 @@ def content_text(content: Any) -> str | None:
 
 
 def tool_calls(calls: Any, function_call: Any = None) -> list[dict[str, Any]]:
-    """The calls of tools, with their arguments decoded."""
+    """The tool calls, with their arguments decoded. Raises MalformedReply."""
     if calls is None:
         calls = [] if function_call is None else [{"function": function_call}]
     if not isinstance(calls, list):
@@ -120,7 +121,7 @@ def tool_calls(calls: Any, function_call: Any = None) -> list[dict[str, Any]]:
 
 
 def _tool_call(call: Any) -> dict[str, Any]:
-    """`{function: {name, arguments}}`, `{custom: {name, input}}` or plain `{name, arguments}`."""
+    """A call from `{function: {name, arguments}}`, `{custom: {name, input}}` or plain `{name, arguments}`."""
     if not isinstance(call, dict):
         raise MalformedReply(f"tool_calls: found {shown(call)}, wanted an object with a function")
     function = call.get("function", call.get("custom", call))
@@ -133,9 +134,9 @@ def _tool_call(call: Any) -> dict[str, Any]:
 
 
 def decoded_arguments(arguments: Any, *, strict: bool = False) -> Any:
-    """Arguments are JSON inside of a text. If they are not, the agent got them wrong, and they stay that text.
+    """The arguments, decoded from JSON text. If they are not valid JSON, the agent got them wrong, and they stay text.
 
-    `strict`: a key that occurs twice is refused, because a must-not could be hidden behind the second value.
+    `strict`: a key that occurs twice is refused, because the second value could hide a violation in the first.
     """
     if not isinstance(arguments, str):
         return arguments
@@ -152,7 +153,7 @@ def decoded_arguments(arguments: Any, *, strict: bool = False) -> Any:
 
 
 def tokens(usage: Any) -> Any:
-    """All tokens; None if the server does not say."""
+    """All tokens; None if the server does not report them."""
     if not isinstance(usage, dict):
         return None
     if usage.get("total_tokens") is not None:

@@ -1,8 +1,8 @@
-"""Calls an agent that is a Python function, in a process of its own that is replaced when it dies or hangs.
+"""Call an agent that is a Python function, in a separate process that is replaced when it dies or hangs.
 
-One task supervises: it gives calls to the process, watches it, and sorts out what was in flight when it must be
-replaced. The calls that ran when a process died or hung are suspects: each runs again, alone in a fresh process, and
-the one with which that dies or hangs too is the error. All others go to the next process, as if nothing had happened.
+One task supervises: it gives calls to the process, watches it, and decides about the calls in flight when the process
+must be replaced. The calls that ran when a process died or hung are suspects: each runs again, alone in a fresh
+process, and if that dies or hangs too, the call is an error. All other calls go to the next process.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from highbar.running.histogram import Histogram
 from highbar.suite.parts import Agent
 
 GRACE = 1.0
-"""Seconds in which a process must say that it gave up an overdue call; one that does not is blocked."""
+"""Seconds in which a process must confirm that it gave up an overdue call; if it does not, it is blocked."""
 _LONGEST_DRAIN = 5.0
-"""Seconds in which other calls may end before a process with a stuck thread is replaced. Then they run again."""
+"""Seconds in which other calls may end before a process with a stuck thread is replaced. After that they run again."""
 _LONGEST_IDLE = 30.0
-"""Seconds in which a process must begin one of the calls that it was given, if it runs none."""
+"""Seconds in which a process that runs no call must begin one that it was given."""
 _LONGEST_FAREWELL = 2.0
-"""Seconds for what the agent does at the end of its process, such as sending its traces."""
+"""Seconds for the agent's exit handlers, for example to send traces."""
 _LONGEST_DYING = 2.0
-"""Seconds from the end of the pipe to the end of the process, in which the guardian ends its descendants."""
+"""Seconds that a process which closed its pipe may take to exit, while the guardian ends its descendants."""
 _MOST_FUTILE = 3
-"""Processes in a row that die or hang before any call begins."""
+"""Processes in a row that may die or hang before any call begins."""
 _PAUSES = (0.0, 0.2, 1.0)
-"""Seconds before each try to start a process again."""
+"""Seconds before each attempt to start a process again."""
 _SHORTEST_LOOK = 0.001
 
 
 class FunctionRole(Struct, frozen=True):
-    """What a function is called as: its name in messages, what it gets of a call, and how its value is read."""
+    """The role of a function: its name in messages, its first argument, and how the value that it returns is read."""
 
     name: str
     first_argument: Callable[[AgentCall], Any]
@@ -58,10 +58,10 @@ AGENT = FunctionRole("agent", lambda call: call.text if call.text is not None el
 
 
 class PythonAgent:
-    """An agent `module:function`, found in the folder of the suite, then as installed. Use it with `async with`.
+    """An agent `module:function`, from the suite's folder or an installed module. Use it with `async with`.
 
-    Entering raises InputError if the function cannot be used. `loop_delays`: by how many milliseconds the loop of an
-    async agent was late, which is a part of its latencies.
+    Entering raises InputError if the function cannot be used. `loop_delays` has by how many milliseconds the event loop
+    of an async agent was late, which is part of its latencies.
     """
 
     start = 8
@@ -79,15 +79,15 @@ class PythonAgent:
             "largest": agent.max_reply,
         }
         self._allowed = self.start
-        # Numbers that garbage in the pipe does not hit by chance.
+        # Start at a random number, which garbage in the pipe does not hit by chance.
         self._numbers = count(int.from_bytes(os.urandom(5), "big") + 1)
         self._takes_scenario = False
-        self._shortest = math.inf  # timeout of all calls so far
+        self._shortest = math.inf  # the shortest timeout of all calls so far
         self._waiting: deque[PendingCall] = deque()
         self._suspects: deque[PendingCall] = deque()
         self._futile = 0
-        self._lost: str | None = None  # why there will be no process any more
-        self._process: AgentProcess | None = None  # the one that takes calls
+        self._lost: str | None = None  # why no other process will be started
+        self._process: AgentProcess | None = None  # the one that takes calls; None while it is being replaced
         self._newest: AgentProcess | None = None
 
     async def __aenter__(self) -> Self:
@@ -106,10 +106,10 @@ class PythonAgent:
                 self._newest.stop_giving()
                 await self._newest.end(_LONGEST_FAREWELL if is_idle and kind is None else 0.0)
         if not self._supervision.cancelled():
-            self._supervision.result()  # raises what went wrong with it, so that nothing does so silently
+            self._supervision.result()  # raises its exception, which would be lost otherwise
 
     def allow(self, at_once: int) -> None:
-        """How many calls may run at once; it takes more, and runs them when it is their turn. 0: those are given up."""
+        """Set how many calls may run at once. Further calls wait for their turn; 0 gives these up."""
         if not at_once:
             self._give_up_waiting()
             return
@@ -118,7 +118,7 @@ class PythonAgent:
             self._process.send(frames.encoded(frames.ALLOW, self._allowed))
 
     def _give_up_waiting(self) -> None:
-        """Give up the trials that have not begun. A process has the last word on which it has not."""
+        """Give up the trials that have not begun. Only the process knows for certain which calls have begun."""
         for pending in self._waiting:
             if pending.call.turn == 1:
                 pending.future.cancel()
@@ -126,7 +126,7 @@ class PythonAgent:
             self._process.give_up_waiting()
 
     async def call(self, call: AgentCall) -> Attempt:
-        """One attempt. Its time and its timeout count from when the function is called."""
+        """Make one attempt. Its latency and its timeout count from when the function is called."""
         if self._lost is not None:
             return Attempt("error", reason=self._lost)
         first_argument = self._role.first_argument(call)
@@ -154,7 +154,7 @@ class PythonAgent:
                 self._process.changed.set()
 
     def _attempt(self, call: AgentCall, message: frames.Message) -> Attempt:
-        """What a call came to, from the message about it."""
+        """The attempt, from the message about the call."""
         kind, _, latency, value = message
         is_late = kind == frames.CANCELED or latency > call.timeout * 1000
         if kind == frames.ANSWERED:
@@ -177,7 +177,7 @@ class PythonAgent:
     # --- supervision ---------------------------------------------------------------------------
 
     async def _supervise(self, process: AgentProcess | None) -> None:
-        """Feed and watch one process after the other."""
+        """Give calls to a process and watch it; replace it when it is gone, and so on."""
         try:
             while process is not None:
                 self._feed(process)
@@ -193,10 +193,10 @@ class PythonAgent:
                 self._sort_out(process, f"the {self._role.name}'s process ended: {how}" if has_died else None)
                 process = await self._restarted()
         finally:
-            self._settle_all()  # nobody would ever answer them
+            self._settle_all()  # without supervision nobody would ever answer them
 
     def _feed(self, process: AgentProcess) -> None:
-        """Give it the next suspect alone, or everything that waits."""
+        """Give the process the next suspect alone, or if there is none, everything that waits."""
         process.send(frames.encoded(frames.ALLOW, self._allowed))
         while self._suspects:
             suspect = self._suspects.popleft()
@@ -211,7 +211,7 @@ class PythonAgent:
         self._waiting.clear()
 
     def _look(self, process: AgentProcess) -> float | None:
-        """Cancel what is overdue. Seconds until the next look; None if the process must be replaced."""
+        """Cancel overdue calls. Returns the seconds until the next look; None if the process must be replaced."""
         if process.is_gone or (process.is_alone and not process.given):
             return None
         now = time.monotonic()
@@ -229,7 +229,7 @@ class PythonAgent:
         return None if limit <= now else max(min(next_look, limit) - now, _SHORTEST_LOOK)
 
     def _limit(self, process: AgentProcess, running: set[int], now: float) -> float:
-        """When the process must be replaced if nothing changes."""
+        """The time at which the process must be replaced if nothing changes; infinity if never."""
         overdue = [process.given[number].overdue_since for number in running]
         limits = [since + GRACE for since in overdue if since is not None]
         if process.is_stuck:
@@ -238,7 +238,7 @@ class PythonAgent:
                 process.stuck_since = now
                 process.send(frames.encoded(frames.ALLOW, 0))
             limits.append(process.stuck_since + _LONGEST_DRAIN if running else now)
-        elif process.given and not running:  # it should have begun one
+        elif process.given and not running:  # it should have begun a call
             process.idle_since = now if process.idle_since is None else process.idle_since
             limits.append(process.idle_since + _LONGEST_IDLE)
         else:
@@ -246,7 +246,10 @@ class PythonAgent:
         return min(limits, default=math.inf)
 
     def _sort_out(self, process: AgentProcess, death: str | None) -> None:
-        """Decide what becomes of the calls that were in flight when a process died, hung, or had a stuck thread."""
+        """Decide what to do with the calls that were in flight when a process died, hung, or had a stuck thread.
+
+        `death` is how the process died; None if it was ended because it hung or had a stuck thread.
+        """
         for pending in process.given.values():
             if pending.is_given_up and pending.number not in process.running_at_end:
                 pending.future.cancel()
@@ -258,9 +261,10 @@ class PythonAgent:
             return
         is_hung = any(pending.overdue_since is not None for pending in left) or not process.is_stuck
         suspects = [pending for pending in left if pending.number in process.running_at_end]
-        if death is None and not is_hung:
+        if death is None and not is_hung:  # only a thread was stuck, and its call has been settled already
             suspects = []
         self._futile = 0 if suspects or process.replies else self._futile + 1
+        # Processes that end before any call begins point at no call. Trying each alone makes sure that this ends.
         if self._futile >= _MOST_FUTILE:
             suspects = left
         for pending in left:
@@ -272,7 +276,7 @@ class PythonAgent:
     # --- starting ------------------------------------------------------------------------------
 
     async def _restarted(self) -> AgentProcess | None:
-        """A fresh process; None if there will be none any more, and every call is an error."""
+        """Start a fresh process. Returns None if that fails three times; then every call is an error."""
         reason = ""
         for pause in _PAUSES:
             await asyncio.sleep(pause)
@@ -285,7 +289,7 @@ class PythonAgent:
         return None
 
     async def _started(self) -> AgentProcess:
-        """A process that has loaded the agent. Raises InputError."""
+        """Start a process and wait until it has loaded the agent. Raises InputError if that fails."""
         try:
             process = self._newest = AgentProcess(self._setup, self.loop_delays)
         except OSError as error:
@@ -320,7 +324,7 @@ class PythonAgent:
         return InputError(Problem(f"the {self._role.name} {self._agent.target} cannot be loaded: {why}"))
 
     def _settle_all(self, attempt: Attempt | None = None) -> None:
-        """Every call that is still waited for comes to this, or is canceled."""
+        """Settle every pending call with this attempt, or cancel it if there is none."""
         given = self._newest.given.values() if self._newest else ()
         for pending in (*self._waiting, *self._suspects, *given):
             if attempt is None:

@@ -1,4 +1,4 @@
-"""The process of an agent in Python, connected to our event loop: calls go in, what they came to comes out."""
+"""The process of a Python agent, connected to our event loop: calls go in, their outcomes come out."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE,
 
 
 class PendingCall(Struct, eq=False):
-    """A call that has come to nothing yet. `overdue_since`: when the process was told to cancel it."""
+    """A call without an outcome yet. `overdue_since` is when the process was told to cancel it."""
 
     number: int
     call: AgentCall
     message: bytes
     future: asyncio.Future[frames.Message | Attempt]
     overdue_since: float | None = None
-    is_given_up: bool = False  # unless it runs already
+    is_given_up: bool = False  # to be canceled, unless it runs already
 
     def settle(self, outcome: frames.Message | Attempt) -> None:
-        """Say what it came to, unless nobody waits any more."""
+        """Set the outcome, unless nobody waits for it any more."""
         if not self.future.done():
             self.future.set_result(outcome)
 
@@ -37,9 +37,9 @@ class PendingCall(Struct, eq=False):
 class AgentProcess:
     """One process, and the calls that it was given.
 
-    `changed` is set when there is something for the one who watches it: it `is_gone`, a thread in it `is_stuck` with a
-    call that was given up, or its only call has ended; and at the first call if it `is_unwatched`, because it had none.
-    `is_alone` says that it gets one call and no other.
+    `changed` is set when the supervisor must look: the process `is_gone`, a thread in it `is_stuck` in a call that was
+    given up, or its only call has ended. It is also set at the first call if the process `is_unwatched` because it had
+    none. `is_alone`: the process gets one call and no other.
     """
 
     def __init__(self, setup: Mapping[str, Any], delays: Histogram) -> None:
@@ -64,7 +64,7 @@ class AgentProcess:
     # --- calls ---------------------------------------------------------------------------------
 
     def give(self, pending: PendingCall) -> None:
-        """Hand over a call."""
+        """Give the process a call."""
         if self.is_unwatched:
             self.changed.set()
         self.given[pending.number] = pending
@@ -73,13 +73,16 @@ class AgentProcess:
         self.send(pending.message)
 
     def send(self, message: bytes) -> None:
-        """Write a message, at the next turn of the loop together with others."""
+        """Write a message in the next iteration of the loop, together with others."""
         if not self._waiting and not self._rest:
             self._loop.call_soon(self._write)
         self._waiting.append(message)
 
     def give_up_waiting(self) -> None:
-        """Give up the first calls of trials, unless they run already, or have ended and we have yet to read it."""
+        """Give up calls that are the first of their trial, unless they run already.
+
+        The process decides: a call may have begun or ended, and its message is not read yet.
+        """
         running = self.running()
         for number, pending in self.given.items():
             if number not in running and pending.call.turn == 1 and not pending.is_given_up:
@@ -87,7 +90,7 @@ class AgentProcess:
                 self.send(frames.encoded(frames.CANCEL, number, 0.0, None))
 
     def running(self) -> dict[int, float]:
-        """The calls that it runs at this moment, and since when."""
+        """The calls that run at this moment, with the time at which each began."""
         return {call: start for call, start in self._process.slots.running().items() if call in self.given}
 
     def _write(self) -> None:
@@ -101,7 +104,7 @@ class AgentProcess:
             self._rest = self._rest[os.write(file, self._rest) :]
         except BlockingIOError:
             pass
-        except OSError:  # nobody reads any more: `_readable` sees the end
+        except OSError:  # the process has ended, which `_readable` will see
             self._rest = memoryview(b"")
         if self._rest:
             self._loop.add_writer(file, self._write)
@@ -154,7 +157,7 @@ class AgentProcess:
     # --- its end -------------------------------------------------------------------------------
 
     async def end(self, patience: float = 0.0) -> str:
-        """End it and everything that it started; how it ended, in words. It has that many seconds to end by itself."""
+        """End the process and everything that it started; return how, in words. It may exit within `patience` seconds."""
         how = self.fault or "it closed its pipe"
         try:
             if not self.fault and await self._ended_within(patience):
@@ -166,13 +169,13 @@ class AgentProcess:
         return how
 
     def stop_giving(self) -> None:
-        """It gets no more calls, and may end by itself."""
+        """Close the pipe of calls, so that the process can exit."""
         if self._process.requests >= 0:
             self._loop.remove_writer(self._process.requests)
             self._process.stop_giving()
 
     def end_now(self) -> None:
-        """End it without giving way to other tasks, and let go of everything but what is known about its calls."""
+        """End the process without awaiting, and release everything except what is known about its calls."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -1,7 +1,7 @@
-"""What an agent gave back, text or a mapping → a reply that is checked, or what is wrong with it in words.
+"""What an agent returned, text or a mapping → a checked reply, or what is wrong with it in words.
 
-Everything here comes from the agent under test and is hostile: nothing in it may crash a run or be taken for more than
-it is. A mapping has only the keys below, with the types below; anything else makes the whole reply malformed.
+Everything here comes from the agent under test and is treated as hostile: nothing in it may crash a run or be taken for
+more than it is. A mapping may have only the keys in `_READERS`, with their types; anything else makes it malformed.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from highbar.running.calls import Attempt, Reply
 from highbar.suite.parts import Agent
 
 DEEPEST_VALUE = 64
-"""Mappings and lists inside each other: all readers recurse, and must not run out of stack."""
+"""Nested mappings and lists: all readers recurse, and must not run out of stack."""
 MOST_DIGITS = 400
-"""Of a number: what checks and suites take."""
+"""Digits of a number, as many as checks and suites accept."""
 MOST_TOKENS = 10**15
-"""More is no count of tokens, and sums of them stay exact."""
-_MOST_BITS = 1328  # of a whole number with 400 digits
+"""No real count of tokens is larger, and sums up to this size stay exact."""
+_MOST_BITS = 1328  # of an integer with 400 digits
 _MOST_SAID = 3
-"""Faults of one reply that its reason names."""
+"""Faults of one reply that a reason lists."""
 _LONGEST_MESSAGE = 200
 """Characters of a text that a reason quotes."""
 EMPTY = "empty reply: neither text nor a tool call"
 
 
 class MalformedReply(ValueError):
-    """Something in a reply is not as it must be; the message says what."""
+    """Something in a reply is invalid; the message says what."""
 
 
 def read_reply(value: Any, agent: Agent) -> Reply | str:
-    """The reply that a text or a mapping is, or what is wrong with it. A key whose value is None is absent."""
+    """The reply in a text or a mapping, or what is wrong with it. A key whose value is None counts as absent."""
     reply, faults = _read(value, agent)
     return "; ".join(faults[:_MOST_SAID]) if faults else reply
 
 
 def read_attempt(value: Any, agent: Agent, latency_ms: float | None = None) -> Attempt:
-    """What a call came to that gave back this value.
+    """The attempt of a call that returned this value.
 
-    An error is a reply that is malformed, is empty, or says so itself (`error`). It still has everything of the reply
-    that could be read, because must-nots are checked on whatever was received.
+    It is an error if the reply is malformed, empty, or reports an error itself (`error`). The attempt still has what
+    could be read of the reply, because must-nots are checked on whatever was received.
     """
     reply, faults = _read(value, agent)
     if faults:
@@ -62,7 +62,7 @@ def read_attempt(value: Any, agent: Agent, latency_ms: float | None = None) -> A
 
 
 def _read(value: Any, agent: Agent) -> tuple[Reply, list[str]]:
-    """Everything of a reply that can be read, and every fault of the rest."""
+    """The parts of a reply that can be read, and the faults of the rest."""
     if isinstance(value, str):
         return _read_fields({"output": value}, agent)
     if isinstance(value, Mapping):
@@ -88,7 +88,7 @@ def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[s
 
 
 def _salvaged(key: str, value: Any) -> dict[str, Any]:
-    """What can be read of a malformed text or list of tool calls: a must-not is broken all the same."""
+    """What can be read of a malformed text or list of tool calls, because it may still violate a must-not."""
     if key == "output" and isinstance(value, str):
         return {key: whole(value)}
     if key != "tool_calls" or not isinstance(value, list | tuple):
@@ -111,7 +111,7 @@ def _unknown(keys: Sequence[Any]) -> str:
 
 
 def _refuse_unasked(key: str, agent: Agent) -> None:
-    """An agent does not grade itself unless the suite says so."""
+    """Raise MalformedReply if the agent grades itself and the suite does not allow it."""
     for column, asked in (("behaviors", agent.reports_behaviors), ("quality_score", agent.reports_quality)):
         if key == column and not asked:
             setting = "reports_behaviors" if key == "behaviors" else "reports_quality"
@@ -119,15 +119,15 @@ def _refuse_unasked(key: str, agent: Agent) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value as a reason quotes it: short, on one line, and of characters that can be written."""
+    """A value as a reason quotes it: short, on one line, and in characters that can be written."""
     try:
         return problems.shown(value)
-    except ValueError:  # such as a key that is a whole number with thousands of digits
+    except ValueError:  # for example a key that is an integer with thousands of digits
         return f"a {type(value).__name__}"
 
 
 def short(text: str) -> str:
-    """A text as a reason quotes it: on one line, cut, with nothing in it that could act."""
+    """A text as a reason quotes it: on one line, shortened, with control characters made visible."""
     return cut(visible(" ".join(text[: 20 * _LONGEST_MESSAGE].split())), _LONGEST_MESSAGE)
 
 
@@ -135,7 +135,7 @@ def short(text: str) -> str:
 
 
 def text(value: Any) -> str:
-    """A text that can be written as UTF-8."""
+    """The value if it is a text that can be encoded as UTF-8. Raises MalformedReply if not."""
     if not isinstance(value, str):
         raise MalformedReply(f"found {shown(value)}, wanted text")
     if not value.isascii():
@@ -147,12 +147,15 @@ def text(value: Any) -> str:
 
 
 def whole(value: str) -> str:
-    """A text with what is no character replaced."""
+    """The text with unpaired surrogates replaced."""
     return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def json_value(value: Any, depth: int = 1) -> Any:
-    """A value that JSON can say, with lists and dicts of our own: no NaN, no endless nesting, no other types."""
+    """A copy of a value that JSON can express, with plain lists and dicts. Raises MalformedReply if it cannot.
+
+    It cannot express NaN, infinity, other types, and here also too many digits or levels.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -242,7 +245,7 @@ def _tags(value: Any) -> Mapping[str, str]:
 
 
 def _behaviors(value: Any) -> Mapping[str, bool]:
-    """The names of behaviors that were shown, or every name with true or false."""
+    """Whether each behavior was shown, from a mapping of names to true or false, or a list of those that were."""
     if isinstance(value, Mapping):
         for name, observed in value.items():
             if not isinstance(observed, bool):
@@ -252,7 +255,7 @@ def _behaviors(value: Any) -> Mapping[str, bool]:
 
 
 def _text_or_none(value: Any) -> str | None:
-    """A text; None if it is blank, which says nothing."""
+    """A text; None if it is blank."""
     return text(value) if not isinstance(value, str) or value.strip() else None
 
 

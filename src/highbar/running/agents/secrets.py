@@ -1,4 +1,4 @@
-"""Secrets out of everything that is kept: one choke point between what was received and what is recorded."""
+"""Keep secrets out of everything that is recorded: the one place between what is received and what is recorded."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from highbar.suite.parts import Agent
 
 REDACTED = "[redacted]"
 _SHORTEST_SECRET = 4
-"""Characters of a key. A shorter one would be found in every other answer."""
+"""Characters of a key. A shorter one would match in many answers by chance."""
 _SHORTEST_SETTING = 8
-"""Characters of another value of the environment: `prod` or `true` in a header is no secret, and is part of answers."""
+"""Characters of another variable's value: `prod` or `true` in a header is not secret, and answers may contain it."""
 _SECRET_HEADER = re.compile("auth|cookie|key|pass|secret|token", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")
-"""A part of an address that no one would read aloud."""
+"""A value in an address that looks like a random token."""
 _SHORTEST_ENCODED = 8
-"""Characters of base64 by which a secret is recognized inside of a longer encoded text."""
+"""Characters of base64 that are enough to recognize a secret inside of a longer encoded text."""
 _DEEPEST = 2 * DEEPEST_VALUE
-"""Levels of a document, in which the parts of a reply are a few levels down."""
+"""Levels of a whole document: the parts of a reply, with their own limit, are a few levels down in it."""
 
 
 class Redactor:
-    """Replaces secrets in texts and values, as they are and in the forms in which a server may echo them.
+    """Replaces secrets in texts and values, plain and in the encodings in which a server may echo them.
 
-    Those are base64, also of a longer text with the secret inside (as in `Authorization: Basic`), and percent
-    encoding. A text is redacted before it is cut or quoted, so that no part of a secret is left.
+    These are JSON escapes, percent encoding, and base64, also of a longer text that contains the secret (as in
+    `Authorization: Basic`). Redact a text before it is cut or quoted, so that no part of a secret is left.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if secret for form in _forms(secret)}
-        # Longest first: if one form begins with another, it is replaced as a whole.
+        # Longest first, so that a form that begins with another one is replaced as a whole.
         ordered = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(re.escape(form) for form in ordered)) if ordered else None
 
@@ -49,7 +49,7 @@ class Redactor:
         return text if self._pattern is None else self._pattern.sub(REDACTED, text)
 
     def value(self, value: Any) -> Any:
-        """A JSON value without secrets, in keys too. Raises MalformedReply if it is nested too deeply to be read."""
+        """A JSON value without secrets, also in keys. Raises MalformedReply if it is nested too deeply."""
         return value if self._pattern is None else self._value(value, 0)
 
     def _value(self, value: Any, depth: int) -> Any:
@@ -70,7 +70,7 @@ def redactor(agent: Agent, environment: Mapping[str, str]) -> Redactor:
 
 
 def _secrets(agent: Agent, environment: Mapping[str, str]) -> Iterator[str]:
-    """A key always; what a header has from the environment, unless it is short; in an address what looks secret."""
+    """The values of variables in the key, in headers unless they are short, and in the address if they look secret."""
     for name in variables(agent.key or ""):
         yield from _at_least(_SHORTEST_SECRET, environment.get(name, ""))
     for header, text in agent.headers.items():
@@ -82,11 +82,11 @@ def _secrets(agent: Agent, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _in_address(address: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """User and password, what a variable puts into the query, and long tokens.
+    """User and password, values of variables in the query, and long tokens.
 
-    Another variable is a host or a port, which is no secret and may well be part of an answer.
+    Any other variable is a host or a port, which is not secret and may well be part of an answer.
     """
-    with suppress(ValueError):  # no address; those who open the agent refuse it
+    with suppress(ValueError):  # not an address, which is refused when the agent is opened
         yield from _at_least(_SHORTEST_SECRET, urlsplit(fill_in_variables(address, environment)).password or "")
     before, at, _ = address.partition("@")
     hidden = {*variables(before if at else ""), *variables(address.partition("?")[2])}
@@ -103,7 +103,7 @@ def _at_least(length: int, value: str) -> Iterator[str]:
 
 def _forms(secret: str) -> Iterator[str]:
     yield secret
-    escaped = json.dumps(secret, ensure_ascii=False)[1:-1]  # in JSON that cannot be decoded
+    escaped = json.dumps(secret, ensure_ascii=False)[1:-1]  # as in JSON that cannot be decoded
     yield from (escaped, escaped.replace("/", r"\/"))
     for safe in ("", "/"):
         encoded = quote(secret, safe=safe, errors="replace")
@@ -117,7 +117,10 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _inside(data: bytes, encode: Any) -> Iterator[str]:
-    """The characters of base64 that depend on the secret alone, for each of its three places in groups of bytes."""
+    """The base64 characters that depend only on the secret, for each of its three possible offsets in a longer text.
+
+    Base64 encodes groups of three bytes, so characters at the ends of the secret also depend on its neighbors.
+    """
     for before in range(3):
         bits = 8 * before, 8 * (before + len(data))
         first, last = -(-bits[0] // 6), bits[1] // 6

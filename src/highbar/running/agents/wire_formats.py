@@ -1,4 +1,4 @@
-"""The wire formats of agents behind HTTP, in one table: each is a module with the four names of `WireFormat`."""
+"""The table of wire formats for agents behind HTTP. Each is a module with the four names of `WireFormat`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from highbar.suite.parts import Agent
 
 
 class WireFormat(Protocol):
-    """From a call to a request, and from the reply to its fields."""
+    """Converts a call to a request, and a reply to its fields."""
 
     @property
     def PATH(self) -> str | None:  # noqa: N802 - a constant of the module
-        """How the path of an address ends; None if it is the user's own."""
+        """How the path of an address must end; None if it can be any."""
 
     def headers(self, key: str | None, /) -> Mapping[str, str]:
-        """The headers that the format needs beside those of JSON."""
+        """The headers that the format needs in addition to those for JSON."""
 
     def body(self, call: AgentCall, agent: Agent, /) -> Any:
         """The request, as a JSON value."""
 
     def fields(self, document: Any, agent: Agent, /) -> Mapping[str, Any]:
-        """What a reply has, as `read_reply` takes it. Raises MalformedReply."""
+        """The fields of a reply, as `read_reply` takes them. Raises MalformedReply."""
 
 
 FORMATS: Mapping[str, WireFormat] = MappingProxyType({"openai": openai, "anthropic": anthropic, "json": json_template})
