@@ -1,4 +1,4 @@
-"""Which commits a change comes after: the merge base with a git ref, and its ancestors."""
+"""The commits that a change is based on: the merge base with a git ref, and its ancestors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from highbar.errors import InputError, Problem
 from highbar.load.revision import Revision, answer_of_git, run_git
 
 MOST_COMMITS = 20_000
-"""How far back ancestors are looked for: some 50 MB and a tenth of a second."""
+"""How many ancestors are listed: some 50 MB and a tenth of a second."""
 _LARGEST_RECORD = 128 * 1024 * 1024
-"""Bytes of a record that is copied out of git."""
+"""Bytes of a record that is copied from git."""
 _LINK, _SUBMODULE = "120000", "160000"
 _SHALLOW = "; the clone is shallow: fetch the whole history (fetch-depth: 0)"
 
 
 class Ancestry(Struct, frozen=True, eq=False):
-    """By commit how far back it is, from the merge base. `problem` says why nothing is known; then it is empty."""
+    """By commit, how far it is before the merge base. `problem` says why nothing is known; then it is empty."""
 
     commits: Mapping[str, int] = field(default_factory=dict)
     problem: str | None = None
@@ -28,7 +28,7 @@ class Ancestry(Struct, frozen=True, eq=False):
 
 
 def ancestors_of_merge_base(there: Revision) -> Ancestry:
-    """The merge base of HEAD and the ref, and its last ancestors. HEAD is left out: its runs are of the change."""
+    """The merge base of HEAD and the ref, and its last ancestors, without HEAD: its runs are those of the change."""
     head = answer_of_git("rev-parse", "--verify", "HEAD^{commit}")
     base = head and answer_of_git("merge-base", head, there.commit)
     if not base:
@@ -40,9 +40,10 @@ def ancestors_of_merge_base(there: Revision) -> Ancestry:
 
 
 def main_line_before(there: Revision, ancestry: Ancestry, commit: str) -> Revision | None:
-    """The last commit of the main line that is older than an ancestor; None if there is none. Raises InputError.
+    """The last commit of the main line that is older than an ancestor; None if there is none.
 
-    The main line are the first parents of the merge base: what was merged came to it with the merge.
+    The main line are the first parents of the merge base: what was merged came with the merge. Raises InputError if git
+    may lack the commit, in a shallow clone or a very long history.
     """
     line = (answer_of_git("rev-list", "--first-parent", f"--max-count={MOST_COMMITS}", ancestry.base) or "").split()
     place = ancestry.commits[commit]
@@ -61,12 +62,13 @@ def _is_shallow() -> bool:
 
 
 def folder_as_there(there: Revision, folder: Path) -> Path:
-    """The folder, or, if git has files in it, a copy with what the ref has in it and nothing else. Raises InputError.
+    """The folder itself; or, if git tracks files in it, a copy with exactly what the ref has in it. Raises InputError.
 
-    Records that a change adds, alters or deletes would decide about its own failures, and so would records that lie
-    beside those of the ref. What git does not have at all (a folder that a job fetched, or a shared disk) no change can
-    touch. Of a submodule the ref has no files: a history in one is refused.
+    Otherwise records that a change adds, alters or deletes would decide about its own failures, and so would untracked
+    records beside those of the ref. A folder of which git tracks nothing (fetched by a job, or on a shared disk) cannot
+    be touched by a change. The ref has no files of a submodule: a history in one is refused.
     """
+    # Three ways to name the folder: as given, with links above it resolved, and with all links resolved.
     named = os.path.join(os.path.realpath(folder.parent), folder.name)
     candidates = (os.path.normpath(folder), named, os.path.realpath(folder))
     paths = dict.fromkeys(path for one in candidates if (path := _inside(there, one)) is not None)
@@ -80,7 +82,7 @@ def folder_as_there(there: Revision, folder: Path) -> Path:
 def _is_link(there: Revision, path: str) -> bool:
     """Whether the path leads through a link that is the same at the ref. Raises InputError if it is not the same.
 
-    What it leads to has a path of its own.
+    If it does, the target of the link has a path of its own, which is tested too.
     """
     for place in _places(path):
         modes = {there.mode(place), _mode_now(there, place)}
@@ -101,12 +103,12 @@ def _places(path: str) -> Iterator[str]:
 
 
 def _is_tracked(there: Revision, path: str) -> bool:
-    """Whether the ref has something there, or a file there is under version control now."""
+    """Whether the ref has anything there, or a file there is under version control now."""
     return path == "." or there.has(path) or bool(_in_index(there, path))
 
 
 def _mode_now(there: Revision, path: str) -> str | None:
-    """The mode of what is under version control at exactly that path; None if nothing is, or if it is a folder."""
+    """The mode of the entry under version control at exactly that path; None if there is none, or if it is a folder."""
     for entry in _in_index(there, path).split(b"\0"):
         facts, _, name = entry.partition(b"\t")
         if os.fsdecode(name) == path:
@@ -127,7 +129,7 @@ def _differs(there: Revision, path: str) -> bool:
 
 
 def _inside(there: Revision, path: str) -> str | None:
-    """Where in the repository that is; None outside of it."""
+    """The path in the repository; None if it is outside of it."""
     inside = os.path.relpath(path, there.root)
     outside = inside.split(os.sep)[0] == os.pardir or os.path.isabs(inside)
     return None if outside else Path(inside).as_posix()

@@ -1,4 +1,4 @@
-"""A field of a foreign file, the ways to feed a column from it, and the guess that is made of them."""
+"""A field of a foreign file, the ways to feed a column from it, and the resulting guess."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from msgspec import Struct
 from highbar.columns import COLUMN_NAMES
 
 DEEPEST = 3
-"""Keys of a path: what is nested deeper is seldom a verdict."""
+"""Keys of a path: a field that is nested deeper is rarely a verdict."""
 MOST_FIELDS = 20_000
-"""Distinct fields of a sample: a mapping whose keys are data could have millions."""
+"""Distinct fields of a sample: an object whose keys are data could have millions."""
 _ONLY_SHOWN = ("input", "output")
 
 
@@ -24,15 +24,15 @@ class RowField(Struct, frozen=True):
 
     @property
     def given(self) -> list[Any]:
-        """The values that there are."""
+        """The values that are not absent."""
         return [value for value in self.values if value is not None]
 
 
 class Candidate(Struct, frozen=True):
     """One way to feed a column: from a field, or from a `special` path such as `@key`.
 
-    `options` are the keys of the feed beside its path. With a `constant`, the column is that text if the field has one
-    of the values in `when`; without values, if the field is there at all.
+    `options` are the keys of the feed other than its path. With a `constant`, the column is that text if the field has
+    one of the values in `when`; if `when` is empty, if the field is present at all.
     """
 
     field: RowField | None = None
@@ -42,17 +42,17 @@ class Candidate(Struct, frozen=True):
     when: tuple[Any, ...] = ()
     doubt: str | None = None
     group: int = 1  # how clear the name is, see `names.meanings`
-    reading: tuple[Any, ...] = ()  # what it comes to in every row, to see if two candidates agree
-    unread: bool = False  # if it has verdicts in words that are not known
-    finished: bool = False  # if a true value may only mean that the run came to its end
+    reading: tuple[Any, ...] = ()  # what it gives in every row, to see whether two candidates agree
+    unread: bool = False  # whether it has verdicts in unknown words
+    finished: bool = False  # whether a true value may only mean that the run ended
 
 
 class ColumnGuess(Struct, frozen=True):
     """What one of our columns could be fed from.
 
-    If it is `settled`, the first candidate is the guess and the others are alternatives, or all of them `together` are
-    the guess: the first that gives a value counts. If it is not, the user must choose,
-    and if it `blocks`, nothing may be judged before that.
+    If it is `settled`, the first candidate is the guess and the others are alternatives; or all of them `together` are
+    the guess, and the first that gives a value counts. If it is not settled, the user must choose, and if it `blocks`,
+    nothing may be judged before that.
     """
 
     column: str
@@ -77,12 +77,12 @@ class Guess(Struct, frozen=True):
 
     @property
     def is_needed(self) -> bool:
-        """If the file can be read only by a mapping: a column has another name or form, or must be chosen."""
+        """Whether only a mapping can read the file: a column has another name or form, or must be chosen."""
         return any(one.blocks or (one.settled and not _is_ours(one)) for one in self.columns)
 
 
 def _is_ours(one: ColumnGuess) -> bool:
-    """If a column is read without a mapping, or does not matter for the verdict."""
+    """Whether a column is read without a mapping, or does not matter for the verdict."""
     first = one.candidates[0]
     if one.together:
         return False
@@ -92,7 +92,7 @@ def _is_ours(one: ColumnGuess) -> bool:
 
 
 def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[RowField]:
-    """Every field of the rows, in the order of the file, with those inside of objects."""
+    """Every field of the rows, in the order of the file, including those inside objects."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for number, row in enumerate(rows):
         for path, value in _members(row, ()):

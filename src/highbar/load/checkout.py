@@ -1,4 +1,4 @@
-"""Which commit a run is of: as the caller, the CI system or git says. What none of them says stays unknown."""
+"""The commit that a run is of, from the caller, the CI system or git. What none of them says is unknown."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
 _COMMITTED = re.compile(rb"^committer .* ([0-9]{1,12}) [+-][0-9]{4}$", re.MULTILINE)
 
 _MOST_ANCESTORS = 100_000
-"""Commits that git lists: more than nearly every branch has."""
+"""Commits that git lists: more than nearly any branch has."""
 
 
 class Checkout(Struct, frozen=True):
-    """A commit, its branch and its parents. None: not known.
+    """A commit, its branch and its parents; None if unknown.
 
-    `changed`: files of the working tree differ from it. `committed` is when it was made, in UTC.
+    `changed`: whether files of the working tree differ from it. `committed`: when it was made, in UTC.
     """
 
     commit: str | None = None
@@ -33,7 +33,7 @@ class Checkout(Struct, frozen=True):
 
 
 def checkout(environment: Mapping[str, str], commit: str | None = None, branch: str | None = None) -> Checkout:
-    """The commit that is checked out; `commit` and `branch` are what the caller says. Raises InputError if wrong."""
+    """The commit that is checked out, unless the caller gives `commit` or `branch`. Raises InputError for bad ones."""
     if commit is not None and not _COMMIT.fullmatch(commit):
         hint = "write 7 to 64 hexadecimal digits, as git rev-parse HEAD prints them"
         raise InputError(Problem(f"--commit {commit!r} is not a commit", hint=hint))
@@ -54,18 +54,18 @@ def checkout(environment: Mapping[str, str], commit: str | None = None, branch: 
     head = text.partition(b"\n\n")[0]
     at = _COMMITTED.search(head)
     committed = None if at is None else datetime.fromtimestamp(int(at[1]), UTC)
-    # As the commit itself has them: a shallow clone hides them from git log.
+    # From the commit object: in a shallow clone, git log does not show the parents.
     return Checkout(found, branch, tuple(one.decode() for one in _PARENT.findall(head)), changed, committed)
 
 
 def ancestors(commit: str = "HEAD") -> frozenset[str] | None:
-    """A commit and all commits before it, as far as this clone has them; None outside of a repository."""
+    """A commit and all commits before it, as far as this clone has them; None if git does not know it."""
     found = ask_git("rev-list", f"--max-count={_MOST_ANCESTORS}", "--end-of-options", commit)
     return None if found is None else frozenset(found.decode("ascii").split())
 
 
 def own_commits(environment: Mapping[str, str]) -> frozenset[str]:
-    """The commits that a run made here may be recorded with: what is checked out, and what the CI system says."""
+    """The commits that a run made here may be recorded with: the one checked out, and the one that CI names."""
     found = (answer_of_git("rev-parse", "--verify", "HEAD^{commit}"), _commit_in_ci(environment))
     return frozenset(commit for commit in found if commit is not None)
 
@@ -76,7 +76,7 @@ def _commit_in_ci(environment: Mapping[str, str]) -> str | None:
 
 
 def _branch_in_ci(environment: Mapping[str, str]) -> str | None:
-    """The branch of a push, or the one that a pull request or a merge request comes from."""
+    """The branch of a push, or the source branch of a pull request or a merge request."""
     if environment.get("GITHUB_SHA"):
         pushed = environment.get("GITHUB_REF_NAME") if environment.get("GITHUB_REF_TYPE") == "branch" else None
         return environment.get("GITHUB_HEAD_REF") or pushed or None

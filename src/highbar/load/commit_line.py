@@ -1,4 +1,4 @@
-"""What a clone knows about the commits that a run may come after, and about those of a history's records."""
+"""What this clone knows about commits: whether its past is cut off, and which of a history's commits it has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from highbar.load.revision import run_git
 
 
 def is_shallow() -> bool:
-    """Whether the clone has lost a part of its past; outside of a repository it has not."""
+    """Whether the clone lacks a part of its past; false outside of a repository."""
     try:
         return run_git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
     except InputError:
@@ -17,7 +17,8 @@ def is_shallow() -> bool:
 
 
 def commits_here(commits: Iterable[str]) -> frozenset[str]:
-    """Those commits that the clone has, by their full names."""
+    """The commits that the clone has, by their full names."""
+    # One process for all commits, however many records a history has.
     asked = "".join(f"{commit}^{{commit}}\n" for commit in commits if commit.isalnum())
     try:
         done = run_git("cat-file", "--batch-check=%(objectname)", stdin=asked.encode("utf-8", "replace"))

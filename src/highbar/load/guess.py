@@ -1,7 +1,7 @@
-"""Fields of a foreign file with sample values in, what each of our columns could be fed from out.
+"""Fields of a foreign file with sample values in; out comes what each of our columns could be fed from.
 
-Pure, and only a guess: it is shown and never applied. No direction and no threshold of a score is guessed, and nothing
-that decides if a trial passed is settled if two fields disagree about it.
+Pure, and only a guess: it is shown and never applied. The direction or threshold of a score is never guessed, and
+nothing that decides whether a trial passed is settled if two fields disagree about it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,25 @@ from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
 LONGEST_LABEL = 60
 """Characters of a category or a label: longer texts are answers."""
 MOST_LABEL_WORDS = 3
-"""Characters and words of a label that a prediction is compared with: longer texts are seldom the same."""
+"""Words of a label that a prediction is compared with: longer texts are rarely the same."""
 _TEXTS = frozenset({"category", "capability", "cluster", "input", "output", "agent_version", "suite", "judge", "error"})
 _LABELS = ("expected", "predicted")
 _EVIDENCE = ("passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations")
-"""Columns of which one must be there, or nothing says what became of a trial."""
+"""Columns of which at least one is needed: otherwise nothing says how a trial ended."""
 _OVERRULED = ("correct", "expected_behaviors", "behaviors", "must_not", "violations")
+"""Columns that `passed` overrules."""
 _MAY_BE_EMPTY = ("error", "violations", "unjudged")
-"""Columns that are mapped although no row of the sample has a value: the next run may have one."""
+"""Columns that are mapped even if no row of the sample has a value: the next run may have one."""
 
 
 def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False) -> Guess:
     """The guess for the fields of a file.
 
-    `cells`: every value is the text of a CSV cell; `keyed`: the rows are members of an object, each with a key.
+    `cells`: every value is the text of a CSV cell. `keyed`: the rows are members of an object, each with a key.
     """
-    fields = [field for field in found if all(field.path)]  # no path leads to an empty name
+    fields = [field for field in found if all(field.path)]  # no path can name an empty key
+    # The order matters: words of a verdict column complete `error` and `unjudged`, labels are dropped beside a verdict,
+    # and only then is it known which fields are left over.
     made = _ColumnMeanings(cells=cells)
     for field in fields:
         made.add(field)
@@ -68,7 +71,7 @@ def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False
 
 
 def _used(columns: Mapping[str, ColumnGuess]) -> set[tuple[str, ...]]:
-    """The paths of the fields that some column may be fed from."""
+    """The paths of all fields that some column may be fed from."""
     return {candidate.field.path for one in columns.values() for candidate in one.candidates if candidate.field}
 
 
@@ -76,14 +79,14 @@ _BY_VALUE = tuple(column for column in names.NAMES if column not in ("id", "tria
 
 
 class _ColumnMeanings:
-    """The fields that each column may mean by their names, and the candidates among them by their values."""
+    """The fields that may mean each column by their names, and which of them are candidates by their values."""
 
     def __init__(self, *, cells: bool) -> None:
         self.cells = cells
         self._found: dict[str, list[tuple[int, RowField]]] = {}
 
     def add(self, field: RowField) -> None:
-        """Note what a field may mean by its name. Inside of an object a name is less clear."""
+        """Record what a field may mean by its name. Inside an object a name is less clear."""
         deep = len(field.path) > 1
         name = names.plain_name(field.path[-1])
         meanings = {**names.meanings(names.plain_name("_".join(field.path))), **names.meanings(name)}
@@ -95,7 +98,7 @@ class _ColumnMeanings:
                 self._found.setdefault(column, []).append((group + deep, field))
 
     def fields(self, column: str) -> list[tuple[int, RowField]]:
-        """The fields that may be a column by their names, the clearest first."""
+        """The fields that may mean a column by their names, the clearest first."""
         return sorted(self._found.get(column, ()), key=lambda one: one[0])
 
     def column(self, column: str) -> ColumnGuess | None:
@@ -105,7 +108,7 @@ class _ColumnMeanings:
         return _settled(column, candidates) if candidates else None
 
     def unfit(self, columns: Mapping[str, ColumnGuess]) -> dict[str, ColumnGuess]:
-        """Fields that have the name of a column that judges, and values that it cannot have: never left out unseen."""
+        """Fields with the name of a column that judges, but values that it cannot have: they must not be ignored."""
         used = _used(columns)
         note = "The values do not fit. Put what they mean in place of []"
         return {
@@ -132,7 +135,7 @@ class _ColumnMeanings:
 
     def _truth(self, field: RowField, group: int) -> Candidate | None:
         name = names.plain_name(field.path[-1])
-        # 0 and 1 inside of an object, such as `scores`, may be a score: its direction is not guessed.
+        # 0 and 1 inside an object, such as `scores`, may be a score, and its direction is not guessed.
         truths = read_truths(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
         if truths is None:
             return None
@@ -145,7 +148,7 @@ class _ColumnMeanings:
         return replace(made, finished=truths.finished)
 
     def _fits(self, column: str, value: Any) -> bool:
-        """If a mapping can put the value into the column."""
+        """Whether a mapping can put the value into the column."""
         if column in _TEXTS:
             return scalar_text(value) is not None
         try:
@@ -167,9 +170,9 @@ def _are_numbers(values: Sequence[Any], *, cells: bool) -> bool:
 
 
 def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
-    """The candidates of a column; settled if one has a clearer name than all others, and none contradicts it."""
+    """The candidates of a column; settled if one has a clearer name than all others, and no other contradicts it."""
     candidates = sorted(candidates, key=lambda one: one.doubt is not None)
-    if column == "error" and len(candidates) > 1:  # a trial that crashed by any of them has crashed
+    if column == "error" and len(candidates) > 1:  # a trial has crashed if any of the fields says so
         return ColumnGuess(column, tuple(candidates), settled=True, together=True)
     best = [one for one in candidates if one.group == candidates[0].group]
     agree = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
@@ -179,7 +182,7 @@ def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
 
 
 def _doubted(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
-    """Not settled: a `success` beside other judgments, which it would overrule."""
+    """`passed`, no longer settled, if it is a `success` that would overrule other judgments; else empty."""
     passed = columns.get("passed")
     if passed is None or not passed.settled or not passed.candidates[0].finished:
         return {}
@@ -191,7 +194,7 @@ def _doubted(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[
 
 
 def _error(field: RowField, group: int, *, cells: bool) -> Candidate:
-    """Any value other than false is the error, or says that there was one: the next run may have another kind of it."""
+    """The candidate for `error`: any value but false counts as one, since the next run may have another kind."""
     given = field.given
     marks = [_is_mark(value, cells=cells) for value in given]
     if not any(marks) and all(isinstance(value, str) for value in given):
@@ -218,7 +221,7 @@ def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
     if whole:
         first = whole[0]
         alone = sum(one.group == first.group for one in whole) == 1
-        # Rows that share an id are trials of one scenario, so an id that repeats must be the only one that could be.
+        # Rows that share an id are trials of one scenario. So an id that repeats is settled only if it has no rival.
         rivals = [one for one in whole if one.group < 3]
         settled = alone and (len(rivals) == 1 or first.field is None or _repeated(first.field) == 0)
         return ColumnGuess("id", tuple(whole), settled, blocks=not settled)
@@ -235,12 +238,12 @@ def _names(value: Any) -> bool:
 
 
 def _repeated(field: RowField) -> int:
-    """How many rows have a value that another row has too."""
+    """How many rows have a value that another row also has."""
     return sum(count for count in Counter(map(str, field.values)).values() if count > 1)
 
 
 def _trial(id_: ColumnGuess, named: list[tuple[int, RowField]]) -> dict[str, ColumnGuess]:
-    """The repetition of a scenario: its own column, one that tells rows of one id apart, or `@repeat` to choose."""
+    """The trial: its own column, one that distinguishes the rows of an id, or `@repeat` for the user to choose."""
     own = [Candidate(field) for group, field in named if group == 0 and all(map(_is_whole, field.given))]
     if own:
         return {"trial": ColumnGuess("trial", tuple(own), settled=len(own) == 1)}
@@ -265,7 +268,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _from_words(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
-    """Trials that crashed or were not judged, by the words of a verdict column."""
+    """Trials that crashed or were not judged, recognized by words in a column of verdicts."""
     found: dict[str, list[Candidate]] = {"error": [], "unjudged": []}
     judged = {field.path: field for column in ("passed", "correct") for _, field in made.fields(column)}
     for field in judged.values():
@@ -282,7 +285,7 @@ def _from_words(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> di
 
 
 def _times(fields: Sequence[RowField], *, cells: bool) -> dict[str, ColumnGuess]:
-    """The latency. If a name has no unit, both units are shown: seconds that are read as milliseconds always pass."""
+    """The latency. If a name has no unit, both units are shown: seconds read as milliseconds would always pass."""
     found: list[Candidate] = []
     unclear: list[Candidate] = []
     for field in fields:
@@ -312,7 +315,7 @@ def _tags(fields: Sequence[RowField]) -> dict[str, ColumnGuess]:
 
 
 def _paired(columns: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
-    """`expected` and `predicted` go together, and are not needed beside a verdict."""
+    """The columns, with `expected` and `predicted` only as a pair, and not beside a verdict, which needs neither."""
     rest = {column: one for column, one in columns.items() if column not in _LABELS}
     if "passed" in columns or "correct" in columns or "expected" not in columns:
         return rest

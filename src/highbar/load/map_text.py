@@ -1,6 +1,6 @@
-"""A guess → the mapping as YAML, with what the user must look at in comments.
+"""A guess → the mapping as YAML, with comments about what the user must look at.
 
-Every name and value comes from a stranger's file: what is not plain goes between double quotes, with escapes.
+Every name and value comes from an untrusted file: whatever is not plain goes in double quotes, with escapes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.sample import RowsPlace
 
 MOST_NAMED = 20
-"""Fields in one comment of a mapping: it stays readable."""
+"""Fields in one comment of a mapping, so that it stays readable."""
 MOST_OTHERS = 4
-"""Other candidates that a mapping suggests for a column."""
+"""Alternatives that a mapping suggests for a column."""
 _LONGEST = 60
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _RESERVED = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -24,7 +24,7 @@ _SEEN = re.compile(r"[ -~\u00a1-\u02ff\u0370-\u0377\u0400-\u04ff\u4e00-\u9fff]")
 
 
 def yaml_scalar(text: str) -> str:
-    r"""A text as a YAML scalar: as it is if it is a plain word, else between double quotes.
+    r"""A text as a YAML scalar: unquoted if it is a plain word, else in double quotes.
 
     >>> print(yaml_scalar("status"), yaml_scalar("two words"), yaml_scalar("yes"), yaml_scalar('a"\n\x1b'))
     status "two words" "yes" "a\"\n\x1b"
@@ -52,7 +52,7 @@ def _shown(field: RowField) -> str:
 
 
 def listed_fields(fields: Sequence[RowField], most: int = MOST_NAMED) -> str:
-    """The names of some fields, and how many more there are."""
+    """The names of the first fields, and how many more there are."""
     more = f" and {len(fields) - most:,} more" if len(fields) > most else ""
     return ", ".join(map(_shown, fields[:most])) + more
 
@@ -110,7 +110,7 @@ def _doubt(candidate: Candidate) -> str:
 
 
 def _feed(candidate: Candidate) -> str:
-    """The feed of a column, as YAML on one line."""
+    """The feed of a column as YAML on one line."""
     if candidate.field is None:
         return f'"{candidate.special}"'
     path = yaml_scalar(_path(candidate.field))
@@ -129,7 +129,7 @@ def _condition(value: tuple[RowField, Sequence[str | bool]]) -> str:
 
 
 def _flow(value: Any) -> str:
-    """A value as YAML in one line."""
+    """A value as YAML on one line."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{yaml_scalar(key)}: {_flow(inner)}' for key, inner in value.items())} }}"
     if isinstance(value, list):

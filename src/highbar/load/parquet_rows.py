@@ -1,4 +1,4 @@
-"""A Parquet file → its rows as JSON has them, for readers that know only text."""
+"""A Parquet file → its rows with JSON values, for readers that know only text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
-    """The rows, one at a time. Raises a DuckDB error or `counting.Uncountable` if it is no sound Parquet file.
+    """The rows, one at a time. Raises a DuckDB error or `counting.Uncountable` if the Parquet file is damaged.
 
     Raises InputError for names that occur twice, and for decimals that would be rounded.
     """
@@ -36,15 +36,15 @@ def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _selected(name: str, type_: str) -> str:
-    """A column in SQL; times with a zone as text, since DuckDB gives them to Python only with pytz."""
+    """SQL for a column; times with a zone as text, since DuckDB needs pytz to return them to Python."""
     column = '"{}"'.format(name.replace('"', '""'))
     return f"CAST({column} AS {type_.replace(_ZONED, 'VARCHAR')})" if _ZONED in type_ else column
 
 
 def _refuse_repeated(fields: Iterator[tuple[str, int | None]]) -> str:
-    """Refuse fields of one level that have one name, which DuckDB renames. Takes one field and those below it.
+    """Refuse fields of one level that have the same name, which DuckDB would rename.
 
-    The fields are depth first, as in the file's schema. Returns the name of the field.
+    Consumes one field and those below it from `fields`, which are in depth-first order, and returns the field's name.
     """
     name, children = next(fields)
     again = named_twice([_refuse_repeated(fields) for _ in range(children or 0)])
@@ -54,12 +54,12 @@ def _refuse_repeated(fields: Iterator[tuple[str, int | None]]) -> str:
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """A row as a line of JSONL. NaN and infinities stay what they are, and the reader of the line refuses them."""
+    """A row as a line of JSONL. NaN and infinities are written as such, so that the reader of the line refuses them."""
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def _plain(value: Any) -> Any:
-    """A value as what JSON has: a decimal is its number, and a date, a time or a UUID its text."""
+    """A value as JSON has it: a decimal becomes a number; a date, a time or a UUID becomes text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):

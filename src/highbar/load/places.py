@@ -15,11 +15,11 @@ MOST_NAMED = 5
 """Lines in one message."""
 
 Key = tuple[str, int | None]
-"""The scenario and its trial; None if it has no trial."""
+"""A scenario and its trial; None if it has no trial."""
 
 
 def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence[ResultsFile]) -> tuple[Problem, ...]:
-    """The problems, each about the results of one key, with their files and lines; Parquet has no lines."""
+    """The problems, each about the results of one key, with files and lines; unchanged if a file is Parquet."""
     if any(file.format == "parquet" for file in files):
         return tuple(problems)
     found: dict[Key, list[tuple[ResultsFile, int]]] = {key: [] for key in keys}
@@ -33,7 +33,7 @@ def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence
 
 
 def _placed(problem: Problem, places: list[tuple[ResultsFile, int]]) -> Problem:
-    file, line = places[min(1, len(places) - 1)]  # the first that is one too many
+    file, line = places[min(1, len(places) - 1)]  # the second: the first alone would be valid
     message = f"{problem.message}: {_listed(places)}"
     return Problem(message, file.name, None if file.imported else line, hint=problem.hint)
 
@@ -49,7 +49,7 @@ def _listed(places: list[tuple[ResultsFile, int]]) -> str:
 
 
 def _keys(file: ResultsFile) -> Iterator[tuple[int, Key]]:
-    """Every result of a file that the engine has read, with its line."""
+    """Every result of a file that the engine has read before, with its line."""
     with open_file(file) as stream:
         if file.format == "jsonl":
             rows = _of_lines(stream)

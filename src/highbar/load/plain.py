@@ -14,7 +14,7 @@ _BLOCK = 16
 
 
 def plain_copy(path: str, name: str, folder: str) -> str:
-    """The path of the file itself, or of its copy in `folder`. Raises InputError; `name` is what messages call it."""
+    """The path of the file itself if it is plain, else of a copy in `folder`. Messages call the file `name`."""
     try:
         with open(path, "rb") as stream:
             start = stream.read(_BLOCK)
@@ -29,7 +29,7 @@ def plain_copy(path: str, name: str, folder: str) -> str:
 
 
 def _unpacked(path: str, name: str, folder: str, compression: str) -> str:
-    suffix = os.path.splitext(os.path.splitext(name)[0])[1]  # of `own.csv.gz`: the reader goes by `.csv`
+    suffix = os.path.splitext(os.path.splitext(name)[0])[1]  # `.csv` of `own.csv.gz`, by which the reader is chosen
     copy = os.path.join(folder, f"unpacked{suffix if suffix.isascii() and len(suffix) <= 8 else ''}")
     with open(copy, "wb") as target:
         target.writelines(unpacking.unpacked(unpacking.blocks_of(path), compression))
@@ -39,7 +39,7 @@ def _unpacked(path: str, name: str, folder: str, compression: str) -> str:
 def _lines(path: str, name: str, folder: str) -> str:
     import duckdb  # only for Parquet
 
-    from highbar.load import counting, footer, parquet_rows  # likewise
+    from highbar.load import counting, footer, parquet_rows  # only for Parquet
 
     copy = os.path.join(folder, "unpacked.jsonl")
     try:
@@ -56,6 +56,7 @@ def _lines(path: str, name: str, folder: str) -> str:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(path, name)
         message = f"this is not a sound Parquet file: {reason}"
         raise InputError(Problem(message, file=name, hint="was it written to its end?")) from error
+    # DuckDB read the rows; the footer was read by our own code. A difference would be lost rows.
     if written != declared:
         raise InputError(Problem(f"its footer declares {declared} rows, and {written} can be read", file=name))
     return copy

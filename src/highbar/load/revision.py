@@ -15,13 +15,13 @@ from highbar.errors import InputError, Problem
 
 _PATIENCE = 60
 _NOT_A_REF = re.compile(r"^-|[\x00-\x20\x7f:?*\[\\]|\.\.|\{/|^$")
-"""What could be an option, a range, a search or the name of a file, and all that git forbids in a ref."""
+"""Text that could be an option, a range, a search or the name of a file, or that git forbids in a ref."""
 _OPTIONS = (
     *("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true"),
     *("-c", "core.fsmonitor=false"),
 )
-"""A replaced object would be another file under the same commit; an ambiguous name another commit. A monitor of files
-is a program that git's configuration names."""
+"""A replaced object would be another file under the same commit, an ambiguous name another commit. A file
+system monitor is a program that git's configuration names."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
 _FILE_MODE = ("100644", "100755")
 _LISTED = re.compile(rb"(100644|100755) blob ([0-9a-f]{40,64}) +([0-9]+)\t(.*)", re.DOTALL)
@@ -30,7 +30,7 @@ _LARGEST_GROUP = 64 * 1024 * 1024
 
 
 class Revision(Struct, frozen=True):
-    """The repository that the working folder is in, as it was at one commit; `folder` receives what is read of it."""
+    """The repository around the working folder, as it was at one commit; `folder` receives the copies of its files."""
 
     ref: str
     commit: str
@@ -38,8 +38,8 @@ class Revision(Struct, frozen=True):
     folder: Path
 
     def path(self, file: Path | str) -> str:
-        """Where in the repository `file`, a path as seen from the working folder, is. Raises InputError outside it."""
-        # The folder is resolved, the name is not: a link at that place is a link at the ref, too.
+        """The path in the repository of `file`, a path from the working folder. Raises InputError outside it."""
+        # The folder is resolved, the name is not: if it is a link, it is a link at the ref, too.
         found = Path(file)
         inside = os.path.relpath(os.path.join(os.path.realpath(found.parent), found.name), self.root)
         if inside.startswith(os.pardir) or os.path.isabs(inside):
@@ -48,7 +48,7 @@ class Revision(Struct, frozen=True):
         return Path(inside).as_posix()
 
     def beside(self, path: str, name: str) -> str:
-        """Where in the repository the file is that the file at `path` calls `name`. Raises InputError outside it."""
+        """The path in the repository of the file that the file at `path` calls `name`. Raises InputError outside it."""
         inside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
         if posixpath.isabs(inside) or inside.split("/")[0] == "..":
             message = f"names {name}, which is outside the repository, so it cannot be read as it was"
@@ -56,20 +56,20 @@ class Revision(Struct, frozen=True):
         return inside
 
     def has(self, path: str) -> bool:
-        """Whether there was something at that path."""
+        """Whether there was anything at that path."""
         return bool(self._entry(path))
 
     def mode(self, path: str) -> str | None:
-        """The mode that git has for what was there: `120000` is a link, `160000` a submodule; None for nothing."""
+        """The mode in git of what was there: `120000` is a link, `160000` a submodule; None if nothing was."""
         return self._entry(path)[:6].decode("ascii") or None
 
     def submodule(self, path: str) -> str | None:
-        """The submodule that the path leads into, whose files this repository does not hold; None if it does not."""
+        """The submodule that the path is in, whose files this repository does not have; None if it is in none."""
         folders = (str(folder) for folder in reversed(PurePosixPath(path).parents))
         return next((folder for folder in folders if self._entry(folder).startswith(b"160000 ")), None)
 
     def read(self, path: str) -> Path:
-        """A copy of the file. Raises InputError if there was none, or if it was no plain file."""
+        """Copy the file and return the path of the copy. Raises InputError if it was not there, or no plain file."""
         entry = _FOUND.match(self._entry(path))
         if entry is None:
             raise InputError(Problem(f"is not there at {self.ref}", path, hint=f"git show {self.name(path)}"))
@@ -82,7 +82,7 @@ class Revision(Struct, frozen=True):
         return copy
 
     def read_below(self, folder: str, largest: int) -> None:
-        """Copies of all plain files below a folder that are not larger than that; `.` is the whole repository."""
+        """Copy all plain files below a folder that have at most `largest` bytes; `.` is the whole repository."""
         listed = _git(
             "ls-tree", "-r", "-l", "-z", "--full-tree", self.commit, "--", *([] if folder == "." else [folder])
         )
@@ -97,11 +97,11 @@ class Revision(Struct, frozen=True):
                 copy.write_bytes(content)
 
     def name(self, path: str) -> str:
-        """What git calls the file: `main:highbar.yaml`."""
+        """The name of the file for git: `main:highbar.yaml`."""
         return f"{self.ref}:{path}"
 
     def renamed(self, text: str) -> str:
-        """`text` with the copies called by the names that git has for them."""
+        """`text` with the paths of copies replaced by their names for git."""
         return text.replace(f"{self.folder}{os.sep}", f"{self.ref}:")
 
     def _entry(self, path: str) -> bytes:
@@ -109,7 +109,7 @@ class Revision(Struct, frozen=True):
 
 
 def revision_at(ref: str, folder: Path) -> Revision:
-    """The repository around the working folder as it was at `ref`. Raises InputError if git does not know it."""
+    """The repository around the working folder as it was at `ref`. Raises InputError if git does not know the ref."""
     if _NOT_A_REF.search(ref):
         raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
     root = Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
@@ -125,7 +125,7 @@ def revision_at(ref: str, folder: Path) -> Revision:
 
 
 def _refuse_a_submodule(root: Path, ref: str) -> None:
-    """Inside a submodule `main` is the submodule's own: not the bar of the repository that a change is merged into."""
+    """Refuse to run in a submodule: its `main` is not the bar of the repository that a change is merged into."""
     around = os.fsdecode(_git("rev-parse", "--show-superproject-working-tree").removesuffix(b"\n"))
     if around:
         message = f"--against-ref {ref}: this is the submodule {root}, whose {ref} is not that of {around}"
@@ -148,8 +148,9 @@ def _groups(files: Sequence[tuple[str, str, int]]) -> Iterator[list[tuple[str, s
 
 
 def _blobs(digests: Sequence[str]) -> Iterator[bytes]:
-    """The contents of objects, in this order."""
+    """The contents of objects, in the given order."""
     answer = _git("cat-file", "--batch", stdin="".join(f"{digest}\n" for digest in digests).encode())
+    # Each object is a line "digest type size", its bytes, and a line feed. The size is needed: bytes may be anything.
     at = 0
     for _ in digests:
         end = answer.index(b"\n", at)
@@ -168,9 +169,9 @@ def _git(*arguments: str, stdin: bytes = b"") -> bytes:
 
 
 def run_git(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """What became of git with these arguments. Raises InputError if it could not be run at all."""
+    """Run git with these arguments. Raises InputError if it could not be run at all; a failure is in the result."""
     command: Sequence[str] = ("git", *_OPTIONS, *arguments)
-    # No questions, no locks, and messages in the language that is looked for above.
+    # No questions, no locks, and messages in English, since some are searched for above.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         return subprocess.run(  # noqa: S603 - no shell; a ref that could be an option is refused above
@@ -181,7 +182,7 @@ def run_git(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[
 
 
 def ask_git(*arguments: str) -> bytes | None:
-    """What git prints; None if it fails: outside of a repository nothing is known, which is no error."""
+    """What git prints; None if it fails. Outside of a repository nothing is known, which is no error."""
     try:
         done = run_git(*arguments)
     except InputError:
@@ -190,6 +191,6 @@ def ask_git(*arguments: str) -> bytes | None:
 
 
 def answer_of_git(*arguments: str) -> str | None:
-    """The line that git prints; None if it fails or prints nothing."""
+    """The output of git without surrounding white space; None if it fails or prints nothing."""
     found = ask_git(*arguments)
     return None if found is None else found.decode("utf-8", "replace").strip() or None

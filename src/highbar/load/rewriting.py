@@ -1,4 +1,4 @@
-"""Another tool's files → one file of rows, for those who want to look at them."""
+"""Another tool's files → one file of rows, for users who want to look at them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def import_files(
     stdin: BinaryIO | None = None,
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> Iterator[str]:
-    """Write the rows of all files to `target`, and say of each what became of its records.
+    """Write the rows of all files to `target`; yield lines that say what became of the records of each.
 
     Raises InputError if a file cannot be read, or if a scorer judges in one file and not in another that has it.
     """

@@ -1,6 +1,6 @@
-"""A file of any format → its first rows as they are, and where in the file they are: what a mapping is guessed from.
+"""A file of any format → its first rows unchanged, and where in the file they are: the basis for guessing a mapping.
 
-A later row belongs to the sample if it has a field that no row before it has: an error may come late.
+A later row is also in the sample if it has a field that no row before it has: an error may come late.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from highbar.load.candidates import MOST_FIELDS, filled_paths
 from highbar.model import ResultsFile
 
 MOST_ROWS = 1000
-"""Rows of a sample: enough to see every spelling of a verdict, and read in a moment."""
+"""Rows of a sample: enough to see every spelling of a verdict, and quickly read."""
 MOST_VALUES = 1_000_000
 """Values of a sample: a file with very many columns is guessed from fewer rows."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes to read. A JSON document is decoded as a whole, so a larger one is not guessed from."""
+"""Bytes to read. A JSON document is decoded as a whole, so a larger one is not sampled."""
 _DEEPEST = 2
 _FEWEST = 20
 
 
 class RowsPlace(Struct, frozen=True):
-    """A place in a document that may hold the rows: its keys, and if it is a list of them or an object."""
+    """A place in a document that may hold the rows: its keys, whether it is a list or an object, and the rows."""
 
     keys: tuple[str, ...]
     kind: str
@@ -39,18 +39,18 @@ class RowsPlace(Struct, frozen=True):
 
 
 class Sample(Struct, frozen=True):
-    """The first rows of a file, and later rows that have a new field.
+    """The first rows of a file, and later rows with a new field.
 
-    The fields of `looked_at` rows were looked at, and those are not all rows of the file if it `goes_on`.
-    `places` has the lists of rows if the file is one document around them; two lists are two candidates, and `rows`
-    are those of the first one. `cells` says that every value is the text of a CSV cell.
+    `looked_at` rows were searched for fields; if the file `goes_on`, it has more rows than that. `places` has the lists
+    of rows if the file is one document around them: two lists are two candidates, and `rows` are those of the first.
+    `cells`: every value is the text of a CSV cell.
     """
 
     rows: tuple[Mapping[str, Any], ...]
-    whole: bool  # if these are all rows of the file
+    whole: bool  # whether these are all rows of the file
     cells: bool = False
     places: tuple[RowsPlace, ...] = ()
-    first: int = 0  # how many of the rows are the first of the file
+    first: int = 0  # how many of the rows are the first ones of the file
     looked_at: int = 0
     goes_on: bool = False
 
@@ -65,12 +65,12 @@ class Sample(Struct, frozen=True):
 
     @property
     def has_ids(self) -> bool:
-        """If any row names its scenario, where Highbar looks for it."""
+        """Whether any row names its scenario where Highbar expects it."""
         return not self.places and any(row.get("id") is not None for row in self.rows)
 
 
 def read_sample(file: ResultsFile) -> Sample | None:
-    """The first rows of a file; None if it cannot be read, or has no rows: reading it says why."""
+    """A sample of a file; None if it cannot be read or has no rows: reading it as results says why."""
     try:
         return _READERS[file.format](file)
     except (OSError, ValueError, RecursionError, csv.Error, unpacking.Damaged):
@@ -78,7 +78,7 @@ def read_sample(file: ResultsFile) -> Sample | None:
 
 
 class _SampledRows:
-    """Rows that are read one by one; `goes_on` if the file has more of them than may be read."""
+    """Rows that are read one by one; `goes_on` if the file has more rows than may be read."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, goes_on: bool = False) -> None:
         self.rows = rows
@@ -86,7 +86,7 @@ class _SampledRows:
 
 
 def _limited(given: _SampledRows, *, cells: bool = False) -> Sample | None:
-    """A sample of rows: fewer of them if they have many columns."""
+    """A sample of the rows: fewer of them if they have many columns."""
     found: list[Mapping[str, Any]] = []
     values = 0
     rest = iter(given.rows)
@@ -103,7 +103,7 @@ def _limited(given: _SampledRows, *, cells: bool = False) -> Sample | None:
         for row, is_new in added:
             looked_at += 1
             found += [row] if is_new and len(found) < 2 * MOST_ROWS else []
-    except (ValueError, RecursionError, csv.Error):  # reading the file says what is wrong with a later row
+    except (ValueError, RecursionError, csv.Error):  # reading the file as results says what is wrong with a later row
         given.goes_on = True
     whole = looked_at == len(found) and not given.goes_on
     return Sample(tuple(found), whole, cells, first=first, looked_at=looked_at, goes_on=given.goes_on)
@@ -144,7 +144,7 @@ def _json_lines(file: ResultsFile) -> Sample | None:
 
 
 def _decoded_fast(text: bytes) -> Any:
-    """A row of which hardly more than the names are wanted; NaN and the like take the slower way."""
+    """A row of which little more than the names is needed; NaN and the like take the slower way."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -156,7 +156,7 @@ def _decoded(text: bytes) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; one that says a key twice is refused, and no mapping helps against that."""
+    """An object. Raises ValueError for one with a key twice: no mapping can read that."""
     if len({name.casefold() for name, _ in pairs}) != len(pairs):
         raise ValueError("a key twice")
     return dict(pairs)
@@ -180,7 +180,7 @@ def _json(file: ResultsFile) -> Sample | None:
 
 
 def _document(document: Mapping[str, Any]) -> Sample | None:
-    """The rows in a document: every list of objects, and without one every object of objects."""
+    """A sample of the rows in a document: every list of objects, or if there is none, every object of objects."""
     if _are_alike([*document.values()]):
         places = [RowsPlace((), "{}", tuple(document.values()))]
     else:
@@ -192,7 +192,7 @@ def _document(document: Mapping[str, Any]) -> Sample | None:
 
 
 def _are_alike(members: Sequence[object]) -> bool:
-    """If these are several objects with a key in common, so that each may be a row."""
+    """Whether these are several objects with a key in common, so that each may be a row."""
     objects = [{*member} for member in members if isinstance(member, Mapping)]
     return len(objects) == len(members) > 1 and bool(set.intersection(*objects))
 
@@ -214,7 +214,7 @@ def _csv(file: ResultsFile) -> Sample | None:
     try:
         return _cells(file)
     finally:
-        csv.field_size_limit(before)  # it is the limit of every reader in this process
+        csv.field_size_limit(before)  # it applies to every reader in this process
 
 
 def _cells(file: ResultsFile) -> Sample | None:
@@ -233,7 +233,7 @@ def _cells(file: ResultsFile) -> Sample | None:
 def _parquet(file: ResultsFile) -> Sample | None:
     import duckdb  # only for a refused file of this kind
 
-    from highbar.load import parquet_rows  # likewise
+    from highbar.load import parquet_rows  # only for a refused file of this kind
 
     try:
         return _limited(_SampledRows(parquet_rows.read_parquet(file.path)))

@@ -1,4 +1,4 @@
-"""The files that Spark reads, if this process can read them too: then they are counted here, without Spark."""
+"""The files that Spark reads, if this process can read them too, so that they are counted here, without Spark."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from highbar.model import Format, ResultsFile
 
 
 def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) -> tuple[ResultsFile, ...] | None:
-    """The files at the addresses that Spark reads; None if one of them is elsewhere.
+    """The files at the addresses that Spark reads; None if any of them is elsewhere.
 
-    What the paths name and Spark leaves out is refused: a link that leads to nothing, a folder inside of a folder.
+    Refuses files that the paths name but Spark does not read: through a broken link, or in a folder inside a folder.
     """
     places = [urlsplit(url) for url in addresses]
     read = [unquote(place.path) for place in places]
@@ -38,5 +38,5 @@ def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) ->
 
 
 def _named(argument: str) -> tuple[str, ...]:
-    """The files that an argument names here; none if it is an address."""
+    """The files that an argument names on this machine; none if it is an address."""
     return () if "://" in argument or argument.startswith("file:") else folders.expand(argument, is_results).files

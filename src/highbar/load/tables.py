@@ -1,4 +1,4 @@
-"""Any Python object that may hold rows → a table that the engine reads by the rules of a file, or a clear refusal."""
+"""Any Python object that may hold rows → a table that the engine reads by the rules of files, or a clear refusal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WANTED = "wanted a path, a list of paths, dicts (one per trial), an Arrow table,
 
 
 def accept(results: object) -> Table:
-    """The object as a Table. Raises InputError for what holds no rows, or none that can be read by the rules."""
+    """The object as a Table. Raises InputError if it holds no rows, or none that can be read by the rules of files."""
     if _is(results, "pyspark", "DataFrame"):
         return Table(results, on_spark=True)
     if _is(results, "pandas", "DataFrame"):
@@ -41,7 +41,7 @@ def accept(results: object) -> Table:
 
 
 def is_iterable(results: object) -> TypeGuard[Iterable[object]]:
-    """Whether this is a list, a generator or the like, of paths or rows; not a data frame, a column, a dict or text."""
+    """Whether this is an iterable (list, generator) of paths or rows, not a data frame, a column, a dict or text."""
     odd = isinstance(results, Mapping | bytes | bytearray | memoryview) or hasattr(results, "__arrow_c_stream__")
     library = type(results).__module__.partition(".")[0]
     return isinstance(results, Iterable) and not odd and library not in ("pandas", "polars", "pyarrow", "pyspark")
@@ -65,7 +65,7 @@ def records(results: object) -> list[object]:
 
 
 def line(number: int, row: object, *, exact: bool = False) -> str:
-    """A row as a line of a JSONL file. Raises InputError for what JSON cannot say; if `exact`, also for rounding."""
+    """A row as a line of JSONL. Raises InputError for values that JSON lacks; if `exact`, also for rounded decimals."""
     try:
         if not isinstance(row, Mapping):
             return json.dumps(row, allow_nan=False) + "\n"
@@ -84,7 +84,7 @@ def line(number: int, row: object, *, exact: bool = False) -> str:
 
 
 def _of_row(column: str, *, exact: bool) -> Callable[[Any], object]:
-    """What becomes of values that JSON does not know: a column of the user's own may hold times and the like."""
+    """A function for values that JSON lacks: in a column of the user's own, dates, times and the like become text."""
 
     def plain(value: Any) -> object:
         if exact and _is(value, "decimal", "Decimal"):
@@ -102,7 +102,7 @@ def _named_by_text(name: object) -> bool:
 
 
 def _default(column: str) -> Callable[[Any], object]:
-    """What becomes of values that JSON does not know: a column of the user's own may hold anything."""
+    """A function for values that JSON lacks: in a column of the user's own, every such value becomes text."""
     return _simpler if column in COLUMN_NAMES else _simpler_or_text
 
 
@@ -113,7 +113,7 @@ def _is_absent(value: object) -> bool:
 
 
 def _is(results: object, package: str, *names: str) -> bool:
-    """Whether the object is one of a package's classes, which is not imported to find out."""
+    """Whether the object is of one of a package's classes, without importing the package."""
     return any(
         kind.__name__ in names and kind.__module__.partition(".")[0] == package for kind in type(results).__mro__
     )
@@ -132,7 +132,7 @@ def _hint(results: object) -> str | None:
 
 
 def _refuse_names(names: Sequence[object]) -> None:
-    """Refuse columns that have no text for a name, or one name."""
+    """Refuse columns whose names are not text, or are the same."""
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputError(Problem(f"the column name {odd[0]!r} is not text", hint="name every column"))
@@ -155,6 +155,7 @@ def _of_pandas(frame: Any) -> Table:
     as_json: dict[str, list[str | None]] = {}
     for name in frame.columns:
         column = frame[name]
+        # The categories themselves may be objects of several types, which the next test must see.
         if str(column.dtype) == "category":
             column = column.astype(column.cat.categories.dtype if len(column.cat.categories) else "object")
         if str(column.dtype) == "object" and infer_dtype(column, skipna=True) not in ("string", "boolean", "empty"):
@@ -168,11 +169,11 @@ def _of_pandas(frame: Any) -> Table:
 
 
 def _json(value: object, column: str, row: int) -> str | None:
-    """The JSON text of a value, so that 1 and "1" stay two things; None if it is absent."""
+    """The JSON text of a value, so that 1 and "1" differ; None if it is absent."""
     if _is_absent(value):
         return None
     try:
-        # As DuckDB writes it: the engine's patterns know no spaces between values.
+        # As DuckDB writes it: the engine's patterns expect no spaces between values.
         return json.dumps(value, allow_nan=False, default=_default(column), separators=(",", ":"), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         problem = Problem(f"row {row}: {column}: found {_named(value)}: {error}", hint="wanted what JSON can say")
@@ -180,7 +181,7 @@ def _json(value: object, column: str, row: int) -> str | None:
 
 
 def _simpler(value: Any) -> object:
-    """A value of NumPy or a decimal as what JSON has."""
+    """A NumPy value or a decimal as a JSON value. Raises TypeError for anything else."""
     if _is(value, "numpy", "ndarray"):
         return value.tolist()
     if _is(value, "numpy", "generic"):
@@ -195,7 +196,7 @@ def _simpler(value: Any) -> object:
 
 
 def _simpler_or_text(value: Any) -> object:
-    """The same for a column of the user's own, which may hold anything."""
+    """The same for a column of the user's own, in which any other value becomes text."""
     try:
         return _simpler(value)
     except TypeError:
@@ -220,7 +221,7 @@ def _of_polars(frame: Any) -> Table:
 
 
 def _with_texts(type_: Any) -> Any:
-    """A type of polars in which every null type, at any depth, is text instead."""
+    """A polars type in which every null type, at any depth, is replaced by text."""
     import polars as pl  # the caller has it
 
     if type_ == pl.Null:
@@ -233,7 +234,7 @@ def _with_texts(type_: Any) -> Any:
 
 
 def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:
-    """Refuse a schema, or a type, in which two fields of one level have one name, but for case."""
+    """Refuse a schema, or a type, in which two fields of one level have the same name, ignoring case."""
     named = list(fields)
     _refuse_names([name for name, _ in named])
     for _, type_ in named:
@@ -244,7 +245,7 @@ def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:
 
 
 class _RowStream:
-    """A polars data frame as an Arrow stream: DuckDB reads the frame itself through pyarrow, which may be missing."""
+    """A polars data frame as an Arrow stream: DuckDB reads the frame itself only with pyarrow, which may be missing."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -264,7 +265,7 @@ def _of_arrow(table: Any) -> Table:
 
 
 def _refuse_fields(fields: Any) -> None:
-    """Refuse a schema, or a type, in which two fields of one level have one name."""
+    """Refuse a schema, or a type, in which two fields of one level have the same name."""
     count = getattr(fields, "num_fields", None)
     inner = [fields.field(place) for place in range(len(fields) if count is None else count)]
     if count is None or type(fields).__name__ == "StructType":
@@ -282,7 +283,7 @@ def _through_arrow(results: object) -> Any:
 
 
 def _tried(read: Callable[[], Any]) -> Any:
-    """The result of another library for the caller's object; any exception means that the object cannot be read."""
+    """The result of another library's function on the caller's object; any exception means that it cannot be read."""
     try:
         return read()
     except Exception as error:
@@ -293,11 +294,11 @@ def _tried(read: Callable[[], Any]) -> Any:
 def explain_table(
     table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
-    """The first problems of a table that the engine refused. Empty if this reader finds nothing to object to."""
+    """The first problems of a table that the engine refused; empty if this reader finds none."""
     import duckdb  # for its exceptions; only for a refused table
 
     found: list[Problem] = []
-    numeric: set[str] = set()  # columns of true and false that have 0 and 1: one problem for each
+    numeric: set[str] = set()  # columns of true and false that have 0 and 1: one problem for each, not for each row
     number = 0
     try:
         for row in _rows(table):
@@ -319,7 +320,7 @@ def explain_table(
 
 
 def _rows(table: Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, one at a time, as a file would have them."""
+    """The rows of a table, one at a time, with the values that a file would have."""
     import duckdb  # only for a refused table
 
     with duckdb.connect() as connection:
@@ -332,9 +333,9 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _missing_id(table: Table) -> Problem | None:
-    """The problem of a table whose first rows have no id, with the code that renames its columns: a guess."""
+    """The problem of a table whose first rows have no id, with code that renames its columns, a guess; else None."""
     from highbar.load import unnamed  # only for a refused table
-    from highbar.load.sample import MOST_ROWS  # likewise
+    from highbar.load.sample import MOST_ROWS  # only for a refused table
 
     rows = tuple(islice(_rows(table), MOST_ROWS))
     return None if any(row.get("id") is not None for row in rows) else unnamed.of_table(rows, _package(table))
@@ -349,7 +350,7 @@ def _is_zero_or_one(value: object) -> bool:
 
 
 def _zero_or_one(table: Table, column: str) -> Problem:
-    """One problem for a column of numbers, with the code that makes truth values of them and leaves gaps gaps."""
+    """One problem for a column of 0 and 1, with code that converts it to truth values and keeps missing values."""
     if _package(table) != "pandas":
         hint = f'polars: df.with_columns(pl.col("{column}") == 1); Arrow: pyarrow.compute.equal(table["{column}"], 1)'
     elif not table.rows[column].dropna().isin((0, 1)).all():

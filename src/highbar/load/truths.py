@@ -1,4 +1,4 @@
-"""The values of a column that may say if a trial passed → how a mapping turns them into true and false."""
+"""The values of a column that may say whether a trial passed → how a mapping turns them into true and false."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FINISHED_DOUBT = "is this a good answer, or only a run that came to its end?"
 LONGEST_WORD = 20
 """Characters of a word that may mean true or false."""
 MOST_WORDS = 12
-"""Different words in a column of verdicts: one with more of them holds texts."""
+"""Different words in a column of verdicts: a column with more of them holds texts."""
 _OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
 
 
 class Truths(Struct, frozen=True):
     """What each word of a column means.
 
-    `table` is empty if the values are true and false already. `doubt` says why the column may mean something else.
+    `table` is empty if the values are already true and false. `doubt` says why the column may mean something else.
     """
 
     table: Mapping[str, bool]
@@ -29,15 +29,15 @@ class Truths(Struct, frozen=True):
     crashed: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     doubt: str | None = None
-    finished: bool = False  # if a true value may only mean that the run came to its end
+    finished: bool = False  # whether a true value may only mean that the run ended
 
 
 UNREAD = Truths({}, (), doubt="say what its values mean: values: { …: true, …: false }")
-"""A column of verdicts in words whose meaning nobody has declared."""
+"""A column of verdicts in unknown words."""
 
 
 def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> Truths | None:
-    """What the values say; None if they are no verdicts. `clear`: the name alone says that it is a verdict."""
+    """The meaning of the values; None if they are no verdicts. `clear`: the name alone says that they are verdicts."""
     given = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in given) or (cells and _are_cells_of_truth(given)):
         reading = tuple(None if value is None else str(value).lower() == "true" for value in values)
@@ -68,7 +68,7 @@ def _are_cells_of_truth(given: Sequence[Any]) -> bool:
 
 
 def _are_words(unknown: Sequence[str], given: Sequence[Any], *, clear: bool) -> bool:
-    """If unknown texts are verdicts rather than answers: by the column's name, or because they are short and repeat."""
+    """Whether unknown texts are verdicts and not answers: by the column's name, or since they are short and repeat."""
     words = [text for text in unknown if text.strip().lower() not in names.FINISHED]
     short = all(len(text) <= LONGEST_WORD and " " not in text for text in words)
     return bool(words) and (clear or (short and len(given) > len({*map(str, given)})))
@@ -88,7 +88,7 @@ def _meaning(text: str) -> bool | str | None:
 
 
 def _opposites(table: Mapping[str, bool]) -> dict[str, bool]:
-    """The words that belong to those of the sample, in the same case: the rest of the file may have them."""
+    """The opposites of the sample's words, in the same case: the rest of the file may have them."""
     found: dict[str, bool] = {}
     for text, passed in table.items():
         word = text.strip()

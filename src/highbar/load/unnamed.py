@@ -15,11 +15,11 @@ from highbar.model import ResultsFile
 
 MAP = "map.yaml"
 ROWS = "<rows>"
-"""What rows from Python are called."""
+"""The name of rows from Python in messages."""
 
 
 def missing_id(file: ResultsFile) -> Problem | None:
-    """The problem of a file without ids; None if some row has one, or the file cannot be read."""
+    """The problem of a file without ids; None if some row has an id, or if the file cannot be read."""
     sample = None if file.imported else read_sample(file)
     if sample is None or sample.has_ids:
         return None
@@ -27,7 +27,7 @@ def missing_id(file: ResultsFile) -> Problem | None:
 
 
 def of_sample(sample: Sample, name: str) -> Problem:
-    """The problem of a file of which this is a sample."""
+    """The problem of the file from which the sample was taken."""
     top = [field for field in read_fields(sample.rows) if len(field.path) == 1]
     if sample.places:
         keys = " and ".join(yaml_scalar(".".join(place.keys)) for place in sample.places[:3])
@@ -53,7 +53,7 @@ def of_table(rows: tuple[Mapping[str, Any], ...], package: str) -> Problem:
 
 
 def _rename(guess: Guess, package: str | None = None) -> str:
-    """The code that renames the columns of a frame, or the keys of rows in Python."""
+    """The hint with code that renames the columns of a frame, or the keys of rows in Python."""
     renames = {
         one.field.path[0]: column
         for column, one in guess.settled.items()
@@ -68,7 +68,7 @@ def _rename(guess: Guess, package: str | None = None) -> str:
 
 
 def guess_of(sample: Sample) -> Guess:
-    """The guess from a sample."""
+    """The guess of a mapping from a sample."""
     keyed = bool(sample.places) and sample.places[0].kind == "{}"
     return guess(read_fields(sample.rows), cells=sample.cells, keyed=keyed)
 
@@ -79,12 +79,12 @@ def init_command(name: str) -> str:
 
 
 def check_command(name: str, map_file: str | None = MAP) -> str:
-    """The command that reads the file by it."""
+    """The command that checks the file with that mapping."""
     return f"highbar check {_word(name)}" + (f" --map {_word(map_file)}" if map_file else "")
 
 
 def _word(name: str) -> str:
-    """A file name as a word of a shell command; FILE if it cannot be shown."""
+    """A file name as a word of a shell command; FILE if it cannot be printed."""
     if not name.isprintable() or name.startswith("<"):
         return "FILE"
     return shlex.quote(f"./{name}" if name.startswith("-") else name)

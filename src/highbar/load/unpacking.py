@@ -20,7 +20,7 @@ HINT = "is the file complete, and compressed as its name says?"
 
 
 class Damaged(InputError):
-    """A compressed stream that does not unpack to its end; which file it is, who reads it knows."""
+    """A compressed stream that does not unpack to its end; `of_file` adds the name of the file."""
 
     def __init__(self, message: str, hint: str = HINT) -> None:
         super().__init__(Problem(message, hint=hint))
@@ -28,17 +28,17 @@ class Damaged(InputError):
         self.hint = hint
 
     def of_file(self, name: str) -> Problem:
-        """The same as a problem of a file."""
+        """The problem with the name of the file."""
         return Problem(self.message, file=name, hint=self.hint)
 
 
 def kind_of(start: bytes) -> str | None:
-    """How data that starts like this is compressed, if it is."""
+    """The compression of data that starts with these bytes; None if it is not compressed."""
     return "gzip" if start.startswith(_GZIP) else "zstd" if start.startswith(_ZSTD) else None
 
 
 def first_bytes(start: bytes, compression: str | None) -> bytes:
-    """What the start of a file unpacks to; nothing if it is damaged."""
+    """What the start of a file unpacks to; empty if it is damaged."""
     if compression is None:
         return start
     unpacker, error = _unpacker(compression)
@@ -59,17 +59,17 @@ def blocks_of(path: str) -> Iterator[bytes]:
 def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes]:
     """The unpacked bytes of a file in blocks of bounded size.
 
-    A file may consist of several streams, one behind the other. The checksums are compared by zlib and libzstd.
+    A file may have several streams in a row. zlib and libzstd compare the checksums.
     """
     if compression is None:
         yield from blocks
         return
     unpacker, error = _unpacker(compression)
-    ended = False  # whether a stream is behind us, and no other has begun
+    ended = False  # whether a stream has ended and no other has begun
     try:
         for block in blocks:
             rest = block
-            # `cat a.gz b.gz` is a valid file: behind the end of one stream the next begins, which needs a new unpacker.
+            # `cat a.gz b.gz` is a valid file: after the end of one stream the next begins, with a new unpacker.
             while rest:
                 if ended:
                     unpacker, ended = _unpacker(compression)[0], False
@@ -82,7 +82,7 @@ def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes
 
 
 def open_unpacked(path: str, compression: str | None) -> IO[bytes]:
-    """A file as something to read from, unpacked; raises Damaged if it is damaged."""
+    """A stream of the unpacked file; reading from it raises Damaged if the file is damaged."""
     if compression is None:
         return open(path, "rb")
     return io.BufferedReader(_BlockReader(unpacked(blocks_of(path), compression)), BLOCK)
@@ -96,11 +96,11 @@ class _BlockReader(io.RawIOBase):
         self._rest = b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True: the stream can be read from."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Some of what is left; 0 at the end."""
+        """Fill the buffer with up to its size of the remaining bytes; return how many, 0 at the end."""
         while not self._rest:
             block = next(self._blocks, None)
             if block is None:
@@ -113,22 +113,22 @@ class _BlockReader(io.RawIOBase):
 
 
 def _outputs(unpacker: Any, data: bytes) -> Iterator[bytes]:
-    """What some more data of a stream unpacks to, in blocks: a bomb does not fill the memory."""
+    """What more data of a stream unpacks to, in blocks of bounded size: a zip bomb does not fill the memory."""
     while not unpacker.eof:
         yield unpacker.decompress(data, BLOCK)
-        data = getattr(unpacker, "unconsumed_tail", b"")  # zlib gives back what it did not take, zstd keeps it
+        data = getattr(unpacker, "unconsumed_tail", b"")  # zlib returns what it did not consume, zstd keeps it
         if not data and getattr(unpacker, "needs_input", True):
             return
 
 
 def _unpacker(compression: str) -> tuple[Any, type[Exception]]:
-    """What unpacks one stream, and what it raises."""
+    """An unpacker for one stream, and the exception that it raises."""
     if compression == "gzip":
         return zlib.decompressobj(zlib.MAX_WBITS | 16), zlib.error
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor, ZstdError  # only for a file that needs it
     else:
-        from backports.zstd import ZstdDecompressor, ZstdError  # likewise
+        from backports.zstd import ZstdDecompressor, ZstdError  # only for a file that needs it
     return ZstdDecompressor(), ZstdError
 
 
