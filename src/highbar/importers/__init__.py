@@ -1,8 +1,8 @@
-"""A file of another tool → rows with our columns: one module and one line in `IMPORTERS` per tool.
+"""A file of another tool → rows with our columns: one module and one entry in `IMPORTERS` per tool.
 
-The module has one public function, `read(path, report)`, which yields the rows, counts in the report what became of
-every record, and computes nothing from the tool's own totals. It refuses a file with `record.refuse`. Parts of a large
-importer are in modules with the tool's name in front (`inspect_header`).
+The module has one public function, `read(path, report)`. It yields the rows, counts in the report what became of every
+record, and computes nothing from the tool's own totals. It refuses a file with `record.refuse`. Parts of a large
+importer are in modules whose names start with the tool's name (`inspect_header`).
 
 A plugin adds a tool with an entry point in the group `highbar.importers`: the name of the format, and a module with the
 same function. To recognize its files without `--input-format`, an entry point of the same name in the group
@@ -35,7 +35,7 @@ RECOGNIZERS = "highbar.recognizers"
 
 
 class Importer(Struct, frozen=True):
-    """A tool whose files can be read: its name, its title in messages, its module, and the signs of its files."""
+    """A tool whose files can be read: its name, its title in messages, its module, and how its files are recognized."""
 
     name: str
     title: str
@@ -43,13 +43,13 @@ class Importer(Struct, frozen=True):
     signs: tuple[tuple[str, bytes], ...] = ()  # how the file's name ends, and a pattern for its first bytes
 
     def recognizes(self, name: str, head: bytes) -> bool:
-        """If a file with this name and these first bytes is the tool's."""
+        """Whether a file with this name and these first bytes belongs to the tool."""
         patterns = (pattern for ending, pattern in self.signs if name.lower().endswith(ending))
         return any(re.search(pattern, head, re.DOTALL) for pattern in patterns)
 
     @property
     def read(self) -> Read:
-        """The function that reads its files. Loads the module."""
+        """The function that reads the tool's files. Loads the module."""
         read: Read = import_module(self.module).read
         return read
 
@@ -115,7 +115,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Importer("map", "results by a mapping", f"{__name__}.mapping"),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )
-"""All tools, in the order in which they are tried."""
+"""All tools, in the order in which their signs are tried."""
 
 
 def format_names() -> tuple[str, ...]:
@@ -140,16 +140,19 @@ def format_title(name: str) -> str:
 
 
 def recognize(name: str, head: bytes, start: Callable[[], bytes] | None = None) -> str | None:
-    """The format of a file by its name and first bytes; None if it is not a tool's.
+    """The format of a file by its name and first bytes; None if no tool recognizes it.
 
-    `start` reads more of the file, to recognize a row of ours in which a long text precedes the other columns.
+    `start` reads more of the file, to recognize our own rows if a long text precedes the other columns.
     """
     own = next((importer.name for importer in IMPORTERS if importer.recognizes(name, head)), None)
     return own or _recognized_by_plugins(name, head, start or (lambda: head))
 
 
 def _recognized_by_plugins(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
-    """No plugin is called for rows of ours: that would run foreign code, and take longer than a check."""
+    """The format of the first plugin that recognizes the file, or None.
+
+    No plugin is called for our own rows: that would run foreign code, and take longer than the check.
+    """
     if is_ours(name, head) or not _entry_points() or is_ours(name, start()):
         return None
     for format_name in _entry_points():
@@ -160,7 +163,7 @@ def _recognized_by_plugins(name: str, head: bytes, start: Callable[[], bytes]) -
 
 
 def _recognizer(format_name: str) -> Callable[[str, bytes], bool] | None:
-    """The function that recognizes a plugin's format; the importer is loaded only if it has no entry point."""
+    """The function that recognizes a plugin's format. The importer is loaded only if that has no entry point."""
     if format_name in _entry_points(RECOGNIZERS):
         recognizes: Callable[[str, bytes], bool] = _loaded(format_name, RECOGNIZERS)
         return recognizes
@@ -168,7 +171,7 @@ def _recognizer(format_name: str) -> Callable[[str, bytes], bool] | None:
 
 
 def _recognizes(recognizes: Callable[[str, bytes], bool], format_name: str, name: str, head: bytes) -> bool:
-    """If the plugin recognizes the file. Raises InputError if the plugin raises."""
+    """Whether the plugin recognizes the file. Raises InputError if the plugin raises."""
     try:
         return recognizes(name, head)
     except Exception as error:

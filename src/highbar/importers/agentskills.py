@@ -1,8 +1,8 @@
 """Gradings of an Agent Skill → rows: `grading.json` of one run, or `benchmark.json` with all runs of a benchmark.
 
-A trial passes if every expectation does. The totals that a grader writes are not read as results, but they may say that
-an expectation is not listed: then nobody knows what became of it. A `grading.json` does not say what it is about: the
-folders that the skill creator makes do (`eval-1/with_skill/run-2/grading.json`).
+A trial passes if every expectation does. The grader's totals are not read as results, but if they contradict the listed
+expectations, the trial is undecided. A `grading.json` does not name its eval; the folders that the skill creator makes
+do (`eval-1/with_skill/run-2/grading.json`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def _graded(path: str, grading: Record, report: Report) -> Row:
 
 
 def _place(path: Path) -> Row:
-    """Scenario, trial and configuration, by the folders that the file is in. Refuses other folders than those."""
+    """Scenario, trial and configuration, by the folders that the file is in.
+
+    Refuses any other layout, and a run of the same configuration that nobody graded.
+    """
     run = _RUN.fullmatch(path.absolute().parent.name)
     configuration = path.absolute().parent.parent if run else path.absolute().parent
     name = _EVAL.fullmatch(configuration.parent.name)
@@ -81,7 +84,7 @@ def _place(path: Path) -> Row:
 
 
 def _ungraded(configuration: Path, name: str) -> Iterator[str]:
-    """The folders of runs of this configuration, in all evals of the iteration, that nobody graded."""
+    """The run folders of this configuration, in all evals of the iteration, that have no grading."""
     iteration = configuration.parent.parent
     for eval_ in iteration.iterdir():
         same = eval_ / configuration.name
@@ -99,7 +102,11 @@ def _beside(path: Path) -> Record:
 
 
 class _Benchmark:
-    """The runs of a benchmark. A run that other evals have, and an eval without any run, are missing."""
+    """The runs of a benchmark.
+
+    A trial number that other evals of the same configuration have, a trial below `runs_per_configuration`, and a
+    planned eval without a run are missing: each gets a row with an error.
+    """
 
     def __init__(self, document: Record) -> None:
         metadata = document.part("metadata")
@@ -155,7 +162,7 @@ def _id(record: Record) -> str:
 
 
 def _judged(run: Record, totals: Record, report: Report) -> Row:
-    """What the grader found of every expectation."""
+    """The columns with the grader's verdict on every expectation."""
     given = [name for name in _LISTS if name in run]
     if len(given) > 1:
         refuse(f"{run.place}: found both {' and '.join(given)}, wanted one of them")
@@ -180,7 +187,7 @@ def _text(expectation: Record) -> str:
 
 
 def _note_unlisted(verdicts: Verdicts, found: list[Record], totals: Record) -> None:
-    """Leave a trial undecided if its totals contradict what is listed, or if nothing is."""
+    """Leave a trial undecided if its totals contradict the listed expectations, or if none are listed."""
     failed = sum(one.flag("passed") is False for one in found)
     counts: Mapping[str, Any] = {"total": len(found), "failed": failed, "passed": len(found) - failed}
     for name, listed in counts.items():

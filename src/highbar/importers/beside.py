@@ -1,8 +1,8 @@
 """Files of a tool that have no rows themselves, but say which result files must be in the folder.
 
 Inspect AI writes `eval-set.json` and `logs.json` into a folder of logs, and a new log for each retry of a task;
-lm-evaluation-harness writes `results_DATE.json` beside its samples, and Every Eval Ever an aggregate. Results that such
-a file names and that are not there are a problem.
+lm-evaluation-harness writes `results_DATE.json` beside its samples, and Every Eval Ever an aggregate. If such a file
+names results that are not there, that is a problem.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RESTORE = "put back what is missing, or name the files to check one by one"
 
 
 class Beside(Struct):
-    """The files without rows to read, each with a note that says why, and the problems of what is missing."""
+    """The files that are not read as rows, each with a note that says why, and a problem for missing results."""
 
     left: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -33,11 +33,11 @@ def beside(tools: Mapping[str, str | None]) -> Beside:
 
         inspect_runs.look_beside(tools, found)
     if "lm-eval" in tools.values():
-        from highbar.importers import lm_eval  # likewise
+        from highbar.importers import lm_eval  # only a check that reads samples needs it
 
         lm_eval.look_beside(tools, found)
     if "every-eval-ever" in tools.values():
-        from highbar.importers import every_eval_ever_aggregate  # likewise
+        from highbar.importers import every_eval_ever_aggregate  # only a check that reads samples needs it
 
         every_eval_ever_aggregate.look_beside(tools, found)
     return found

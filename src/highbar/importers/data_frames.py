@@ -1,4 +1,4 @@
-"""Data frames as JSON: columns and data, an array of records, or a record on each line → records."""
+"""Data frames that pandas wrote as JSON → records: one function for each form (`orient`) of the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEAD = 4096
 
 
 def table_records(path: str) -> Iterator[Record]:
-    """The rows of a table in any of the three forms, each with its columns by name."""
+    """The rows of a table that has columns and data, or is an array of records, or has a record on each line."""
     head = file_head(path, _HEAD)
     if _SPLIT.match(head):
         yield from _split(path)
@@ -27,7 +27,7 @@ def table_records(path: str) -> Iterator[Record]:
 
 
 def line_records(path: str) -> Iterator[Record]:
-    """The objects of a file that has one on each line."""
+    """The objects of a file with one object on each line. Refuses an empty file."""
     with Path(path).open("rb") as stream:
         number = 0
         for number, line in json.numbered_lines(stream):
@@ -60,7 +60,7 @@ def _split(path: str) -> Iterator[Record]:
 
 
 def by_column(path: str) -> Iterator[Record]:
-    """Rows of {column: {row: value}}, which is how pandas writes by default."""
+    """Rows of {column: {row: value}}, the default form of pandas. Refuses columns with different rows."""
     columns: dict[str, dict[str, object]] = {}
     for place, text in file_parts(path, ()):
         column = json.decode_value(text)

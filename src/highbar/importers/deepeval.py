@@ -55,7 +55,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _DeepEvalSurvey:
-    """What must be known before the first row: who judges, the inputs of each name, and the data set."""
+    """What must be known before the first row: who judges, which names have several inputs, and the data set."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.scorers = Scorers("deepeval", report)
@@ -113,7 +113,8 @@ class _DeepEvalSurvey:
 class _RepeatedTests:
     """Tests that ran several times: with `-r 3` the three runs of a test are `test_a[1-3]`, `test_b[x-2-3]` and so on.
 
-    Parameters can look the same (`test_c[1-3]`), so a repetition counts only if two runs of a test have one input.
+    Parameters can look the same (`test_c[1-3]`), so that only tests with the same input in all their runs count as
+    repeated, and only if one of these has two or more runs.
     """
 
     def __init__(self, inputs: Mapping[str, str]) -> None:
@@ -149,7 +150,7 @@ def _base(found: re.Match[str]) -> str:
 
 
 class _TestRunTotals:
-    """DeepEval's own counts against the test cases, to notice a metric or a test case that was removed."""
+    """Compares DeepEval's own counts with the test cases, to notice a metric or a test case that was removed."""
 
     def __init__(self) -> None:
         self.declared: dict[str, Any] = {}
@@ -287,14 +288,14 @@ def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
     expectations = case.record("expectationsData")
     if expectations is not None:
         _add_expectations(expectations, verdicts, scorers)
-    # A judge that broke makes the case fail in DeepEval, for no fault of the agent.
+    # DeepEval also fails a case if a judge broke. That is no fault of the agent, so the trial stays undecided.
     if case.flag("success") is False and not verdicts.broken and not scorers.by_policy:
         verdicts.fail()
     return verdicts
 
 
 def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers) -> None:
-    """MUST is an expected behavior. MUST_NOT is a must-not, even if the policy names other judges."""
+    """Add MUST as an expected behavior; add MUST_NOT as a must-not, even if the policy names other judges."""
     judges = scorers.judges(_EXPECTATIONS)
     for verdict in expectations.records("verdicts"):
         condition = verdict.text("condition") or verdict.place
@@ -315,14 +316,14 @@ def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers
 
 
 def _error(case: Record) -> str | None:
-    """Why the agent crashed, by its trace or a root span. An error of a judge is not one of the agent."""
+    """Why the agent crashed, by its trace or a root span; None if it did not. Errors of judges do not count."""
     trace = case.record("trace")
     if trace is None:
         return None
     spans = _spans(trace)
     known = {span.text("uuid") for span in spans}
     roots = [span for span in spans if span.text("parentUuid") not in known or "parentUuid" not in span]
-    ended = [_STATUSES.failed(holder, "status") for holder in (trace, *roots)]  # a list: all are checked
+    ended = [_STATUSES.failed(holder, "status") for holder in (trace, *roots)]  # a list: every status is checked
     if not any(ended):
         return None
     errors = (span.text("error") for span in (*roots, *spans))
@@ -358,7 +359,7 @@ def _time(trace: Record, key: str) -> datetime | None:
 
 
 def _tokens(case: Record) -> int | None:
-    """The agent's tokens: of the case, or of the trace if every model call has a count."""
+    """The agent's tokens, from the case or else from the trace; None unless every model call has both counts."""
     trace = case.record("trace")
     sources = [case] if "inputTokenCount" in case or trace is None else trace.records("llmSpans")
     counts = [source.whole(key) for source in sources for key in _TOKENS]

@@ -1,4 +1,4 @@
-"""A JSON file with its records in arrays → its records one by one, and everything else that it says."""
+"""A JSON file with its records in arrays → its records one by one, and all other members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def file_head(path: str, size: int) -> bytes:
 
 
 def file_parts(path: str, arrays: Collection[str]) -> Iterator[tuple[str, json.Bytes]]:
-    """The parts of the document in a file, see `json.json_parts`."""
+    """The parts of the document in a file; see `json.json_parts`."""
     with Path(path).open("rb") as stream:
         yield from json.json_parts(stream, arrays)
 
@@ -33,7 +33,7 @@ def array_records(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Rec
 
 
 def without_arrays(path: str, arrays: Collection[str]) -> Record:
-    """Every other member of the document, by path. An array that has elements is True."""
+    """The members of the document by path. Each of `arrays` is True instead of its elements, and absent if empty."""
     found: dict[str, object] = {}
     for place, text in file_parts(path, arrays):
         found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode_value(text)

@@ -3,8 +3,8 @@
 A sample has a record for each *result* to which it contributes (`match:accuracy`: a scorer and its metric); these
 become one row, with a column for each result. One result judges: the only one of the file, or those that the policy's
 `judged_by` names. Its verdict is `is_correct`. The project's own converters write `is_correct: true` for any score
-above 0, so that without a policy a record below full marks is undecided. The aggregate beside the samples
-(`UUID.json`) declares the full marks, and how many records there are.
+above 0; so without a policy, a record below full marks is undecided. The aggregate beside the samples (`UUID.json`)
+declares the full marks, and how many records there are.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ _HINT = "the rows are in UUID_samples.jsonl beside it, which `every_eval_ever co
 
 
 class _SampleScore(NamedTuple):
-    """What one record says of its sample."""
+    """The score and the verdict of one record."""
 
     score: float | None
     correct: bool
 
 
 class _TrialScores(Struct):
-    """One row in the making: what each result says of it, and the error."""
+    """What is known so far about one row: the score of each result, and the error."""
 
     scores: dict[str, _SampleScore] = field(default_factory=dict)
     error: str | None = None
 
 
 class _JudgingResult(NamedTuple):
-    """A result that judges: by the demand of the policy, or by `is_correct` and the full marks."""
+    """How a result judges: by the demand of the policy, or by `is_correct` and the full marks."""
 
     demand: ScorerDemand | None
     full: float = 1.0
 
     def verdict(self, found: _SampleScore | None) -> bool | None:
-        """If a record is good; None if it does not say so, or is not there."""
+        """Whether a record is good; None if that is unknown: no record, no score, or less than the full marks."""
         if found is None:
             return None
         if self.demand is not None:
@@ -74,7 +74,7 @@ class _JudgingResult(NamedTuple):
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. They wait for its end: only then are all results known."""
+    """The rows of one file. They are buffered until its end, because only then are all results known."""
     if is_aggregate(path):
         refuse(_NO_SAMPLES, hint=_HINT)
     json.refuse_pointer(file_head(path, HEAD))
@@ -91,7 +91,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _EvalSamples:
-    """The records of one file, between the file and the rows."""
+    """Collects the records of one file, then makes the rows."""
 
     def __init__(self, report: Report, buffer: RowBuffer) -> None:
         self._report = report
@@ -108,7 +108,7 @@ class _EvalSamples:
         return set(self._runs.values())
 
     def add(self, record: Record) -> None:
-        """Add one record: the first of a repetition makes its row, the others add scores to it."""
+        """Add one record: the first of a repetition makes its row, later ones add scores to it."""
         self._report.records += 1
         _refuse_unknown(record, self._report)
         metadata = record.part("metadata")
@@ -130,7 +130,7 @@ class _EvalSamples:
         trial.error = trial.error or record.text("error") or None
 
     def _next_repeat(self, key: tuple[str, ...]) -> str:
-        """A name for the repetition of a record that does not say which it is: by the order of the file."""
+        """A name for the repetition of a record without an epoch: its number in the order of the file."""
         self._repeats[key] += 1
         return f"#{self._repeats[key]}"
 
@@ -162,8 +162,8 @@ class _EvalSamples:
             self._warn_of_low_scores(judges)
 
     def _judged(self, trial: _TrialScores, judges: Mapping[str, _JudgingResult]) -> Row:
-        """The judgment of a row. Without a verdict of every judge it is undecided, unless one is bad."""
-        if not judges:  # the answers are graded anew
+        """The judgment of a row: wrong if one verdict is bad, correct if all are good, otherwise undecided."""
+        if not judges:  # only the answers are wanted, which are graded again
             return {}
         verdicts = {name: judge.verdict(trial.scores.get(name)) for name, judge in judges.items()}
         if False in verdicts.values():
@@ -207,7 +207,7 @@ class _EvalSamples:
         return judges
 
     def _declared(self, aggregate: Aggregate | None) -> dict[str, _JudgingResult]:
-        """The only result of the file with its full marks. Records without a result are not judged by it."""
+        """The only result of the file, which judges if its full marks are known; empty if only answers are wanted."""
         named = self._named
         full = aggregate.full_marks(named[0], self._tasks()) if aggregate else 1.0
         most = max((found.score for found in self._scores_of(named[0]) if found.score is not None), default=0.0)
@@ -223,7 +223,7 @@ class _EvalSamples:
 
     @property
     def _named(self) -> list[str]:
-        """The results by name. Beside these, a record that names none says nothing: no scorer graded it."""
+        """The names of the results; NAMELESS only if no record names one, since beside others it is no result."""
         return [name for name in self._results if name != NAMELESS] or [NAMELESS]
 
     def _scores_of(self, result: str) -> Iterator[_SampleScore]:
@@ -234,7 +234,7 @@ class _EvalSamples:
 
 
 def _refuse_unknown(record: Record, report: Report) -> None:
-    """Refuse a member that the schema does not have: a misspelled `error` must not look like no error."""
+    """Refuse members that the schema does not have: a misspelled `error` must not look like no error."""
     for key in record.others(_MEMBERS):
         refuse(f"{record.place}: found {key!r}, which is no member of an Every Eval Ever sample")
     report.unread.update(key for key in _UNREAD if record.value(key))
@@ -252,7 +252,7 @@ def _required(record: Record, key: str) -> str:
 
 
 def _task(record: Record, metadata: Record) -> str:
-    """The name of the evaluation. The converter of lm-eval adds the filter to it; the filter is in the result, too."""
+    """The name of the evaluation, without the filter that the converter of lm-eval adds; the result names it too."""
     name, chosen = _required(record, "evaluation_name"), metadata.text("filter")
     return name.removesuffix(f"/{chosen}") if chosen else name
 
@@ -291,7 +291,7 @@ def _row(record: Record, name: str, *, by_inspect: bool, calls: bool) -> Row:
 
 
 def _answer(record: Record, messages: list[Mapping[str, Any]]) -> str | None:
-    """The answer, or the last words of a conversation. Older versions have a text where a list is now."""
+    """The answer, or the last reply of a conversation. In older versions the raw output is text, now it is a list."""
     if messages:
         texts = (text_or_json(one.get("content")) for one in reversed(messages) if one.get("role") == "assistant")
         return next(filter(None, texts), None)
@@ -300,15 +300,15 @@ def _answer(record: Record, messages: list[Mapping[str, Any]]) -> str | None:
 
 
 def _by_inspect(metadata: Record) -> bool:
-    """If the converter of Inspect AI wrote this record: it always adds both."""
+    """Whether the converter of Inspect AI wrote this record: it always adds both members."""
     return "epoch" in metadata and "stop_reason" in metadata
 
 
 def _latency(performance: Record, *, by_inspect: bool) -> float | None:
-    """The time of the whole answer. The converter of Inspect AI has only the time of waiting in `latency_ms`."""
+    """The time of the whole answer. The converter of Inspect AI writes only the waiting time to `latency_ms`."""
     whole, generating = performance.number("latency_ms"), performance.number("generation_time_ms")
     if whole is None:
-        return None  # the time of generating is only a part of it
+        return None  # the generation time is only a part of it
     return whole + (generating or 0) if by_inspect else max(whole, generating or 0)
 
 

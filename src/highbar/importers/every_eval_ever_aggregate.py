@@ -1,7 +1,7 @@
-"""The aggregate of an Every Eval Ever evaluation (`UUID.json`) → what it declares of the samples beside it.
+"""The aggregate of an Every Eval Ever evaluation (`UUID.json`) → what it declares about the samples beside it.
 
-Its scores are not read. It says how many records the samples have and their checksum, and for each result the scale of
-its scores, the model that graded, and how many samples it is about.
+Its scores are not read. It has the number and the checksum of the samples, and for each result the scale of its scores,
+the model that graded, and the number of samples.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from highbar.importers.reading import json
 from highbar.importers.record import Record, in_file, refuse, shown
 
 NAMELESS = "is_correct"
-"""The judge that a record without `evaluation_result_id` gets."""
+"""The name of the judge of records without `evaluation_result_id`."""
 LOWER = "a lower score is better"
 """Why a result has no full marks."""
 _SAMPLES = "_samples.jsonl"
 _BY_LENGTH = {64: "sha256", 32: "md5"}
-"""The algorithms that the schema has, by the length of their digests."""
+"""The hash algorithms of the schema, by the length of their digests."""
 _WHOLE = "restore the samples as they were written with the aggregate"
 
 
 class _ResultScale(NamedTuple):
-    """What the aggregate declares about one result: the full marks, or why they are not known; who graded how many."""
+    """What the aggregate declares about one result; `full` is the full marks, or why they are not known."""
 
     name: str
     task: str | None
@@ -42,7 +42,7 @@ class _ResultScale(NamedTuple):
 
 
 class Aggregate(NamedTuple):
-    """What an aggregate says about its samples."""
+    """What an aggregate declares about its samples."""
 
     name: str
     evaluation: str | None
@@ -52,14 +52,14 @@ class Aggregate(NamedTuple):
     has_samples: bool
 
     def full_marks(self, result: str, tasks: set[str]) -> float | str:
-        """The full marks of a result, or why they are not known. A record may name no result: by its evaluation."""
+        """The full marks of a result, or why they are not known. NAMELESS is matched by the name of the evaluation."""
         found = [one for one in self.results if one.name == result or (result == NAMELESS and one.task in tasks)]
         if len(found) != 1:
             return f"{self.name} has {len(found) or 'no'} results of that name"
         return found[0].full
 
     def missing(self, records: Mapping[str, int], tasks: set[str]) -> Iterator[str]:
-        """What the samples lack, by the number of records of each result. A record may name none: by its evaluation."""
+        """A message for each result with too few records. Records without a result are matched by their evaluation."""
         by_task = tasks if NAMELESS in records else set()
         for one in self.results:
             number = records.get(one.name, 0)
@@ -74,7 +74,7 @@ class Aggregate(NamedTuple):
         return next((one.graders for one in self.results if one.name == result), "")
 
     def refuse_others(self, path: str, records: int, evaluations: set[str]) -> None:
-        """Refuse samples of another run, or of which some are missing."""
+        """Refuse samples of another run, and samples whose number or checksum differs."""
         if self.evaluation is not None and evaluations != {self.evaluation}:
             other = min(evaluations - {self.evaluation})
             refuse(f"these are samples of {other!r}, and {self.name} is of {self.evaluation!r}", hint=_WHOLE)
@@ -85,19 +85,19 @@ class Aggregate(NamedTuple):
 
 
 def is_aggregate(path: str) -> bool:
-    """If the file is an aggregate, by its first bytes."""
+    """Whether the file is an aggregate, by its first bytes."""
     return re.search(signs.EVERY_EVAL_EVER, file_head(path, HEAD), re.DOTALL) is not None
 
 
 def aggregate_of(path: str) -> Aggregate | None:
-    """The aggregate of a samples file, if it is in the same folder."""
+    """The aggregate of a samples file; None if it is not in the same folder."""
     name = Path(path).name
     beside = Path(path).with_name(name.removesuffix(_SAMPLES) + ".json")
     return _read_aggregate(str(beside)) if name.endswith(_SAMPLES) and beside.is_file() else None
 
 
 def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
-    """Find the aggregates with samples beside them; an aggregate whose samples are missing is a problem."""
+    """Leave out the aggregates with samples beside them; an aggregate whose samples are missing is a problem."""
     for path, tool in tools.items():
         if tool != "every-eval-ever" or path.lower().endswith(".jsonl"):
             continue
@@ -119,7 +119,7 @@ def _read_aggregate(path: str) -> Aggregate:
         refuse(f"{file.name} is larger than {LARGEST_VALUE >> 20} MiB")
     try:
         document = Record(json.decode_value(file.read_bytes()), file.name)
-    except InputError as error:  # a line of this file, and not of the samples
+    except InputError as error:  # the line is in this file, not in the samples
         raise InputError(*in_file(error, path)) from None
     samples = document.part("detailed_evaluation_results")
     return Aggregate(
@@ -133,7 +133,7 @@ def _read_aggregate(path: str) -> Aggregate:
 
 
 def _checksum(samples: Record) -> tuple[str, str] | None:
-    """The algorithm and the digest; None if there is no digest. Without an algorithm its length says which one."""
+    """The algorithm and the digest; None if there is no digest. If no algorithm is named, the length decides."""
     digest = samples.text("checksum")
     if not digest:
         return None
@@ -153,7 +153,7 @@ def _result(result: Record) -> _ResultScale:
 
 
 def _full(metric: Record) -> float | str:
-    """The full marks by the declared scale, or why nothing declares them."""
+    """The full marks by the declared scale, or why they are not known."""
     kind, most = metric.text("score_type"), metric.value("max_score")
     if metric.flag("lower_is_better"):
         return LOWER

@@ -1,9 +1,9 @@
 """Inspect AI logs (`.eval` archives and `.json`, from 2024's schema on) → rows: one per sample and epoch.
 
-A scorer *judges* if the task declares the metric `accuracy` for it, or if the policy names it; a sample is correct if
+A scorer *judges* if the task declares the metric `accuracy` for it, or if the policy names it. A sample is correct if
 all judges give it a 1, and undecided if one of them has no score. Every score is a column too. A sample that crashed or
-ran into a limit is an error, and so is an epoch that never ran, while the log's own metrics leave out some of these. A
-log without some of its planned samples is refused, and so is one whose parts contradict each other.
+ran into a limit is an error, and so is an epoch that never ran; the log's own metrics leave some of these out. A log
+that lacks planned samples is refused, and so is one whose parts contradict each other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MEMBERS = frozenset(
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one log. They wait in a buffer until all samples are read: only then are all scorers known."""
+    """The rows of one log. They are buffered until all samples are read, because only then are all scorers known."""
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
         log = _Log(report, buffer)
         start = stream.read(64)
@@ -54,7 +54,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 def read_header(path: str) -> dict[str, Any]:
-    """The members of the header, without reading samples; of a JSON log those that precede the samples."""
+    """The members of the header, without reading samples; in a JSON log, only those that precede the samples."""
     with Path(path).open("rb") as stream:
         if stream.read(2) != b"PK":
             stream.seek(0)
@@ -103,7 +103,7 @@ def _read_archive(path: str, log: _Log) -> None:
 
 
 def _account_for_members(archive: archives.Archive, report: Report) -> None:
-    """Refuse a member that looks like a sample and is not read as one, and warn of other unknown members."""
+    """Refuse a member that looks like a sample but is not read as one, and warn of other unknown members."""
     unknown: list[str] = []
     for name in archive:
         part = _CHUNK.match(name)
@@ -132,7 +132,7 @@ def _events(archive: archives.Archive) -> dict[str, list[str]]:
 
 
 def _chunks(archive: archives.Archive, folder: str, events: dict[str, list[str]]) -> dict[str, Bytes]:
-    """Those parts of a sample in members of their own that an import needs."""
+    """The parts of a chunked sample that are in separate members and that an import needs."""
     found: dict[str, Bytes] = {}
     if f"{folder}metadata.json" in archive:
         found["metadata"] = archive.read(f"{folder}metadata.json")
@@ -143,7 +143,7 @@ def _chunks(archive: archives.Archive, folder: str, events: dict[str, list[str]]
 
 
 class _Log:
-    """The samples of one log, between the file and the rows."""
+    """Collects the samples of one log, then makes the rows."""
 
     def __init__(self, report: Report, buffer: RowBuffer) -> None:
         self.report = report
@@ -152,17 +152,17 @@ class _Log:
         self.crashed = 0
         self.invalidated = 0
         self._buffer = buffer
-        self._scorers: dict[str, bool] = {}  # if all numbers of the scorer are from 0 to 1
-        self._ended: dict[Key, tuple[bool, str | None]] = {}  # if a sample crashed, and the limit that halted it
+        self._scorers: dict[str, bool] = {}  # whether all numbers of the scorer are from 0 to 1
+        self._ended: dict[Key, tuple[bool, str | None]] = {}  # whether a sample crashed, and the limit that halted it
         self._described: dict[str, Row] = {}  # columns that all epochs of a sample share
 
     @property
     def judge_roles(self) -> frozenset[str]:
-        """The roles of models that judge. The header precedes the samples."""
+        """The roles of models that judge; known before the first sample, because the header precedes the samples."""
         return Header.judge_roles_of(self.header)
 
     def add(self, text: Bytes, more: dict[str, Bytes] | None = None) -> None:
-        """Put the row of one sample into the buffer; parts that no row needs are not decoded."""
+        """Put the row of one sample into the buffer. Parts that no row needs are not decoded."""
         self.report.records += 1
         sample = EvalSample(json.members(text) | (more or {}), self.report)
         if sample.key in self.seen:
@@ -185,7 +185,7 @@ class _Log:
         return score
 
     def compare(self, summaries: Bytes) -> None:
-        """Refuse a summary of a sample that the log lacks, or of an error or a limit that the sample lacks."""
+        """Refuse a log whose summaries have a sample, a crash or a limit that its samples do not have."""
         for place, text in enumerate(json.items(summaries)):
             summary = EvalSample(json.members(text), self.report)
             if summary.key not in self.seen:
@@ -217,7 +217,7 @@ class _Log:
             }
 
     def _only_scorer(self, header: Header) -> dict[str, str]:
-        """The name of the only scorer by the header: old logs have its scores without a name."""
+        """Maps the nameless score of an old log to the only scorer in the header; empty for other logs."""
         named = list(header.metrics)
         return {ALONE: named[0]} if ALONE in self._scorers and ALONE not in named and len(named) == 1 else {}
 
@@ -228,18 +228,18 @@ class _Log:
         return {judging.columns[name]: value for name, value in scores.items() if name in judging.columns}
 
     def _judged(self, row: Row, scores: dict[str, float | None], judging: Judges) -> Row:
-        """The judgment of a sample: a crash is wrong whatever the scores are, and without a score it is undecided."""
+        """The judgment of a sample: wrong if it crashed, whatever the scores; undecided if a judge has no score."""
         if row["error"] is not None:
             return {"correct": False}
         correct, unjudged = judging.judge(scores)
         if correct is None:
             self.report.unscored += 1
-            # Without the judge, Highbar must not compare answer and target itself.
+            # Without these two, Highbar would compare answer and target itself, in place of the judge.
             return {"unjudged": unjudged, "expected": None, "predicted": None}
         return {"correct": correct}
 
     def missing(self, header: Header) -> Iterator[Row]:
-        """A row for each planned epoch without a result: it did not complete, or never started."""
+        """A row for each planned epoch without a result: an error, or unjudged if the task stopped early on purpose."""
         for id_, epoch in header.planned():
             if (id_, epoch) in self.seen or (id_, epoch) in header.stops:
                 continue
@@ -254,7 +254,7 @@ class _Log:
             yield self._bare(header, id_, epoch) | {"unjudged": f"not run: the task stopped early: {reason}"}
 
     def _bare(self, header: Header, id_: str, epoch: int) -> Row:
-        """The columns of an epoch without a result, so that `--where` and slices find it like any other."""
+        """The columns of an epoch without a result, so that `--where` and slices select it like any other."""
         described = self._described.get(id_, {})
         own = described.get("tags")
         return {

@@ -24,7 +24,7 @@ Key = tuple[str, int]
 
 
 class Header:
-    """Everything in a log but its samples."""
+    """Everything in a log except its samples."""
 
     def __init__(self, values: dict[str, Any], report: Report) -> None:
         record = Record(values, "header")
@@ -58,7 +58,7 @@ class Header:
 
     @staticmethod
     def judge_roles_of(values: dict[str, Any]) -> frozenset[str]:
-        """The roles of models that only judge: `grader`, and those in the options of scorers, if the log has them."""
+        """The roles of models that only judge: `grader` and roles in the options of scorers, if the log has them."""
         spec = values.get("eval")
         if not isinstance(spec, dict) or not spec.get("model_roles"):
             return frozenset()
@@ -72,7 +72,10 @@ class Header:
         return ((id_, epoch) for id_ in self._ids for epoch in range(1, self._epochs + 1))
 
     def refuse_unfinished(self, keys: Collection[Key], *, crashed: int, invalidated: int) -> None:
-        """Refuse a log without some of its samples: their category is unknown, so that no rule could count them."""
+        """Refuse a log that lacks samples: their categories are unknown, so that no rule could count them.
+
+        Also refuses a log with unplanned samples, or whose counts contradict its samples.
+        """
         if not keys:
             without_samples = self._config.flag("log_samples") is False
             refuse("there is no sample in this log" + (": it was written without them" if without_samples else ""))
@@ -93,7 +96,7 @@ class Header:
             refuse("the log says that samples were invalidated, and holds none that was")
 
     def _stopped(self, id_: str) -> bool:
-        """If the task stopped before any epoch of this sample."""
+        """Whether the task stopped before any epoch of this sample."""
         return all((id_, epoch) in self.stops for epoch in range(1, self._epochs + 1))
 
     def _refuse_other_samples(self, keys: Collection[Key], planned: int | None) -> None:
@@ -111,7 +114,7 @@ class Header:
             refuse(f"sample {others[0][0]} has an epoch {others[0][1]}; the header says {self._epochs}")
 
     def _refuse_other_counts(self, samples: int, crashed: int) -> None:
-        """Refuse a log whose counts differ from its samples: either may be wrong."""
+        """Refuse a log whose counts differ from its samples, since either may be wrong."""
         total, completed = self._results.whole("total_samples"), self._results.whole("completed_samples")
         number = len(set(self._ids)) * self._epochs or samples + len(self.stops)
         if total and total != number:
@@ -121,7 +124,7 @@ class Header:
             refuse(f"{sound} samples have no error, and the results speak of {completed} that completed")
 
     def _planned_number(self) -> int | None:
-        """The planned number of samples and epochs, by the size of the dataset and the limit."""
+        """Samples × epochs, by the size of the dataset and the limit; None if the log does not say."""
         if self._samples is None or "sample_id" in self._config:
             return None
         start, end = self._limit or (0, self._samples)
@@ -145,7 +148,7 @@ def _counted(record: Record, key: str, least: int = 0) -> int | None:
 
 
 def _limit(limit: object) -> tuple[int, int] | None:
-    """The range of samples of a limit in either form, a number or two; 0-based, without the end."""
+    """The range of samples of a limit, which is a number or a pair; 0-based, without the end."""
     if limit is None:
         return None
     start, end = limit if isinstance(limit, list) and len(limit) == 2 else (0, limit)

@@ -60,7 +60,7 @@ class _InspectTask(NamedTuple):
 
 
 class _RunLog(NamedTuple):
-    """The run of a log, by its header."""
+    """What the header of a log says about its run."""
 
     path: str
     plan: _InspectTask
@@ -75,7 +75,7 @@ class _RunLog(NamedTuple):
 
 
 def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
-    """Find the files that list logs, and the logs that a retry replaces."""
+    """Leave out the files that only list logs, and the logs that a retry replaces. A missing log is a problem."""
     logs = [path for path, tool in tools.items() if tool == "inspect"]
     runs = [run for path in logs if (run := _run(path))]
     for path, tool in tools.items():
@@ -93,7 +93,7 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
 
 
 def _run(path: str) -> _RunLog | None:
-    """The run of a log; None if its header is unsound, which `read` will refuse."""
+    """The run of a log; None if its header is broken, because `read` will refuse that."""
     try:
         values = read_header(path)
         spec = Record(values, "header").record("eval")
@@ -123,7 +123,7 @@ def _plan(spec: Record) -> _InspectTask:
 
 
 def _ended_early(values: Mapping[str, Any]) -> bool:
-    """If a run ended successfully on request, before all samples had run."""
+    """Whether a run with the status success was ended on request, before all samples had run."""
     results = values.get("results")
     return isinstance(results, dict) and results.get("logged_samples") is not None
 
@@ -147,7 +147,7 @@ def _missing(path: str, logs: Sequence[str], runs: Sequence[_RunLog]) -> Iterato
 
 
 def _leave_retried(runs: Sequence[_RunLog], found: Beside) -> None:
-    """Of several runs of one task the last complete one counts. Copies of a log stay, and are refused later."""
+    """Leave out all runs of a task except the last complete one. Copies of a log stay, and are refused later."""
     groups: dict[str, list[_RunLog]] = {}
     for run in runs:
         groups.setdefault(run.task_id, []).append(run)

@@ -46,7 +46,7 @@ class EvalSample:
         return Record({} if value is None else value, f"{self.place}: {key}")
 
     def scores(self) -> Iterator[tuple[str, object]]:
-        """Each score with the name of its scorer; a score with several values is several, named `scorer.value`."""
+        """Each score with the name of its scorer; each of several values is a score of its own, `scorer.value`."""
         text = self._parts.get("scores")
         if json.is_null(text):
             text = b'{"score":%b}' % bytes(self._parts["score"]) if "score" in self._parts else b"{}"
@@ -67,7 +67,7 @@ class EvalSample:
         return (self._record("limit").text("type") or "unknown") if self.halted else None
 
     def row(self, judges: Collection[str]) -> Row:
-        """The row without its scores, which must be read first: one of them may have the answer.
+        """The row without its scores. Call `scores` first: one of them may have the answer.
 
         `judges` are the roles of models whose time and tokens are not the agent's.
         """
@@ -91,7 +91,7 @@ class EvalSample:
         }
 
     def _conversation(self) -> Row:
-        """The messages and their calls. Inspect keeps long texts apart, and a reference in their place."""
+        """The messages and their calls. Inspect stores long texts as attachments, with references in their place."""
         messages = self._value("messages")
         if not isinstance(messages, list) or not messages:
             return {}
@@ -105,7 +105,7 @@ class EvalSample:
         return {str(name): Record(one, place) for name, one in self._record(key).values.items()}
 
     def _without(self, key: str, models: Collection[Record], judges: Collection[Record]) -> float | None:
-        """The sum over all models without those that judge; None if there are no counts."""
+        """The sum over all models minus that of the judging roles; None if there are no counts."""
         read = Record.whole if key == "total_tokens" else Record.number
         counts = [count for one in models if (count := read(one, key)) is not None]
         if not counts:
@@ -122,7 +122,7 @@ class EvalSample:
         return max(0.0, seconds - self._judging_seconds(judges)) * 1000
 
     def _judging_seconds(self, judges: Collection[str]) -> float:
-        """How long judging models worked; overlapping times count once."""
+        """How many seconds the judging models worked; overlapping times count once."""
         events = self._parts.get("events")
         if events is None or json.is_null(events):
             self._report.warn(_NO_JUDGE_TIME)
@@ -155,7 +155,7 @@ class EvalSample:
         return {key: value for key, value in found.items() if value}
 
     def _error(self) -> str | None:
-        """Why the agent did not finish: the sample was invalidated, crashed, or met a limit."""
+        """Why the sample has no valid result: it was invalidated, crashed, or met a limit; None if it has one."""
         if self.invalidated:
             return f"invalidated: {self._record('invalidation').text('reason') or 'no reason given'}"
         if self.crashed:
@@ -194,7 +194,7 @@ def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, floa
 
 
 def _asked(value: object) -> str | None:
-    """The input as text; of a conversation, the last message of the user."""
+    """The input as text; for a conversation, the last message of the user."""
     if not isinstance(value, list):
         return _text_of(value)
     messages = [message for message in value if isinstance(message, dict) and message.get("role") == "user"]
@@ -202,7 +202,7 @@ def _asked(value: object) -> str | None:
 
 
 def _with_attachments(value: Any, attachments: dict[str, Any]) -> Any:
-    """The value with the texts that it refers to."""
+    """The value with every reference replaced by the text of its attachment."""
     if isinstance(value, str):
         return attachments.get(value.removeprefix(_REFERENCE), value) if value.startswith(_REFERENCE) else value
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """Who judges in an Inspect AI log, and what the values of its scorers mean.
 
-A scorer judges if the task declares the metric `accuracy` for it, or if the policy's `judged_by` names it, whatever its
-values are. Each value of a score with several values is a scorer of its own, `scorer.value`.
+Whether a scorer judges does not depend on its values: it does if the task declares the metric `accuracy` for it, or if
+the policy's `judged_by` names it. Each value of a score with several values is a scorer of its own, `scorer.value`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _JUDGING_METRIC = "accuracy"
 ALONE = "score"
-"""Our name for the only score of an old log, which has none there."""
+"""Our name for the only score of an old log, which does not name it."""
 
 Metrics = dict[str, set[str]]
 """The declared metrics by scorer; `scorer.*` means every value of a score."""
@@ -49,7 +49,7 @@ def declared_metrics(spec: Record, results: Record | None) -> Metrics:
 
 
 def _unique(name: str, used: Collection[str]) -> str:
-    """The name of a scorer: Inspect AI calls the second `match` `match1`."""
+    """The name of a scorer: Inspect AI calls a second `match` `match1`."""
     names = (f"{name}{count or ''}" for count in range(len(used) + 1))
     return next(one for one in names if one not in used)
 
@@ -91,7 +91,7 @@ class Judges(NamedTuple):
     columns: Mapping[str, str]  # by scorer; without scorers that would share a column
 
     def judge(self, scores: Mapping[str, float | None]) -> tuple[bool | None, str | None]:
-        """If a sample is correct; if that is unknown, None and the reason. One bad score is enough for False."""
+        """Whether a sample is correct, or None and the reason if that is unknown. One bad score is enough for False."""
         met = {name: is_good_enough(demand, scores.get(name)) for name, demand in self.demands.items()}
         if False in met.values():
             return False, None
@@ -125,12 +125,15 @@ def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand 
     if missing:
         there = f"there are {', '.join(known)}" if known else "it has none"
         refuse(f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}")
-    demands = sorted(report.judged_by, key=lambda demand: demand.least)  # of two for one scorer the harder counts
+    demands = sorted(report.judged_by, key=lambda demand: demand.least)  # of two on one scorer the stricter counts
     return {demand.scorer: demand for demand in demands}
 
 
 def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:
-    """The scorers with a declared accuracy. A pattern without a matching value judges too, and never has a score."""
+    """The scorers with a declared accuracy.
+
+    A pattern that matches no value stays a judge without scores, so that the samples are undecided, not passed.
+    """
     declared = [name for name, listed in metrics.items() if _JUDGING_METRIC in listed]
     found: dict[str, ScorerDemand | None] = {}
     for name in declared:
@@ -144,7 +147,7 @@ def _is_pattern(name: str, metrics: Metrics) -> bool:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """If this is a value of the pattern's scorer and matches the pattern."""
+    """Whether this is a value of the pattern's scorer and matches the pattern."""
     scorer, _, part = pattern.partition(".")
     return name != pattern and name.startswith(f"{scorer}.") and fnmatchcase(name[len(scorer) + 1 :], part)
 

@@ -1,7 +1,7 @@
 """JUnit XML of any test runner → rows: one per attempt at a test case.
 
 A failure is a failed trial, an error is an error, and a skipped test has not passed. Test cases of one class and name
-are trials of one scenario, and so are repeated attempts of a runner (`flakyFailure`, `rerunFailure`, or more test cases
+are trials of one scenario, and so are repeated attempts by a runner (`flakyFailure`, `rerunFailure`, or more test cases
 than the suite counts): a test that passed at the third attempt passed one time in three. The counts of a suite must
 match its test cases (`junit_counts`).
 """
@@ -40,7 +40,7 @@ _NAMES = frozenset({"name", "classname"})
 _SAYS_OUTCOME = ("status", "result", "outcome", "state", "success", "passed")
 _GOOD_WORDS = frozenset(
     {"passed", "pass", "success", "succeeded", "successful", "ok", "true"}
-    | {"run", "completed", "executed", "finished", "done"}  # these say that it ran, and its endings how
+    | {"run", "completed", "executed", "finished", "done"}  # these say only that it ran; the endings say how it ended
 )
 _BAD_WORDS = {
     **dict.fromkeys(("failed", "fail", "failure", "false", "unsuccessful", "ko", "notok"), "failure"),
@@ -63,7 +63,7 @@ _REPEATED = "this attempt was made again; the report does not say how it ended"
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. They wait for its end: only then is it known which attempts were repeated."""
+    """The rows of one file. They are buffered, because only the end of a suite shows which attempts were repeated."""
     _settle_judges(report)
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
         repeated = _JUnitReader(report, buffer).read(stream)
@@ -90,7 +90,7 @@ def _settle_judges(report: Report) -> None:
 
 
 class _Ending(Struct):
-    """The end of an attempt that did not pass, with its message."""
+    """How an attempt that did not pass ended, with its message."""
 
     kind: str
     message: str = ""
@@ -113,7 +113,7 @@ class _OpenCase(Struct):
     unknown: str | None = None  # an attribute with an unknown outcome
 
     def add_property(self, name: str, attribute: str, text: str) -> None:
-        """Add a property; its value is an attribute or the text between its tags. A column must have only one value."""
+        """Add a property; its value is an attribute or the text between the tags. Refuses two values for one column."""
         values = [value for value in (attribute, text.strip()) if value.strip()]
         column = name.strip().lower()
         if column not in _COLUMNS:
@@ -134,7 +134,7 @@ class _OpenCase(Struct):
 
 
 class _OpenSuite(Struct):
-    """A suite before its closing tag: its attributes, and its test cases without and with those of inner suites."""
+    """A suite before its closing tag: its attributes, and its test cases without and with inner suites."""
 
     attributes: dict[str, str]
     own: ListedTests = field(default_factory=ListedTests)
@@ -148,7 +148,7 @@ class _OpenSuite(Struct):
 
 
 class _JUnitReader:
-    """Follows the tags of one document, and puts its rows into a buffer, each with its number."""
+    """Follows the tags of one document, and puts its rows into a buffer, numbered in order."""
 
     def __init__(self, report: Report, buffer: RowBuffer) -> None:
         self._report = report
@@ -166,7 +166,7 @@ class _JUnitReader:
         self._broke_late: set[int] = set()  # test cases that broke after their call had passed
 
     def read(self, stream: IO[bytes]) -> set[int]:
-        """Put all rows into the buffer, and return the numbers of repeated attempts."""
+        """Put all rows into the buffer, and return the numbers of the rows that are repeated attempts."""
         for event in xml.events(stream):
             if event.kind == "start":
                 attributes = _in_lower_case(event.text, event.attributes)
@@ -213,7 +213,7 @@ class _JUnitReader:
         return ""
 
     def _skip(self, tag: str, attributes: dict[str, str]) -> None:
-        """Skip an unknown tag, or refuse one that may be a test or the end of one."""
+        """Skip an unknown tag, or refuse one that may be a test or say how one ended."""
         in_suite = self._tags[-1] == "suite"
         says_outcome = tag in _SAYS_OUTCOME or not attributes.keys().isdisjoint(_SAYS_OUTCOME)
         is_named = in_suite and not attributes.keys().isdisjoint(_NAMES)
@@ -224,7 +224,7 @@ class _JUnitReader:
             self._report.warn(f"not read: <{tag}> in a suite")
 
     def _test_case(self, attributes: dict[str, str]) -> _OpenCase:
-        """A test case with the outcome of its attributes: a known bad word is an ending."""
+        """A test case with the outcome that its attributes give: a known bad word is an ending."""
         case = _OpenCase(attributes)
         for key, value in attributes.items():
             word = re.sub(r"[^a-z]", "", value.lower())
@@ -237,7 +237,7 @@ class _JUnitReader:
         return case
 
     def _ending(self, tag: str, attributes: dict[str, str]) -> _Ending | None:
-        """The ending of a tag, also if its name only resembles one; None for other tags."""
+        """The ending that a tag means, even if its name only resembles that of an ending; None for other tags."""
         message = attributes.get("message", "")
         if tag in ENDINGS:
             return _Ending(tag, message)
@@ -278,10 +278,10 @@ class _JUnitReader:
 
     def _close_suite(self, suite: _OpenSuite) -> None:
         is_pytest = self._is_pytest or suite.attributes.get("name") == _ITS_SUITE
-        if suite.whole.cases:  # only of a suite that broke before its first test are these counted
+        if suite.whole.cases:  # runners count endings outside of tests only if a suite broke before its first test
             suite.whole.outside.subtract(suite.own.outside)
             suite.own.outside.clear()
-        is_pytest = is_pytest and (bool(self._suites) or bool(suite.own.cases))  # its outermost tag counts nothing
+        is_pytest = is_pytest and (bool(self._suites) or bool(suite.own.cases))  # pytest's outermost tag has no counts
         if compare_counts(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
             for numbers in suite.whole.places.values():
                 self._repeated.update(numbers[:-1])
@@ -290,11 +290,11 @@ class _JUnitReader:
             self._suites[-1].whole.add(suite.whole)
             return
         for numbers in suite.whole.places.values():
-            if numbers[-1] in self._broke_late:  # what came before passed its call too, and was made again
+            if numbers[-1] in self._broke_late:  # the cases before it passed their call too, and were repeated
                 self._repeated.update(numbers[:-1])
 
     def _put_trials(self, case: _OpenCase) -> None:
-        """Put the rows of earlier attempts, then of the last one, which has the worst of its endings."""
+        """Put the rows of earlier attempts, then the row of the last one, with the worst of its endings."""
         for ending in case.endings:
             if ending.repeated:
                 self._put(self._row(case, ending.kind, ending, None))
@@ -362,7 +362,7 @@ def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
 
 
 def _milliseconds(case: _OpenCase) -> float | None:
-    """The time in milliseconds. An unreadable time is refused: without it a slow test would leave the percentiles.
+    """The time in milliseconds. Refuses an unreadable time: without it, a slow test would be absent in percentiles.
 
     `1,234.5` is more than a thousand seconds and `0,5` is half a second; `1,234` is ambiguous.
     """

@@ -1,9 +1,9 @@
 """The counts of a JUnit suite, compared with its test cases.
 
-A report has the numbers of tests and of failures twice: as counts, and as test cases. If they differ, something was
-lost or invented, and the file is refused, unless a runner is known for the difference: repeated attempts that are
-listed and not counted (pytest-rerunfailures, gotestsum), subtests that are counted and not listed (pytest 9), suites
-that broke and are listed as test cases (jest).
+A report has the numbers of tests and failures twice: as counts, and as test cases. If they differ, something was lost
+or invented, and the file is refused, unless a runner is known for the difference: repeated attempts that are listed but
+not counted (pytest-rerunfailures, gotestsum), subtests that are counted but not listed (pytest 9), and broken suites
+that are listed as test cases (jest).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ListedTests(Struct):
     endings: Counter[str] = field(default_factory=Counter)  # all endings of all test cases
     outside: Counter[str] = field(default_factory=Counter)  # endings outside of test cases, which count as tests
     flaky: int = 0  # test cases that passed only at a repeated attempt
-    again: int = 0  # test cases that are earlier attempts
-    subtests: int = 0  # by the properties of the tests
+    again: int = 0  # test cases that are earlier attempts at a test
+    subtests: int = 0  # the number of subtests that properties of the tests declare
     shows_subtests: bool = False
 
     def add_case(self, scenario: str, number: int, ended: str, endings: Iterable[str]) -> None:
@@ -77,9 +77,9 @@ class ListedTests(Struct):
         return self.cases + self.outside.total()
 
     def not_passed(self, counted: Iterable[str], *, is_pytest: bool) -> int:
-        """The number of tests with a counted ending; runners count failures as errors and vice versa.
+        """The number of tests that ended in a counted way; runners count failures as errors and vice versa.
 
-        A test counts once even with several failures. Only pytest counts each of them: it lists the failures of
+        A test counts once even if it has several failures. Only pytest counts each of them: it lists the failures of
         subtests in the test case of their test.
         """
         kinds = set(counted)
@@ -116,7 +116,7 @@ def compare_counts(
 
 
 def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests) -> None:
-    """Refuse a suite with an unknown count of bad tests, or with more flaky tests than it lists."""
+    """Refuse a suite with an unknown count of bad tests, or that counts more flaky tests than it lists."""
     flakes = _number(name, attributes, (_FLAKES,)) or 0
     if flakes > found.flaky:
         shows = f"{found.flaky} tests that passed only when they were made again"
@@ -129,8 +129,10 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests
 def _differs(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
     """Explain why the counted and the listed number of tests differ, or refuse. Returns as `compare_counts` does."""
     missing, extra = found.listed - tests, tests - found.listed
+    # Only the last attempt at each test is counted (pytest-rerunfailures, gotestsum).
     if missing > 0 and found.repeated and tests >= len(found.places):
         return True
+    # A broken suite is listed as a test case with an error, but not counted as a test (jest).
     if 0 < missing <= found.ended["error"]:
         return False
     if is_pytest and extra > 0 and (found.shows_subtests or extra == found.subtests):

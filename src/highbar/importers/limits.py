@@ -1,4 +1,4 @@
-"""Every limit of the importers, with its reason: a file of a stranger must not exhaust memory, disk or a reader."""
+"""Every limit of the importers, with its reason: no file of a stranger may exhaust memory, disk or a reader."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from highbar.language import limits
 
 # Bytes at the start of a file that are searched to recognize its format: one read, and every sign is within it.
 HEAD = 64 * 1024
-# Bytes to unpack of the start of a gzip file: rows of ours have an id that early, and a bomb stops there.
+# Bytes to unpack from the start of a gzip file: our own rows have an id that early, and a bomb stops there.
 LARGEST_HEAD = 1 << 24
 
 # --- Memory ------------------------------------------------------------------------------------
 
 # Bytes of rows or spans that wait in memory for the end of the file. Further rows go to disk; spans are read again.
 MEMORY = 128 * 1024 * 1024
-# Bytes of one JSON value or one line: several of them fit into the memory that an import may take.
+# Bytes of one JSON value or one line: several of these fit into the memory that an import may use.
 LARGEST_VALUE = 256 * 1024 * 1024
-# Bytes of XML in which no tag and no text ends: the parser holds all of them.
+# Bytes of XML in which no tag and no text ends: the parser has all of them in memory.
 LARGEST_TAG = 64 * 1024 * 1024
 # Levels of XML tags. JUnit files have about five; each level takes memory.
 DEEPEST_TAG = 256
@@ -30,11 +30,11 @@ MOST_MEMBERS = 250_000
 LARGEST_MEMBER = 512 * 1024 * 1024
 # Unpacked bytes of all members: members are read one by one, so this bounds time and not memory.
 LARGEST_ARCHIVE = 64 * 1024**3
-# Unpacked to packed size. Repetitive logs shrink to a hundredth with deflate; a bomb, to less than a thousandth.
+# Unpacked size ÷ packed size. Deflate shrinks repetitive logs to a hundredth, and a bomb to less than a thousandth.
 LARGEST_RATIO = 1000
 # Members of up to this size may have any ratio: they cannot do harm.
 SMALL_MEMBER = 1024 * 1024
-# Bytes that one step of unpacking may give, so that unpacking stops soon after the declared size.
+# Bytes that one step of unpacking may return, so that unpacking stops soon after the declared size.
 LARGEST_STEP = 4 * 1024 * 1024
 
 # --- Rows --------------------------------------------------------------------------------------
@@ -43,11 +43,11 @@ LARGEST_STEP = 4 * 1024 * 1024
 LONGEST_TEXT = 20_000
 # Characters of a value that becomes a tag or a label, as in suites.
 LONGEST_TAG = limits.LONGEST_TAG
-# Characters of an id that is made of a question; a longer one is cut and gets a digest.
+# Characters of an id that is made from a question; a longer one is cut and gets a digest.
 LONGEST_ID = 80
-# Characters of a number in a CSV cell: exact arithmetic on more digits takes long.
+# Characters of a number in a CSV cell: exact arithmetic on more digits is slow.
 LONGEST_NUMBER = 400
-# Trials of a scenario that a file may plan: every one that is missing becomes a row.
+# Trials of a scenario that a file may plan: every missing one becomes a row.
 MOST_TRIALS = 10_000
 # Larger numbers overflow in sums and squares.
 LARGEST_NUMBER = 1e300

@@ -2,8 +2,8 @@
 
 A document has a line for each filter (`strict-match`, `flexible-extract`); they become one row, with a column for each
 metric and filter. One of them *judges*: the harness's own accuracy (`acc`, `exact_match` …) if there is only one such
-metric and filter, or what the policy's `judged_by` names. Filters reduce repeated answers to one, so there is one
-trial. `results_DATE.json` has totals only; the samples beside it must have the same number of documents.
+metric and filter, or the one that the policy's `judged_by` names. Filters reduce repeated answers to one, so there is
+one trial. `results_DATE.json` has totals only; the samples beside it must have the same number of documents.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ Scored = tuple[str, str]
 """A metric and the filter under which it was computed."""
 
 Scores = dict[Scored, float | None]
-"""The scores of one document; None without a number."""
+"""The scores of one document; None if a score is not a number."""
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. They wait for its end: all lines of one filter precede those of the next."""
+    """The rows of one file. They are buffered, because all lines of one filter precede those of the next."""
     run = task_and_date(path)
     task = run[0] if run else "samples"
     totals = totals_of(path)
@@ -71,7 +71,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _Samples:
-    """The lines of one file, between the file and the rows."""
+    """Collects the lines of one file, then makes the rows."""
 
     def __init__(self, report: Report, buffer: RowBuffer) -> None:
         self._report = report
@@ -82,7 +82,7 @@ class _Samples:
         self._hash: _Hash | None = sha256()  # the hash of the harness over all lines; None if a line has no hashes
 
     def add(self, parts: dict[str, Bytes], number: int) -> None:
-        """Add one line: the first of a document makes its row, the others add scores to it."""
+        """Add one line: the first line of a document makes its row, later ones add scores to it."""
         self._report.records += 1
         top = Record(_decoded(parts, ("doc_id", "filter", "metrics", *_HASHES)), f"line {number}")
         self._add_hashes(top)
@@ -111,7 +111,7 @@ class _Samples:
             self._hash = None
 
     def _number(self, value: object) -> float | None:
-        """A score as a number. NumPy types are text in the file; parts of a corpus metric are lists, and no number."""
+        """A score as a number, or None. NumPy numbers are text in the file, and parts of a corpus metric are lists."""
         if isinstance(value, bool):
             return float(value)
         if isinstance(value, str):
@@ -128,7 +128,7 @@ class _Samples:
         return max(-LARGEST_SCORE, min(LARGEST_SCORE, float(value)))
 
     def refuse_missing(self, task: str, totals: TaskTotals | None) -> None:
-        """Refuse a file without one of its documents or lines."""
+        """Refuse a file that lacks a document, or the line of a document for one of the filters."""
         documents = len(self._scores)
         for filter_name, lines in self._lines.items():
             lacking = sorted(set(self._scores) - lines)
@@ -143,13 +143,16 @@ class _Samples:
             refuse(f"{_named(missing)} no line: documents are numbered from 0 without a gap", hint=hint)
 
     def refuse_unscored(self, task: str, totals: TaskTotals | None) -> None:
-        """Refuse a file without a metric or filter that the totals have: it may be the one that judges."""
+        """Refuse a file that lacks a metric or filter of the totals: it may be the one that judges."""
         lacking = [key for key in totals.scored[task] if key not in self._scored] if totals else []
         if totals and lacking:
             refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
 
     def _matches(self, task: str, totals: TaskTotals) -> bool:
-        """Whether the totals are of these samples, even if document ids differ. Refuses samples of another run."""
+        """Whether the totals confirm that no document is missing, by hash or else by number.
+
+        Refuses samples of another run. Gaps in the document ids are then allowed: `--samples` makes them.
+        """
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
             refuse(f"the file holds {documents} documents, and {totals.name} speaks of {planned}")
@@ -171,14 +174,14 @@ class _Samples:
             yield made | self._judged(scores, judges)
 
     def _judged(self, scores: Scores, judges: dict[Scored, ScorerDemand | None]) -> Row:
-        """The judgment of a document. Without a judge's score it is undecided."""
+        """The judgment of a document: undecided if a judge has no score, unless another score is bad."""
         met = {key: is_good_enough(demand, scores.get(key)) for key, demand in judges.items()}
         judge = ", ".join(self._label(key) for key in judges)
         if None not in met.values() or False in met.values():
             return {"correct": all(met.values()), "judge": judge}
         self._report.unscored += 1
         silent = ", ".join(self._label(key) for key, good in met.items() if good is None)
-        # Without the judge, Highbar must not compare answer and target itself.
+        # Without these two, Highbar would compare answer and target itself, in place of the judge.
         return {"unjudged": f"judge: no score by {silent}", "judge": judge, "expected": None, "predicted": None}
 
     def _settle_judges(self) -> dict[Scored, ScorerDemand | None]:
@@ -204,7 +207,7 @@ class _Samples:
     def _demanded(self, demands: tuple[ScorerDemand, ...]) -> dict[Scored, ScorerDemand | None]:
         """The metrics that the policy names, each with one filter. Refuses a file without one of them."""
         found: dict[Scored, ScorerDemand | None] = {}
-        for demand in sorted(demands, key=lambda one: one.least):  # of two demands on one metric the harder one counts
+        for demand in sorted(demands, key=lambda one: one.least):  # of two on one metric the stricter counts
             fitting = [key for key in self._scored if key[0] == demand.scorer and demand.filter in (None, key[1])]
             asked = demand.scorer if demand.filter is None else f"{demand.scorer} with the filter {demand.filter}"
             there = f"there are {', '.join(f'{metric},{one}' for metric, one in self._scored)}"
@@ -216,11 +219,11 @@ class _Samples:
         return found
 
     def _label(self, key: Scored) -> str:
-        """The harness's name of a metric, with its filter if there are several."""
+        """The harness's name of a metric, with the filter if the file has several filters."""
         return key[0] if len(self._lines) == 1 else f"{key[0]},{key[1]}"
 
     def _columns(self) -> dict[Scored, str]:
-        """The column of each metric and filter, without those that would share one."""
+        """The column of each metric and filter, except those that would share a column."""
         columns, shared = score_columns(
             {key: key[0] if len(self._lines) == 1 else "_".join(key) for key in self._scored}
         )
@@ -245,7 +248,7 @@ def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
         "id": document,
         "input": _prompt(json.decode_value(parts.get("arguments", b"null"))),
         "output": text_or_json(answer),
-        "expected": short_label(target) if isinstance(answer, str) else None,  # others are log-likelihoods of choices
+        "expected": short_label(target) if isinstance(answer, str) else None,  # other answers are log-likelihoods
         "predicted": short_label(answer),
         **{name: asked[name] for name in DESCRIBED if isinstance(asked.get(name), str)},
         "tags": flat_tags(asked, DESCRIBED),
@@ -295,7 +298,7 @@ def task_and_date(path: str) -> tuple[str, str] | None:
 
 
 def totals_of(path: str) -> TaskTotals | None:
-    """The totals of the run of a samples file, if they are in the same folder."""
+    """The totals of the run of a samples file; None if they are not in the same folder."""
     run = task_and_date(path)
     if run is None:
         return None
@@ -305,7 +308,7 @@ def totals_of(path: str) -> TaskTotals | None:
 
 
 def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
-    """Find the totals with samples beside them; a task without samples is a problem."""
+    """Leave out the totals with samples beside them; a task without samples is a problem."""
     samples = [path for path, tool in tools.items() if tool == "lm-eval" and task_and_date(path)]
     for path, tool in tools.items():
         date = _TOTALS_FILE.search(Path(path).name) if tool == "lm-eval" else None

@@ -1,6 +1,6 @@
-"""Any JSON, JSONL or CSV with a mapping → rows, by the paths, constants and conditions of a `RowMap`.
+"""Any JSON, JSONL or CSV file with a mapping → rows, by the paths, constants and conditions of a `RowMap`.
 
-Nothing is guessed: a value that its column cannot take is refused with its place, and so is a value that the mapping's
+Nothing is guessed: a value that its column cannot have is refused with its place, and so is a value that the mapping's
 table of values does not list.
 """
 
@@ -33,16 +33,16 @@ _LISTS = frozenset({"expected_behaviors", "behaviors", "must_not", "violations"}
 _LABELS = frozenset({"expected", "predicted"})
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
 NEVER = ("error", "violations", "passed", "correct")
-"""Columns that a mapping on top of a tool's rows never sets: the tool knows what happened."""
+"""Columns that a mapping on top of a tool's rows must not set: only the tool knows what happened."""
 DESCRIBES = ("id", *DESCRIBED, "weight", "tags")
-"""Columns that it may set even if the tool's importer sets them."""
+"""Columns that such a mapping may set even if the tool's importer sets them."""
 _TEXTS = frozenset(
     {"id", *DESCRIBED, "outcome", "error", "input", "output", "agent_version", "suite", "judge", "unjudged"}
 )
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """Refuse: without a mapping nothing can be read. `reader` returns the function with a mapping."""
+    """Refuse every file: nothing can be read without a mapping. `reader` returns the function for a mapping."""
     del path, report
     refuse("these results need a mapping", hint="name its file with --map, or write it into the policy as map")
 
@@ -81,7 +81,7 @@ def _refuse_without_id(mapping: RowMap) -> None:
 
 
 def _decided(mapping: RowMap, row: Row) -> Row:
-    """The row, undecided if the mapping judges and gives this row no judgment."""
+    """The row; undecided if the mapping has `passed` or `correct` but gives this row no value for it."""
     judging = next((column for column in ("passed", "correct") if column in dict(mapping.columns)), None)
     if judging is None or row.get(judging) is not None or row.get("error") or row.get("unjudged"):
         return row
@@ -89,7 +89,7 @@ def _decided(mapping: RowMap, row: Row) -> Row:
 
 
 def on_top(mapping: RowMap, read_tool: Read) -> Read:
-    """The importer of a tool, with a mapping that adds columns to its rows; the mapping's paths start at such a row."""
+    """The importer of a tool with a mapping that adds columns to its rows; the paths of the mapping start at a row."""
     _refuse_evidence(mapping)
 
     def read_described(path: str, report: Report) -> Iterator[Row]:
@@ -168,7 +168,7 @@ def _needed(mapping: RowMap) -> set[str]:
 
 
 def _paths(mapping: RowMap) -> list[Path]:
-    """Every path of the mapping that starts at a record or around it, not at an element of a list in it."""
+    """Every path of the mapping that starts at a record or its surroundings, not at an element of a list in it."""
     feeds = [feed for _, listed in mapping.columns for feed in listed]
     conditions = [when for when in (mapping.where, *(feed.when for feed in feeds)) if when]
     return [feed.path for feed in feeds if feed.path] + [path for when in conditions for path, _ in when.checks]
@@ -194,7 +194,7 @@ def _says_something(scope: Scope, name: str) -> bool:
 
 
 def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
-    """The first value that a feed gives. An empty error does not count: it must not hide another one."""
+    """The first value that a feed gives; for `error` the first that is not empty, which must not hide another."""
     values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
     if column != "error":
         return next(values, None)
@@ -203,7 +203,7 @@ def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
 
 
 def _value(feed: Feed, scope: Scope) -> object:
-    """The value of one feed for a record; None if it gives none."""
+    """The value of one feed for a record; None if it gives no value."""
     if feed.when is not None and not _holds(feed.when, scope):
         return None
     if feed.path is None:
@@ -263,7 +263,7 @@ def _passes(check: Check, value: object, scope: Scope) -> bool:
 
 
 def _same(value: object, wanted: Scalar, *, cells: bool) -> bool:
-    """If a value is the wanted one: true is not 1, and 1 is not "1". CSV cells are all text."""
+    """Whether a value is the wanted one: true is not 1, and 1 is not "1". CSV cells are all text."""
     if cells and isinstance(value, str) and isinstance(wanted, bool):
         return value.lower() == ("true" if wanted else "false")
     if isinstance(wanted, bool) or isinstance(value, bool):
@@ -274,7 +274,7 @@ def _same(value: object, wanted: Scalar, *, cells: bool) -> bool:
 
 
 def _number(value: object, *, cells: bool) -> Fraction | None:
-    """A finite number, exact; text only counts in a cell."""
+    """A finite number, exact; None for anything else. Text counts as a number only in a cell."""
     if is_number(value):
         return Fraction(str(value))
     sound = cells and isinstance(value, str) and len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value)
@@ -337,7 +337,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
 
 
 def _is_json(value: object) -> bool:
-    """If our files can store it: they cannot store NaN and infinities."""
+    """Whether a JSONL file can store it, which cannot have NaN and infinities."""
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:
@@ -368,7 +368,7 @@ def from_cell(column: str, cell: str) -> object:
 
 
 def _list_of(column: str, cell: str) -> object:
-    """A list or an object as JSON, a count of violations, or names separated by `;`."""
+    """A list or an object as JSON, a number of violations, or names separated by `;`."""
     if cell.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(cell, parse_constant=_refuse_constant)

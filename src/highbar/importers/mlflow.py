@@ -1,7 +1,7 @@
 """MLflow evaluation tables → rows: `eval_results` of `mlflow.genai.evaluate`, and what `mlflow.evaluate` logs.
 
-In the first, true, false, yes and no are verdicts, as MLflow itself reads them, and any other feedback is a score or a
-label; a trial passes if every verdict is good and no scorer broke. The second has scores only.
+In the former, true, false, yes and no are verdicts, as MLflow itself reads them, and any other feedback is a score or a
+label; a trial passes if every verdict is good and no scorer broke. The latter has only scores.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BUILT_IN = frozenset(
     | {"guidelines", "relevance_to_query", "retrieval_groundedness", "retrieval_relevance", "retrieval_sufficiency"}
     | {"safety", "summarization", "tool_call_correctness", "tool_call_efficiency"}
 )
-"""The default names of MLflow's own judges that answer yes or no, by its documentation."""
+"""The default names of MLflow's own judges that answer yes or no, from its documentation."""
 _RATINGS = {"yes": True, "no": False}
 _SHOWN = ("inputs", "outputs", "predictions")
 _COLUMNS = frozenset(
@@ -49,7 +49,7 @@ _COLUMNS = frozenset(
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one table, in any JSON form of pandas. Reads it twice: judges must be known before the first row."""
+    """The rows of one table in any JSON form of pandas. Reads it twice: judges must be known before the first row."""
     survey = _MLflowSurvey(path, report)
     trials = Trials()
     for record in _records(path):
@@ -77,7 +77,7 @@ def _records(path: str) -> Iterator[Record]:
 
 
 def _is_trace(record: Record) -> bool:
-    """If the row is of `mlflow.genai.evaluate`, and not of the older `mlflow.evaluate`."""
+    """Whether `mlflow.genai.evaluate` wrote the row, and not the older `mlflow.evaluate`. Refuses other tables."""
     if any(column.endswith(_VALUE) for column in record):
         return True
     if not any(_SCORE.fullmatch(column) for column in record):
@@ -89,9 +89,10 @@ def _is_trace(record: Record) -> bool:
 
 
 class _MLflowSurvey:
-    """Who judges. MLflow runs every scorer on every row, so each is expected on all rows.
+    """Who judges. MLflow runs every scorer on every row, so every judge is expected on all rows.
 
-    The table does not declare the type of custom scorers. MLflow's own judges, known by name, answer yes or no.
+    The table does not declare the types of custom scorers, so their values decide. MLflow's own judges, which are known
+    by name, answer yes or no.
     """
 
     def __init__(self, path: str, report: Report) -> None:
@@ -114,7 +115,7 @@ class _MLflowSurvey:
 
 
 def _rating(value: object) -> bool | None:
-    """MLflow reads true, false, yes and no as a rating."""
+    """The verdict of a value, as MLflow reads it: true, false, yes or no; None for any other value."""
     if isinstance(value, bool):
         return value
     return _RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
@@ -124,7 +125,7 @@ def _rating(value: object) -> bool | None:
 
 
 def _feedback(record: Record) -> Iterator[tuple[str, object, bool]]:
-    """Each scorer with its value, None if it broke or gave nothing, and if it is a judge of MLflow's own.
+    """Each scorer, its value (None if it broke or gave nothing), and whether it is one of MLflow's own judges.
 
     Includes feedback that was replaced.
     """
@@ -146,7 +147,7 @@ def _feedback(record: Record) -> Iterator[tuple[str, object, bool]]:
 
 
 def _value(feedback: Record) -> Any:
-    """The value of a scorer. pandas writes NaN as null, so a NaN or an infinity was not written by it."""
+    """The value of a scorer. Refuses NaN and infinities: pandas writes null, so something else wrote this file."""
     value = feedback.value("value")
     if isinstance(value, float) and not is_number(value):
         refuse(f"{feedback.place}: value: found {value}, wanted a finite number")
@@ -185,7 +186,7 @@ def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
 
 
 def _verdicts(record: Record, survey: _MLflowSurvey, report: Report) -> Verdicts:
-    """The verdicts of valid feedback. Invalid feedback was replaced; if nothing replaced it, its judge is broken."""
+    """The verdicts of valid feedback. If nothing replaced invalid feedback, its judge counts as broken."""
     verdicts = Verdicts()
     values: dict[str, list[object]] = {}
     given: set[str] = set()
@@ -227,7 +228,7 @@ def _compare(record: Record, values: Mapping[str, list[object]], given: Collecti
 
 
 def _alike(value: object, found: object) -> bool:
-    """If two values are the same; pandas rounds numbers."""
+    """Whether two values are the same; numbers only nearly, because pandas rounds them."""
     if isinstance(value, bool) or isinstance(found, bool) or not (is_number(value) and is_number(found)):
         return value == found
     return math.isclose(float(str(value)), float(str(found)), rel_tol=1e-9, abs_tol=1e-9)
@@ -254,7 +255,7 @@ def _judge(assessment: Record) -> str | None:
 
 
 def _error(record: Record) -> str | None:
-    """Why the agent crashed: the exception of a span, or the state of the trace or of its root span."""
+    """Why the agent crashed, by the exception of a span or the state of the trace; None if no status is an error."""
     state = record.text("state")
     roots = [span for span in record.records("spans") if span.value("parent_span_id") in (None, "")]
     ends = [status for span in roots if (status := span.record("status")) is not None]
@@ -272,14 +273,14 @@ def _error(record: Record) -> str | None:
 
 
 def _latency(record: Record) -> float | None:
-    """How long the agent took. For an answer sheet MLflow makes a trace of one span, which measures nothing."""
+    """How long the agent took. For prepared answers MLflow makes a trace of one span, whose time means nothing."""
     milliseconds = record.number("execution_duration")
     spans = record.records("spans")
     if spans and all(span.text("name") == _ROOT_SPAN for span in spans):
         return None
     if milliseconds != 0:
         return milliseconds
-    # MLflow cuts to whole milliseconds; the span of a faster agent has nanoseconds.
+    # MLflow cuts off to whole milliseconds; for a faster agent, the root span has nanoseconds.
     roots = [span for span in spans if span.value("parent_span_id") in (None, "")]
     times = [roots[0].whole(key) for key in ("start_time_unix_nano", "end_time_unix_nano")] if roots else []
     taken = [time for time in times if time is not None]
@@ -296,7 +297,7 @@ def _total(metadata: Record, key: str) -> Record:
 
 
 def _identity(given: str | None, request: object, record: Record) -> str:
-    """The scenario: a tag `id` or the client's own id, else the question. The trace's id changes with every run."""
+    """The scenario: the tag `id` or the client's own id, else the question; the trace's id changes with every run."""
     if given:
         return scenario_id(given)
     if isinstance(request, dict) and len(request) == 1:
@@ -317,7 +318,7 @@ def _scores(record: Record) -> Iterator[tuple[str, object, bool]]:
 
 
 def _score_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
-    """Scores decide nothing, except for exact_match, which is 0 or 1."""
+    """The row of a table of `mlflow.evaluate`. Scores decide nothing, except for exact_match, which is 0 or 1."""
     verdicts = Verdicts()
     for column in record:
         name = _SCORE.fullmatch(column)

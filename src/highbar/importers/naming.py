@@ -1,4 +1,4 @@
-"""Questions and labels of another tool → ids and labels; what its suites need as well is in `language.tool_names`."""
+"""Questions and labels of another tool → ids and labels; names that suites need too are in `language.tool_names`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _Key = TypeVar("_Key")
 
 
 def question_id(question: str) -> str:
-    """An id made of the question to the agent, for tools that name no scenario; a long one is cut and has a digest."""
+    """An id made from the question to the agent, for tools without scenario names; a long one is cut, with a digest."""
     if len(question) <= LONGEST_ID:
         return scenario_id(question)
     return scenario_id(f"{question[: LONGEST_ID - 10]}…#{short_digest(question)}")
 
 
 def short_digest(text: str) -> str:
-    """Eight characters that differ for different texts."""
+    """Eight characters that practically always differ for different texts."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
@@ -31,7 +31,7 @@ def short_label(value: object) -> str | None:
 
 
 def score_columns(names: Mapping[_Key, str]) -> tuple[dict[_Key, str], Counter[str]]:
-    """The column of each score, and a note for each column that several would share, which then has none of them."""
+    """The column of each score, and how many scores would share a column; none of these gets it."""
     named = {key: score_column(name) for key, name in names.items()}
     uses = Counter(named.values())
     shared = {f"metrics that would share the column {one}": number for one, number in uses.items() if number > 1}

@@ -1,7 +1,7 @@
-"""OpenTelemetry in OTLP JSON → rows: one per span that evaluations judge, and one per agent run that none judged.
+"""OpenTelemetry in OTLP JSON → rows: one per span that evaluations judge, and one per agent run without an evaluation.
 
-A run that crashed has no evaluation, so a file with evaluations alone lacks the crashed runs. If the file has spans
-too, runs without an evaluation are rows as well: spans with the name of a judged one, and `invoke_agent` spans.
+A run that crashed has no evaluation, so a file that has only evaluations lacks the crashed runs. If the file has spans
+too, runs without an evaluation are rows as well: spans with the name of a judged span, and `invoke_agent` spans.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Evaluation(NamedTuple):
 
     @property
     def verdict(self) -> bool | None:
-        """The verdict of the label; None if it is not a word of the conventions."""
+        """The verdict of the label; None if the label is not in the conventions."""
         return _verdict(self.label) if self.label else None
 
 
@@ -70,7 +70,7 @@ def _verdict(label: str) -> bool | None:
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file. Reads it twice: for the evaluations and the tree of spans, then for the runs.
 
-    Once is enough if all runs fit into memory and the first reading recognized them.
+    Reads it once if all runs fit into memory and the first pass recognized them.
     """
     survey = _OtelSurvey(path, report)
     trials = Trials()
@@ -100,7 +100,7 @@ class _OtelSurvey:
         self._names: dict[str, str] = {}
         self._cut: Counter[str] = Counter()  # dropped attributes of evaluations, by what they judge
         self._dropped: Counter[str] = Counter()  # dropped events, by span
-        self._on_spans = False  # if evaluations are recorded as events of spans
+        self._on_spans = False  # whether evaluations are recorded as events of spans
         self._unread: Counter[str] = Counter()  # records that look like evaluations and are not read, by name
         self._items: dict[str, Item] = {}  # spans that may be runs
         self._room = MEMORY
@@ -123,13 +123,13 @@ class _OtelSurvey:
         self._settle(report)
 
     def runs_in_memory(self) -> list[tuple[str, Item]] | None:
-        """The runs in the order of the file; None if some are not in memory."""
+        """The runs in the order of the file; None if not all are in memory."""
         if not self.runs <= self._items.keys():
             return None
         return [(key, item) for key, item in self._items.items() if key in self.runs]
 
     def _warn_of_unread(self, report: Report) -> None:
-        """Warn of evaluations with other names. Raises InputError if there are no evaluations but these."""
+        """Warn of records that look like evaluations but are not. Raises InputError if there are no real ones."""
         if not self._unread:
             return
         number_of = self._unread.total()
@@ -172,7 +172,7 @@ class _OtelSurvey:
             self._unread[name] += 1
 
     def _settle(self, report: Report) -> None:
-        """Decide who judges: evaluators with a label of the conventions, which is a verdict. Others give scores."""
+        """Decide who judges: evaluators whose labels are verdicts by the conventions. The others give scores."""
         if not self.evaluations and not report.answers_only:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
             refuse(message, hint=_TOGETHER)
@@ -192,7 +192,7 @@ class _OtelSurvey:
         self.scorers.settle()
 
     def _add_span(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
-        """Add a span that is an evaluation, or may be a run, have a response, or describe its scenario."""
+        """Add a span: an evaluation, or one that may be a run, have a response, or describe its scenario."""
         if self._names[key] == EVENT:
             judged = self._parents.pop(key, key)
             self._add(judged, item.attributes, item.resource, report)
@@ -210,6 +210,7 @@ class _OtelSurvey:
         if is_agent:
             self._agents[key] = span_error(item)
         if (is_agent or judgments) and self._room > 0:
+            # A span of unknown size uses up the rest, so that memory stays bounded; the runs are then read again.
             self._room -= item.size or self._room
             self._items[key] = item
         response = item.get(_RESPONSE)
@@ -233,11 +234,11 @@ class _OtelSurvey:
         return len(self._names)
 
     def dropped(self, key: str) -> int:
-        """How many attributes and events were dropped that may have been an evaluation, or a part of one."""
+        """How many attributes and events were dropped that may have been an evaluation or part of one."""
         return self._cut[key] + (self._dropped[key] if self._on_spans else 0)
 
     def above(self, key: str) -> Sequence[str]:
-        """The spans around a span, the nearest first."""
+        """The spans around a span, the nearest first; ends at a cycle."""
         parent = self._parents.get(key)
         if parent is None:
             return ()
@@ -248,7 +249,7 @@ class _OtelSurvey:
         return tuple(found)
 
     def _runs(self) -> Iterator[str]:
-        """The spans that become rows: judged ones, and similar or agent spans that are not part of these."""
+        """The spans that become rows: judged ones, and agent spans or namesakes of judged ones outside other runs."""
         judged_names = {self._names[judged] for judged in self.evaluations if judged in self._names} - {EVENT}
         around_judged = {above for judged in self.evaluations for above in self.above(judged)}
         for key, name in self._names.items():
@@ -260,11 +261,11 @@ class _OtelSurvey:
                 yield key
 
     def error_around(self, key: str) -> str | None:
-        """The error of an agent span around this span: if the agent crashed, so did its parts."""
+        """The error of an agent span around this span: if the agent crashed, so did its parts. None without one."""
         return next((error for above in self.above(key) if (error := self._agents.get(above))), None)
 
     def describe(self, key: str) -> Attributes:
-        """The attributes of the evaluations, the span and the spans around it; the nearest value counts."""
+        """The attributes of a span, its evaluations and the spans around it; of several values the nearest counts."""
         known = self._described.get(key)
         if known is not None:
             return known
@@ -277,20 +278,20 @@ class _OtelSurvey:
 
 
 def _is_evaluation(item: Item) -> bool:
-    """If a log record is an evaluation: by its name or, without a name, by its attributes."""
+    """Whether a log record is an evaluation, by its name or, if it has no name, by its attributes."""
     name = item.text("eventName") or item.get("event.name")
     return _is_event(name, item.place) or (not name and item.any_of(_EVALUATION_KEYS))
 
 
 def _is_event(name: object, place: str) -> bool:
-    """If this is the name of an evaluation. Refuses a name that differs only in case or spaces."""
+    """Whether this is the name of an evaluation. Refuses a name that differs only in case or spaces."""
     if name != EVENT and isinstance(name, str) and name.strip().lower() == EVENT:
         refuse(f"{place}: found the name {name!r}, wanted {EVENT}", hint="OpenTelemetry has names in small letters")
     return name == EVENT
 
 
 def _target(item: Item) -> str:
-    """What a log event judges: the span in which it was emitted, or the response that it names."""
+    """What a log event judges: the span in which it was emitted, or else the response that it names."""
     key = span_key(item.text("traceId"), item.text("spanId"))
     if key is not None:
         return key
@@ -367,7 +368,7 @@ def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:
 
 
 def _scenario(run: str, found: Attributes, item: Item | None, report: Report) -> str:
-    """The id: an attribute, else the question, else the key of the span, which changes with every run."""
+    """The id: an attribute, else the question, else the key of the span, which differs in every run."""
     for name in _NAMES:
         if isinstance(found.get(name), str) and found[name]:
             return scenario_id(str(found[name]))

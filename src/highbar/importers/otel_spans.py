@@ -1,4 +1,4 @@
-"""The span of an agent's run in OpenTelemetry → the columns that it knows: latency, tokens, texts and the error."""
+"""The span of an agent's run in OpenTelemetry → its columns: latency, tokens, texts, tool calls and the error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 
 
 def span_columns(item: Item) -> Row:
-    """The columns of a run that its span knows."""
+    """The columns of a run that come from its span."""
     start, end = map(_nanoseconds, item.times)
     if start is not None and end is not None and end < start:
         refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
@@ -46,7 +46,7 @@ def _tokens(found: Item) -> int | None:
 
 
 def span_error(item: Item) -> str | None:
-    """Why the agent crashed, by the status of its span."""
+    """Why the agent crashed, by the status of its span; None if it did not."""
     status = item.status
     if status is None or not SPAN_CODES.failed(status, "code"):
         return None
@@ -56,7 +56,7 @@ def span_error(item: Item) -> str | None:
 
 
 def dropped_count(value: object) -> int:
-    """How much was dropped. A number that cannot be read counts as 1: something was."""
+    """How much was dropped. A number that cannot be read counts as 1, because something was dropped."""
     if value is None or value is msgspec.UNSET:
         return 0
     number = finite_number(value)
@@ -77,7 +77,7 @@ def _answered(found: Item) -> str | None:
 
 
 def span_calls(found: Item) -> Row:
-    """The tool calls in the messages of a run. Only the whole conversation can say that there were none."""
+    """The tool calls in the messages of a run. Only the whole conversation can show that there were none."""
     whole = _messages(found, "pydantic_ai.all_messages")
     messages = whole or _messages(found, "gen_ai.output.messages")
     parts = [part for message in messages for part in _parts(message) if part.get("type") == "tool_call"]
@@ -91,7 +91,7 @@ def _parts(message: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
-    """Messages in the form of the conventions, JSON in a text. Content is optional there, so odd ones are skipped."""
+    """Messages in the form of the conventions, JSON as text. They are optional there, so malformed ones are skipped."""
     value = found.get(key)
     try:
         decoded = _decoded(value) if isinstance(value, str) else value
@@ -116,5 +116,5 @@ def _content(message: Mapping[str, object]) -> str | None:
 
 
 def text_of(value: object) -> str | None:
-    """The value if it is text that is not empty."""
+    """The value if it is nonempty text, else None."""
     return value if isinstance(value, str) and value else None

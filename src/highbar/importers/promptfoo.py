@@ -38,7 +38,7 @@ _WRITE_AGAIN = "write it again with `promptfoo eval -o FILE`; nothing may be lef
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one export. They wait for the last result: only then is it known which tests share a name."""
+    """The rows of one export. They are buffered, because only the last result shows which tests share a name."""
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
         _refuse_other_forms(stream)
         file = _PromptfooFile(report)
@@ -56,7 +56,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 def _refuse_other_forms(stream: IO[bytes]) -> None:
-    """Other forms do not distinguish must-nots from other assertions, nor errors from failures."""
+    """Refuse forms that do not distinguish must-nots from other assertions, or errors from failures."""
     start = stream.read(HEAD)
     stream.seek(0)
     for form, sign in _OTHER_FORMS.items():
@@ -66,14 +66,14 @@ def _refuse_other_forms(stream: IO[bytes]) -> None:
 
 
 def _is_lines(stream: IO[bytes]) -> bool:
-    """If this is JSONL: its first line is a whole result."""
+    """Whether this is JSONL, by its first line: a whole object without `results` near its start."""
     line = stream.readline(LARGEST_VALUE)
     stream.seek(0)
     return b'"results"' not in line[:4096] and line.rstrip().endswith(b"}") and len(line.strip()) > 1
 
 
 def _read_lines(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -> str | None:
-    """Put the results of a JSONL file into the buffer; it has no name of a suite."""
+    """Put the results of a JSONL file into the buffer. Returns None: such a file does not name its suite."""
     for number, line in json.numbered_lines(stream):
         file.report.records += 1
         _put(Result(json.decode_value(line, number), f"line {number}", file.report, trusted=False), buffer, file)
@@ -88,7 +88,8 @@ def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -
         key = place.removeprefix("data.")
         if key in ("results[]", "results.results[]"):
             report.records += 1
-            trusted = key == "results[]"  # version 1 does not record its assertions
+            # Version 1 does not record its assertions, so that only its `success` can judge.
+            trusted = key == "results[]"
             _put(Result(json.decode_value(text), f"result {report.records}", report, trusted=trusted), buffer, file)
         elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
             around[key] = json.decode_value(text)
@@ -117,7 +118,7 @@ def _refuse_incomplete(document: Record, file: _PromptfooFile) -> None:
 
 
 def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
-    """Refuse a file whose statistics do not match its results; the oldest versions count errors as failures."""
+    """Refuse a file whose statistics do not match its results. The oldest versions count errors as failures."""
     counted = {key: number for key in ("successes", "failures", "errors") if (number := stats.whole(key)) is not None}
     found = dict(file.ended)
     if "errors" not in counted:
@@ -131,7 +132,7 @@ def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
 
 
 class _PromptfooFile:
-    """What is known after all results: the tests that share a name, the providers and prompts, and the judges."""
+    """What is known only after all results: the tests that share a name, the providers and prompts, and the judges."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -155,11 +156,11 @@ class _PromptfooFile:
         return test
 
     def name_of(self, test: tuple[str, str]) -> str:
-        """The id: the name, and the digest if another test has the same name."""
+        """The id of a test: its name, with the digest if another test has the same name."""
         return id_of_test(test, alone=len(self._tests[test[0]]) == 1)
 
     def has_variants(self) -> bool:
-        """If there are several providers or prompts. Warns of that."""
+        """Whether there are several providers or prompts; if so, warns that their results are pooled."""
         several = {name: [value for value in values if value] for name, values in self._columns.items()}
         listed = [
             f"{len(values)} {name}s ({', '.join(shorten(value) for value in values[:MOST_NAMED])}"

@@ -1,6 +1,7 @@
 """The assertions of one promptfoo result: those that its test declares, and the components of its grade.
 
-A component without an assertion gets the declared one at its position if the numbers agree; else it may be a must-not.
+If a component has no assertion, it gets the declared one at its position, provided that there are as many components as
+declared assertions. Otherwise it may be a must-not.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ def declared_in(assertions: object) -> Iterator[_Assertion]:
 
 
 def each_checked(grading: dict[str, Any], declared: list[_Assertion], place: str) -> Iterator[Checked]:
-    """Each assertion with a result. The parts of a set are in the set and beside it; both count."""
+    """Each assertion with a result. promptfoo lists the parts of a set in the set and beside it, and both count."""
     for component, assertion in _placed(grading, declared, place):
         yield from _parts_of(component, assertion, place)
 
 
 def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -> list[_Assertion]:
-    """The declared assertions without a component; each component matches one assertion.
+    """The declared assertions that have no component. Each component matches one assertion at most.
 
     A component that equals an assertion matches only that one. Its value may differ only if promptfoo fills it in. A
     component without an assertion matches any.
@@ -81,7 +82,7 @@ def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -
 def _component_assertions(
     placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_Assertion]
 ) -> Iterator[_Assertion]:
-    """The assertions of the components, with the parts of a set once."""
+    """The assertions of the components; the parts of a set count once, though they are in the set and beside it."""
     has_set = any(assertion_kind(one) == _SET for one in declared)
     beside: Counter[_Key] = Counter()
     for component, assertion in placed:
@@ -102,7 +103,7 @@ def _component_assertions(
 
 
 def _key(assertion: _Assertion) -> _Key:
-    """What distinguishes assertions; all sets have one key, since a component of a set may have nothing else."""
+    """What distinguishes assertions. All sets have the same key, since the component of a set may have nothing else."""
     kind = assertion_kind(assertion)
     if kind == _SET:
         return kind, None, ""

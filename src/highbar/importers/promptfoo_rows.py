@@ -2,7 +2,7 @@
 
 `failureReason` distinguishes errors from failed assertions. Assertions become behaviors; negative ones (`not-…`) and
 those of red-team plugins become must-nots, which fail the trial even if a threshold lets the test pass. A result
-without an assertion is not judged, whatever `success` is, and neither is one whose judge broke.
+without an assertion is undecided, whatever `success` is, and so is a result whose judge broke.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Result:
 
     @property
     def ended(self) -> str:
-        """In which of its counts promptfoo has it."""
+        """The statistic in which promptfoo counts this result."""
         if self._success is True:
             return "successes"
         return "errors" if self._top.value("failureReason") == _ERROR else "failures"
 
     def add_labels(self, known: set[str]) -> None:
-        """Add the labels of its assertions, or of the declared ones if no assertion was checked."""
+        """Add the labels of the checked assertions or, if there are none, of the declared ones."""
         for one in self._checked:
             known.add(one.label)
         if not self._checked:
@@ -101,7 +101,7 @@ class Result:
         unjudged = None if error else self._unjudged(judging, judge_error)
         passed = self._passed(judging, broken=error is not None, unjudged=unjudged)
         if any(forbids(assertion_kind(one)) for one in self._missing) and not any(must_not.values()):
-            must_not = {}  # an unchecked one may have happened
+            must_not = {}  # fail closed: a must-not that was not checked may have happened
             unjudged = unjudged or (None if error else self._missing_reason())
         right = [seen for name, seen in behaviors.items() if means_correct(name)]
         score = self._top.number("score")
@@ -130,7 +130,7 @@ class Result:
         }
 
     def _calls(self) -> list[Call] | None:
-        """The tool calls of an answer that consists of them, or names them; None if it does not say."""
+        """The tool calls of an answer that is a list of them, or has `tool_calls`; None for any other answer."""
         output = self._response.get("output")
         found = calls_in(output.get("tool_calls")) if isinstance(output, dict) else calls_in(output)
         return found or None
@@ -140,7 +140,7 @@ class Result:
         return flat_tags({**taggable(self._top.value("vars")), **metadata, **known}, DESCRIBED)
 
     def _is_red_team(self, metadata: Row) -> bool:
-        """If this is a red-team test: by its plugin, or by an assertion, checked or not."""
+        """Whether this is a red-team test: by its plugin, or by an assertion, checked or not."""
         return (
             bool(metadata.get("pluginId"))
             or any(one.kind.startswith(RED_TEAM) for one in self._checked)
@@ -163,7 +163,7 @@ class Result:
         return one if demand is None or forbids(one.kind) else one._replace(passed=_passes(one, demand))
 
     def _verdicts(self, judging: list[Checked]) -> tuple[dict[str, bool], dict[str, bool]]:
-        """Behaviors and if they were seen; must-nots and if they happened. Of two for one name the worse counts.
+        """Whether each behavior was seen, and whether each must-not happened. Of two with one name the worse counts.
 
         An assertion of unknown type may be a must-not, and counts as one.
         """
@@ -177,7 +177,7 @@ class Result:
         return behaviors, must_not
 
     def _demands(self) -> Row:
-        """The demands of the test, for a result without checked assertions."""
+        """The behaviors and must-nots that the test declares, for a result without checked assertions."""
         behaviors = [assertion_name(one) for one in self._declared if not forbids(assertion_kind(one))]
         must_not = [assertion_name(one) for one in self._declared if forbids(assertion_kind(one))]
         return {
@@ -186,7 +186,7 @@ class Result:
         }
 
     def _unjudged(self, judging: list[Checked], judge_error: str | None) -> str | None:
-        """Why it is unknown if the trial passed, without a fault of the agent; None if it is known."""
+        """Why the trial is undecided, for no fault of the agent; None if it is decided."""
         if judge_error is not None:
             return f"judge: {judge_error}"
         broken = next((one for one in judging if one.broken is not None), None)
@@ -205,7 +205,7 @@ class Result:
         return f"{len(self._missing)} of {len(self._declared)} assertions were not checked"
 
     def _failed(self) -> bool:
-        """If promptfoo calls it failed, in any of three places."""
+        """Whether promptfoo says that it failed, in any of three places."""
         return (
             self._success is False
             or self._grading.get("pass") is False
@@ -213,7 +213,10 @@ class Result:
         )
 
     def _policy_unjudged(self) -> str | None:
-        """Which judge of the policy has no result, or not all; None if that is known or would change nothing."""
+        """Which judge of the policy has no result, or not for all its assertions.
+
+        None if every judge has them, or if another judge is bad, so that a missing assertion would change nothing.
+        """
         met = {demand.scorer: self._meets(demand) for demand in self._report.judged_by}
         for scorer, good in met.items():
             if good is None:
@@ -226,14 +229,14 @@ class Result:
         return None
 
     def _meets(self, demand: ScorerDemand) -> bool | None:
-        """If a demand of the policy is met: by all assertions of that name, else by its score; None without either."""
+        """Whether a demand is met: by all assertions of that name or, without any, by its score; None without both."""
         found = [one for one in self._checked if demand.scorer in (one.label, one.name) and one.broken is None]
         return all(_passes(one, demand) for one in found) if found else demand.holds(self.named.get(demand.scorer))
 
     def _passed(self, judging: list[Checked], *, broken: bool, unjudged: str | None) -> bool | None:
-        """False if promptfoo calls it failed; True if promptfoo does and a behavior was checked.
+        """False if promptfoo says that it failed; True if it succeeded and a behavior was checked; otherwise None.
 
-        If only must-nots were checked, it stays open: the output decides, which may be blank.
+        None also if only must-nots were checked: Highbar then judges the must-nots, and a blank output does not pass.
         """
         self._report.unscored += unjudged is not None or (not judging and not self.trusted and not broken)
         if broken:
@@ -250,14 +253,14 @@ class Result:
     def _errors(self) -> tuple[str | None, str | None]:
         """The error of the agent and the error of its judge; a failed assertion is neither.
 
-        If grading raised an exception, there is an answer without a grade.
+        If an error has an answer but no grade, grading raised the exception, so the error is the judge's.
         """
         reason = self._top.value("failureReason")
         if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
             failed = text_or_json(self._response.get("error")) if self._response.get("output") is None else None
-            return failed, None  # an error without an answer is a crash
+            return failed, None  # without an answer, an error of the response is a crash
         message = text_or_json(self._top.value("error")) or text_or_json(self._response.get("error"))
-        if reason is None:  # before version 3: a graded result is no error
+        if reason is None:  # before version 3, and a graded result is not an error there
             return None if self._grading else message, None
         if reason != _ERROR:
             self._report.warn(f"failureReason {text_or_json(reason)} is not known; it is read as an error")
@@ -287,12 +290,12 @@ class Result:
 
 
 def _passes(one: Checked, demand: ScorerDemand) -> bool:
-    """If an assertion passes: by promptfoo's own verdict, or by its score if the policy gives a bound."""
+    """Whether an assertion passes: by promptfoo's own verdict, or by its score if the policy gives a bound."""
     if demand.at_least is None:
         return one.passed
     return demand.holds(float(one.passed) if one.score is None else one.score) is True
 
 
 def _judges(kind: str, label: str, name: str, demands: Collection[str]) -> bool:
-    """If the policy names an assertion, or it may be a must-not, which counts whoever judges."""
+    """Whether an assertion judges: the policy names it, or it may be a must-not, which always counts."""
     return label in demands or name in demands or forbids(kind)

@@ -1,7 +1,7 @@
 """pydantic-evals reports (`EvaluationReportAdapter.dump_json`) → rows: one per case, and one per failure.
 
-A case passes if every assertion is true and no evaluator broke. The report lists cases whose task raised separately and
-leaves them out of its averages; here they are rows with an error.
+A case passes if every assertion is true and no evaluator broke. If the task of a case raised an exception, the report
+lists it separately and leaves it out of the averages; here it is a row with an error.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _PydanticSurvey:
-    """What must be known before the first row: who judges, the results of each evaluator, and the runs of each case."""
+    """What must be known before the first row: who judges, what each evaluator gives, and the runs of each case."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.scorers = Scorers("pydantic-evals", report)
@@ -73,7 +73,10 @@ class _PydanticSurvey:
                     self.scorers.declare_column(name, f"it gives {kind}")
 
     def _settle(self, failed: Mapping[tuple[str, str], str]) -> None:
-        """An evaluator that always failed counts as a judge; any other is expected to give what it gives elsewhere."""
+        """Decide who judges. An evaluator that always failed counts as a judge.
+
+        One that failed only on some cases is expected to give there what it gives elsewhere.
+        """
         for (_, evaluator), name in failed.items():
             if evaluator not in self._given:
                 self.scorers.declare_silent(name)
@@ -88,7 +91,7 @@ class _PydanticSurvey:
 
 
 def _evaluator(result: Record) -> str:
-    """What distinguishes evaluators: the name and the arguments."""
+    """What distinguishes evaluators: their name and arguments."""
     return json.dumps(result.value("source"), sort_keys=True)
 
 
@@ -107,7 +110,7 @@ def _suite(path: str, report: Report) -> str | None:
 
 
 class _RepeatedCases:
-    """The planned and present runs of each case: the name of a repeated case ends in `[2/3]`."""
+    """The planned and the present runs of each case; the name of a repeated case ends in `[2/3]`."""
 
     def __init__(self) -> None:
         self._wanted: dict[str, int] = {}
@@ -196,7 +199,7 @@ def _verdicts(case: Record, survey: _PydanticSurvey) -> Verdicts:
         reason = failure.text("error_message") or "it broke"
         for name in survey.judges_of(_evaluator(failure)) or [failure.text("name") or "evaluator"]:
             survey.scorers.add_broken(verdicts, name, reason)
-    # An evaluator with several results gives all of them at once, so a missing one was removed.
+    # An evaluator with several results gives all of them at once, so a missing one was removed from the file.
     for evaluator in judges - {_NO_SOURCE}:
         for name in survey.judges_of(evaluator):
             if not verdicts.knows(name):
@@ -211,7 +214,7 @@ def _results(case: Record, key: str) -> Iterator[tuple[str, Record]]:
 
 
 def _judge(result: Record) -> str | None:
-    """The name of the model that judged, if it was a model."""
+    """The name of the model that judged; None if no model did."""
     source = result.record("source")
     arguments = source.value("arguments") if source is not None and source.text("name") == "LLMJudge" else None
     model = arguments.get("model") if isinstance(arguments, dict) else None
@@ -237,7 +240,7 @@ def _usage(case: Record) -> Row:
 
 
 def _add_measured(case: Record, verdicts: Verdicts) -> None:
-    """The task's own numbers and the labels of evaluators: columns that decide nothing."""
+    """Add the task's own numbers and the labels of evaluators, which are columns that decide nothing."""
     metrics = case.part("metrics")
     for name in metrics:
         verdicts.add_score(name, metrics.number(name))

@@ -1,4 +1,4 @@
-"""One object of a foreign file: access to its values by key and wanted type, and the refusal of a file."""
+"""One object of another tool's file: access to its values by key and wanted type, and the refusal of a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_file(error: InputError, name: str) -> list[Problem]:
 
 
 def refuse_without_judge(tool: str, scorers: Iterable[str], why: str = "") -> NoReturn:
-    """Refuse a file that declares no judge, list its scorers, and say why. The hint can be pasted into the policy."""
+    """Refuse a file that declares no judge. The message lists its scorers; the hint can be pasted into the policy."""
     names = sorted(dict.fromkeys(scorers))
     found = f"its scorers are {_listed(names)}" if names else "it has no scorer at all"
     message = f"nothing in this file declares who judges: {found}" + (f", and {why}" if why else "")
@@ -50,7 +50,7 @@ def quoted(name: str) -> str:
 
 
 class Record:
-    """A JSON object and its place in the file. Null is absent; a value of another type than the wanted one is refused.
+    """A JSON object and its place in the file. Null counts as absent, and a value of the wrong type is refused.
 
     >>> Record({"n": 3, "x": None}, "sample 1").whole("n")
     3
@@ -88,7 +88,7 @@ class Record:
         return value if value is None or isinstance(value, bool) else self._refuse(key, "true or false")
 
     def number(self, key: str) -> int | float | None:
-        """A finite number. NaN is absent: tools write it if they have no value."""
+        """A finite number. NaN counts as absent, because tools write it if they have no value."""
         value: int | float | None = self.values.get(key)
         if value is None or is_number(value):
             return value
@@ -122,7 +122,7 @@ class Record:
         return [Record(item, f"{self.place}: {key}[{index}]") for index, item in enumerate(self.items(key))]
 
     def others(self, known: Collection[str]) -> Iterator[str]:
-        """The keys of present values that are not among the known ones."""
+        """The keys of values that are neither null nor among the known keys."""
         return (key for key in self.values if key not in known and key in self)
 
     def _refuse(self, key: str, wanted: str) -> NoReturn:
@@ -130,7 +130,7 @@ class Record:
 
 
 def is_number(value: object) -> bool:
-    """If this is a finite number, and not true or false. Called for every value of a file, so it is one expression."""
+    """Whether this is a finite number; true and false are not. One expression, as it is called for every value."""
     return type(value) in _NUMBERS and abs(value) <= LARGEST_NUMBER  # type: ignore[arg-type]
 
 

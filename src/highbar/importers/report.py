@@ -12,9 +12,9 @@ if TYPE_CHECKING:  # most checks read no file of another tool
 
 
 class Report(Struct):
-    """Filled while a file is read. Every record becomes a row, is merged into another row, or is left out.
+    """The counts, which grow while a file is read. Every record becomes a row, is merged into one, or is left out.
 
-    `unaccounted` is the number of those without any of these ends; if it is not 0, the importer has a bug.
+    `unaccounted` is the number of records for which none of this is true; if it is not 0, the importer has a bug.
     """
 
     records: int = 0  # in the file: samples, results, test cases
@@ -27,19 +27,19 @@ class Report(Struct):
     left_out: Counter[str] = field(default_factory=Counter)  # records without a row, by reason
     unread: Counter[str] = field(default_factory=Counter)  # parts of records without a column, by name
     columns: Counter[str] = field(default_factory=Counter)  # rows with a value, by column; counted by the writer
-    plain: bool = True  # if every id is text and no object has a key twice; set by the writer
+    plain: bool = True  # whether every id is text and no object has a key twice; set by the writer
     cut: int = 0  # texts above LONGEST_TEXT; counted by the writer
     warnings: list[str] = field(default_factory=list)
     urgent: set[str] = field(default_factory=set)  # warnings that no option hides
     judged_by: tuple[ScorerDemand, ...] = ()  # the policy's `judged_by` for this tool; set by the caller
-    answers_only: bool = False  # nobody has to judge, and no answer is cut: they are graded anew; set by the caller
+    answers_only: bool = False  # answers will be graded again: no judge is needed and none is cut; set by the caller
     calls: bool = False  # tool calls and messages become columns, too; set by the caller
     scorers: dict[str, str] = field(default_factory=dict)  # "judges" or "a column, …", by name; see `add_scorer`
     judges: tuple[str, ...] = ()  # the scorers that judge, as the tool calls them; set by the importer
 
     @property
     def unaccounted(self) -> int:
-        """Records that are neither rows nor merged nor left out, minus rows without a record; 0 if all is well."""
+        """Records + missing trials − rows − merged − left out; 0 if every record is accounted for."""
         return self.records + self.missing - self.rows - self.merged - self.left_out.total()
 
     def warn(self, text: str, *, urgent: bool = False) -> None:
@@ -50,7 +50,7 @@ class Report(Struct):
             self.urgent.add(text)
 
     def add_scorer(self, name: str, *, judges: bool, why_not: str) -> None:
-        """Note if a scorer judges and, if it does not, why."""
+        """Note whether a scorer judges and, if not, why."""
         self.scorers[name] = "judges" if judges else f"a column, does not judge: {why_not}"
 
     def leave_out(self, reason: str, records: int = 1) -> None:

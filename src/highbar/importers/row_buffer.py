@@ -1,4 +1,4 @@
-"""Rows that wait for the end of the file: later records may change what a row says, and a log can exceed memory."""
+"""Stores rows until the end of the file, since later records may change earlier rows, and a log can exceed memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from highbar.importers.limits import MEMORY
 
 _ROW_SIZE = 2000
-"""Estimated bytes of a row without its texts."""
+"""The estimated bytes of a row without its texts."""
 
 
 class RowBuffer:
@@ -47,7 +47,7 @@ class RowBuffer:
         self._file.write(json.dumps((row, more), separators=(",", ":")).encode() + b"\n")
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Return all rows once, and free each one that was returned. Nothing may be stored after that."""
+        """Yield all rows once, and free each row that was yielded. Nothing may be stored after that."""
         while self._rows:
             yield self._rows.popleft()
         self._file.seek(0)

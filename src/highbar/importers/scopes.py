@@ -1,4 +1,4 @@
-"""A file and the path to its records → the records, each with its surroundings, and lookup of paths in them."""
+"""A file and the path to its records → the records with their surroundings, and the lookup of paths in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Scope(Struct, frozen=True):
     document: object = None
     key: str | None = None
     number: int = 0
-    cells: bool = False  # if every value is the text of a cell
+    cells: bool = False  # whether every value is the text of a cell
 
     def inside(self, element: object, number: int) -> Scope:
         """The scope of an element of a list in this record."""
@@ -44,7 +44,7 @@ class Scope(Struct, frozen=True):
 
 
 def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scope]:
-    """The records of a file: a CSV, a table, lines, or what is at `rows` in a document.
+    """The records of a CSV, of a table, or at `rows` in a document or in each line.
 
     `needed` are the members of the document that paths with `$` or `^` use.
     """
@@ -64,7 +64,7 @@ def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scop
 
 
 def value_at(path: Path, scope: Scope) -> object:
-    """The value at a path; None if there is nothing. Refuses NaN, and names on the way that differ only in case."""
+    """The value at a path; None if there is none. Refuses NaN, and names along the path that differ only in case."""
     if path.base == "key":
         return scope.key
     if path.base == "number":
@@ -74,13 +74,13 @@ def value_at(path: Path, scope: Scope) -> object:
     else:
         start = scope.document if path.base == "document" else scope.record
     value = _walk(path.steps, start, scope.place)
-    if type(value) is not str:  # most values are, and this is called for every one
+    if type(value) is not str:  # most values are text, and this is called for every value
         refuse_not_finite(value, path.text, scope.place)
     return value
 
 
 def reaches(path: Path, scope: Scope) -> bool:
-    """If the place of a path exists, even with the value null."""
+    """Whether the place of a path exists, even with the value null."""
     if path.base in ("key", "number", "repeat"):
         return True
     if path.base == "outer":
@@ -135,7 +135,7 @@ def _is_json(path: str) -> bool:
 
 
 def _has_lines(path: str) -> bool:
-    """If this is a file with one document on each line, rather than one document."""
+    """Whether the file has one document on each line, rather than one document."""
     if path.lower().endswith((".jsonl", ".ndjson")):
         return True
     head = file_head(path, HEAD)
@@ -143,7 +143,10 @@ def _has_lines(path: str) -> bool:
 
 
 def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]:
-    """One document: its outermost list or object is read element by element, with the needed rest in memory."""
+    """The records of one document. Its outermost list or object is read element by element, so that memory is bounded.
+
+    The members around it that paths need are in memory.
+    """
     (keys, kind), inner = rows[0], rows[1:]
     outer = ".".join(keys)
     document = _rest(keys, kind, path, needed)
@@ -164,9 +167,9 @@ def _is_record(steps: tuple[str, ...], keys: tuple[str, ...], kind: str, *, list
 
 
 def _parts(path: str, keys: tuple[str, ...], kind: str) -> Iterator[tuple[tuple[str, ...], bool, json.Bytes]]:
-    """The parts of the document: the keys of each, if it is an element of the list, and its text."""
+    """The parts of the document: the keys of each, whether it is an element of the list, and its text."""
     outer = ".".join(key.replace(".", "\\.") for key in keys)
-    # json_parts splits an object into members only if it contains a wanted array, so it gets a name that cannot occur.
+    # json_parts splits an object into members only if it contains a wanted array, so ask for one that cannot exist.
     wanted = outer if kind == "[]" else f"{outer}.\0"
     for place, text in file_parts(path, {wanted}):
         listed = kind == "[]" and place == f"{outer}[]"
@@ -188,14 +191,14 @@ def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) 
 
 
 def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
-    """The records within a record, at the rest of `rows`."""
+    """The records within a record, at the remaining steps of `rows`."""
     if not rows:
         yield scope
         return
     (keys, kind), inner = rows[0], rows[1:]
     found = _walk(keys, scope.record, scope.place)
     place = ".".join((scope.place, *keys))
-    if found is None:  # records belong here, and without a refusal they would be lost silently
+    if found is None:  # records belong here; without a refusal they would be lost silently
         refuse(f"{place}: found nothing, wanted {_KINDS[kind]} of records", hint=_ROWS)
     if kind == "[]" and isinstance(found, list):
         members: list[tuple[str | None, object]] = [(None, item) for item in found]
@@ -212,7 +215,7 @@ def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
 
 
 def _cells(path: str) -> Iterator[Scope]:
-    """The rows of a CSV (with tabs if .tsv), strictly: a cell for every column in every row, and no duplicate names."""
+    """The rows of a CSV, with tabs if .tsv. Strict: every row has a cell for every column, and names are unique."""
     csv.field_size_limit(LONGEST_CELL)
     delimiter = "\t" if path.lower().endswith(".tsv") else ","
     with FilePath(path).open(encoding="utf-8-sig", newline="") as stream:

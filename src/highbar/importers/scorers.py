@@ -1,8 +1,8 @@
-"""The scorers of a foreign file → those that judge: the ones that the tool declares, or that the policy names.
+"""The scorers of another tool's file → those that judge: the ones that the tool declares, or that the policy names.
 
-A scorer's verdicts never decide if it judges: an importer reads all records before it makes the first row. Some tools
-do not declare the type of a scorer's values. For these, every scorer with a verdict judges, and a trial with another
-value is undecided, so that one odd value cannot remove a judge.
+Whether a scorer judges never depends on whether its verdicts are good. An importer reads all records before it makes
+the first row. Some tools do not declare the type of a scorer's values: then every scorer with a verdict judges, and a
+trial with another value is undecided, so that one odd value cannot remove a judge.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _NOT_NAMED = "the policy's judged_by names others"
 
 
 def is_good_enough(demand: ScorerDemand | None, score: float | None) -> bool | None:
-    """If a score is good enough: at least what the policy demands, else exactly 1; None without a score.
+    """Whether a score is good enough: by the policy's demand, or exactly 1 without one; None without a score.
 
-    More than 1 is on another scale than an accuracy, so that without a demand nobody knows what is good.
+    A score above 1 is not good enough without a demand: it is on another scale, on which nobody knows what is good.
     """
     if score is None or demand is None:
         return None if score is None else score == 1
@@ -30,7 +30,7 @@ def is_good_enough(demand: ScorerDemand | None, score: float | None) -> bool | N
 
 
 class Scorers:
-    """Collects the scorers of one file, settles which of them judge, and then passes on their verdicts by trial.
+    """Collects the scorers of one file, decides which of them judge, and then adds their verdicts to each trial.
 
     >>> report = Report()
     >>> scorers = Scorers("mlflow", report)
@@ -48,8 +48,8 @@ class Scorers:
         self._declared: dict[str, None] = {}
         self._columns: dict[str, str] = {}  # other scorers, and why they do not judge
         self._judging: frozenset[str] = frozenset()
-        self._verdicts: Counter[str] = Counter()  # scorers without a declared type: their number of verdicts
-        self._others: Counter[str] = Counter()  # and of other values
+        self._verdicts: Counter[str] = Counter()  # number of verdicts of each scorer without a declared type
+        self._others: Counter[str] = Counter()  # number of its other values
         self._of_scenario: defaultdict[str, set[str]] = defaultdict(set)
 
     def declare(self, name: str) -> None:
@@ -61,12 +61,12 @@ class Scorers:
         self._columns.setdefault(name, reason)
 
     def declare_silent(self, name: str) -> None:
-        """Add a scorer without a value on some record. If it has none on any record, it counts as a judge."""
+        """Add a scorer that has no value on some record. If it has no value on any record, it counts as a judge."""
         if name not in self._columns:
             self.declare(name)
 
     def declare_by_value(self, name: str, reason: str | None) -> None:
-        """Add a scorer of undeclared type by one of its values; `reason` is why that is no verdict, None if it is."""
+        """Add a scorer of undeclared type by one of its values; `reason`: why that is no verdict, None if it is one."""
         if reason is None:
             self._verdicts[name] += 1
             self.declare(name)
@@ -79,7 +79,7 @@ class Scorers:
         self._of_scenario[scenario].add(sys.intern(name))
 
     def settle(self) -> None:
-        """Decide who judges, and note it in the report. Raises InputError if no scorer does."""
+        """Decide who judges, and note it in the report. Raises InputError if no one does, or a demanded judge is absent."""
         names = dict.fromkeys((*self._declared, *self._columns))
         unknown = [name for name in self._demands if name not in names]
         if unknown:
@@ -97,7 +97,10 @@ class Scorers:
         self._report.judges = judging
 
     def _settle_without_judge(self) -> None:
-        """Warn of scorers with values of two kinds. One single value shows no kind: if others judge, it judges too."""
+        """Warn of scorers with values of two kinds.
+
+        A single value does not show the kind of a scorer: if others judge, it judges too, and its record is undecided.
+        """
         asked = f"say in the policy who judges: judged_by: {{ {self._tool.replace('-', '_')}: [ … ] }}"
         lone = [name for name, others in self._others.items() if others == 1 and name not in self._declared]
         for name in lone if self._declared else ():
@@ -111,12 +114,12 @@ class Scorers:
                 self._report.warn(f"{message} and {rest}; {asked}", urgent=True)
 
     def judges(self, name: str) -> bool:
-        """If this scorer judges."""
+        """Whether this scorer judges."""
         return name in self._judging
 
     @property
     def by_policy(self) -> bool:
-        """If the policy says who judges; then the tool's own conclusions do not count."""
+        """Whether the policy says who judges; then the tool's own conclusions do not count."""
         return bool(self._demands)
 
     def add(
@@ -129,7 +132,7 @@ class Scorers:
         judge: str | None = None,
         why: str = "gave no verdict",
     ) -> None:
-        """Add the result of one scorer to one trial; `silence` is the reason if a judge has no verdict."""
+        """Add the result of one scorer to one trial; `why` is the reason if a judge has no verdict."""
         if name not in self._judging:
             verdicts.add_score(name, score if score is not None or verdict is None else float(verdict))
             return
@@ -139,18 +142,18 @@ class Scorers:
             verdicts.add_broken(name, why)
 
     def add_broken(self, verdicts: Verdicts, name: str, reason: str) -> None:
-        """Add a scorer that broke on one trial. Unless the policy says who judges, any broken scorer counts."""
+        """Add a scorer that broke on one trial. If the policy names judges, only these count; otherwise all do."""
         if name in self._judging or not self._demands:
             verdicts.add_broken(name, reason)
 
     def complete(self, verdicts: Verdicts, scenario: str, given: Collection[str] = ()) -> None:
-        """Add the judges without a result for this trial: the policy's, or those of other trials of the scenario."""
+        """Add judges without a result here as broken: the policy's, or those of other trials of the scenario."""
         expected = self._judging if self._demands else self._of_scenario.get(scenario, frozenset()) & self._judging
         for name in sorted(name for name in expected if name not in given and not verdicts.knows(name)):
             verdicts.add_broken(name, "says nothing of this trial")
 
     def _meets_demand(self, name: str, *, verdict: bool | None, score: float | str | None) -> bool | None:
-        """If the policy's demand is met: by the scorer's own verdict, or by its score if `at_least` is given."""
+        """Whether the policy's demand is met: by the scorer's own verdict, or by its score if there is `at_least`."""
         demand = self._demands[name]
         if demand.at_least is None and verdict is not None:
             return verdict

@@ -1,7 +1,7 @@
-"""Whose file is it, by its name and first bytes: a regular expression for each tool, and whether it has rows of ours.
+"""Recognizes a file by its name and first bytes: a regular expression for each tool, and a test for our own rows.
 
-Here, so that recognizing a file loads no importer, and a file of ours no plugin. No row of ours and no file of another
-tool may match a sign.
+In a module of its own, so that recognizing a file loads no importer, and our own files load no plugin. A sign must not
+match our own rows or a file of another tool.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ _SHARED = {
     "category", "cluster", "correct", "error", "expected", "input", "judge", "outcome", "output", "predicted", "suite",
     "tags", "trial", "weight",
 }  # fmt: skip
-"""Columns with names that occur in files of other tools too."""
+"""Our columns whose names also occur in files of other tools."""
 _OURS = COLUMN_NAMES - _SHARED
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
 _GZIP = 31  # for zlib: expect the header of gzip
 
 
 def is_ours(name: str, head: bytes) -> bool:
-    """If the first row has an id or another column that only rows of ours have."""
+    """Whether the first row has `id` or another column that only our own rows have; always for Parquet and zstd."""
     lowered = name.lower()
     if lowered.endswith((".parquet", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".csv.zst")):
         return True
@@ -110,7 +110,7 @@ def _header(text: str) -> set[str]:
 
 
 def _keys(text: str) -> set[str]:
-    """The keys of the first object of a JSON text, which may be cut off, in an array or not."""
+    """The keys of the first object of a JSON text, which may be in an array, and may be cut off."""
     found: set[str] = set()
     depth, string = 0, ""
     for place in _TOKEN.finditer(text.lstrip("[ \t\r\n")):

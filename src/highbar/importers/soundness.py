@@ -1,4 +1,4 @@
-"""What a mapping reads of a record → a refusal of names that differ only in case, and of NaN and infinities."""
+"""Refuses, in records that a mapping reads, names that differ only in case, and NaN and infinities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
 
 
 def refuse_alike(names: Sequence[str], place: str, *, line: int | None = None) -> None:
-    """Refuse keys of one object, or columns of one table, that are the same apart from case."""
+    """Refuse keys of one object, or columns of one table, that differ only in case."""
     alike = _alike(tuple(names))
     if alike is not None:
         refuse(f"{place}: {alike}" if place else alike, line=line, hint=KEEP_ONE)
@@ -29,7 +29,7 @@ def _alike(names: tuple[str, ...]) -> str | None:
 
 
 def refuse_not_finite(value: object, path: str, place: str) -> None:
-    """Refuse NaN and infinities, at any depth: neither is a value, and each is different from any value."""
+    """Refuse NaN and infinities at any depth: they are no values, and NaN does not even equal itself."""
     kind = type(value)
     if kind is float:
         if not math.isfinite(value):  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The status of a span, a trace or a run → if it is an error, by a closed list of words."""
+"""The status of a span, a trace or a run → whether it is an error, by a closed list of words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Statuses(NamedTuple):
     wanted: str
 
     def failed(self, holder: Record, key: str) -> bool:
-        """If the status at `key` is an error; an absent status is not. Numbers are accepted, true and false are not.
+        """Whether the status at `key` is an error; an absent one is not. Refuses true, false and unknown words.
 
         >>> SPAN_CODES.failed(Record({"code": "Status_Code_Error"}, "span"), "code")
         True

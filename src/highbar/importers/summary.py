@@ -34,7 +34,7 @@ def summary_notes(report: Report) -> tuple[str, ...]:
 
 
 def summary_lines(name: str, title: str, report: Report) -> tuple[str, ...]:
-    """Everything, for people: the counts, the columns with values, what was left out and why."""
+    """All lines for `highbar import`: the counts, the columns with values, what was left out and why."""
     columns = sorted(report.columns.items(), key=lambda item: -item[1])  # ties in the order of the rows: id first
     details = [f"judged by: {', '.join(report.judges)}"] if report.judges else []
     details += [f"scorer {name}: {what}" for name, what in sorted(report.scorers.items())]

@@ -1,7 +1,7 @@
 """tau-bench trajectories (a list of runs) and tau2-bench results (`simulations`) → rows: one per trial of a task.
 
-A trial passes if its reward is 1, as in both tools. A run that broke off is an error and counts as failed: tau-bench
-gives it the reward 0, and tau2-bench leaves runs with an infrastructure error out of its averages.
+A trial passes if its reward is 1, as in both tools. A run that was aborted is an error and counts as failed: tau-bench
+gives it the reward 0, but tau2-bench leaves runs with an infrastructure error out of its averages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RUNS = ("", "simulations", "simulation_index")
 _ARRAYS = frozenset({*_RUNS, "tasks"})
 _NEAR_ONE = 1e-6
 _ENDED = frozenset({"user_stop", "agent_stop", "max_steps"})
-"""The reasons of a regular end; any other is a breakdown of the agent or of its environment."""
+"""The termination reasons of a regular end; any other means that the agent or its environment broke down."""
 
 _READ = frozenset(
     {"task_id", "trial", "reward", "info", "traj"}
@@ -51,10 +51,10 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _TrialPlan:
-    """The trials that each task should have: tau2-bench declares them; in tau-bench all tasks have the same."""
+    """The trials that each task should have: tau2-bench declares their number; in tau-bench all tasks have the same."""
 
     def __init__(self, document: Record) -> None:
-        info = document.record("info") or Record({}, "info")  # the place is in a message
+        info = document.record("info") or Record({}, "info")
         environment = info.record("environment_info")
         self._domain = environment.text("domain_name") if environment else None
         self._trials = set(range(_declared(info)))
@@ -70,7 +70,7 @@ class _TrialPlan:
         self._found.setdefault(name, set())
 
     def described(self, row: Row) -> Row:
-        """The row with the columns of its task. Notes its trial as present."""
+        """The row with the columns of its task; remembers that its trial is present."""
         name, trial = str(row["id"]), row.get("trial")
         found = self._found.setdefault(name, set())
         if isinstance(trial, int):
@@ -83,7 +83,7 @@ class _TrialPlan:
     def missing(self, report: Report) -> Iterator[Row]:
         """A row with an error for every missing trial; tau-bench counts it as failed too."""
         for name, found in self._found.items():
-            # A run without a trial number is one of them, and every task has at least one trial.
+            # Each run without a trial number counts as one of the missing trials; every task has at least one trial.
             for trial in sorted((self._trials or {0}) - found)[self._unnumbered[name] :]:
                 report.missing += 1
                 yield self.described(
@@ -133,7 +133,7 @@ def _row(run: Record, report: Report) -> Row:
 
 
 def _reward(run: Record, checks: Record | None) -> float | None:
-    """The reward, which the run may have in two places; refused if they differ."""
+    """The reward, which may be in two places; refuses a run in which they differ."""
     own, checked = run.number("reward"), checks.number("reward") if checks else None
     if own is None or checked is None:
         return checked if own is None else own
@@ -143,7 +143,7 @@ def _reward(run: Record, checks: Record | None) -> float | None:
 
 
 def _error(run: Record, info: Record) -> str | None:
-    """Why the run broke off, if it did. An exception without a message is an error too."""
+    """Why the run was aborted; None if it was not. An exception without a message is an error too."""
     if "error" in info:
         return text_or_json(info.value("error")) or "the run ended with an exception"
     reason = run.text("termination_reason")
@@ -168,7 +168,7 @@ def _verdicts(checks: Record | None) -> Verdicts:
 
 
 def _holds(value: object, place: Record) -> bool:
-    """If a part of the reward was reached: 1.0 or 0.0, in older versions true or false."""
+    """Whether a part of the reward was reached; it is 1.0 or 0.0, in older versions true or false."""
     if not isinstance(value, bool | int | float):
         refuse(f"{place.place}: found {shown(value)}, wanted a part of the reward")
     return abs(value - 1) <= _NEAR_ONE

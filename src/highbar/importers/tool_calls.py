@@ -1,6 +1,6 @@
-"""Tool calls as other tools write them → the columns `tool_calls` and `messages`, for those who grade answers again.
+"""Tool calls as other tools write them → the columns `tool_calls` and `messages`, for grading answers again.
 
-What a file does not say is absent: an empty list says that there were no calls.
+What a file does not say stays absent, because an empty list would say that there were no calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ARGUMENTS = ("arguments", "inputParameters", "input", "args")
 
 
 def calls_in(values: object) -> list[Call] | None:
-    """The calls in a list; None if it is no list of calls only. A name may be beside the arguments or around them.
+    """The calls in a list; None if it is not a list, or has anything but calls. All common forms of a call are read.
 
     >>> calls_in([{"function": {"name": "search", "arguments": '{"topic": "whales"}'}}])
     [{'name': 'search', 'arguments': {'topic': 'whales'}}]
@@ -40,7 +40,7 @@ def _call(value: object) -> Call | None:
 
 
 def parsed_arguments(arguments: object) -> object:
-    """The arguments of a call, or one of them: they are often JSON inside of a text."""
+    """The arguments of a call, or one of them, decoded if they are JSON in a text."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -50,7 +50,7 @@ def parsed_arguments(arguments: object) -> object:
 
 
 def chat(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | None]) -> list[dict[str, Any]]:
-    """Messages in chat form: the role, the text, and the calls. `text_of` reads a content that is no text."""
+    """Messages in chat form: the role, the text, and the calls. `text_of` makes text of the content."""
     found = []
     for message in messages:
         calls = calls_in(message.get("tool_calls"))

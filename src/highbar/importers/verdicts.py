@@ -55,30 +55,30 @@ class Verdicts:
         self._broken.setdefault(name, reason)
 
     def add_must_not(self, name: str, *, happened: bool | None) -> None:
-        """Add a must-not, and if it happened; None, together with a broken judge, if that is unknown."""
+        """Add a must-not, and whether it happened; if that is unknown, None, and the caller adds a broken judge."""
         self._must_not[name] = self._must_not.get(name) or happened
 
     def fail(self) -> None:
-        """Note that the tool calls the trial failed, for a reason that no verdict shows."""
+        """Note that the tool says that the trial failed, for a reason that no verdict shows."""
         self._failed = True
 
     def knows(self, name: str) -> bool:
-        """If this judge has a verdict or is known to be broken."""
+        """Whether this judge has a verdict or is known to be broken."""
         return name in self._seen or name in self._broken
 
     @property
     def judged(self) -> bool:
-        """If anything says that the trial passed or failed."""
+        """Whether anything says that the trial passed or failed."""
         return bool(self._seen or self._must_not or self._failed)
 
     @property
     def broken(self) -> bool:
-        """If a judge broke."""
+        """Whether a judge broke."""
         return bool(self._broken)
 
     @property
     def passed(self) -> bool | None:
-        """If all verdicts are good; None if there are none or, without a bad one, if a judge broke."""
+        """Whether all verdicts are good; None if there are no verdicts, or if none is bad but a judge broke."""
         bad = self._failed or not all(self._seen.values()) or any(self._must_not.values())
         return False if bad else None if self._broken or not self.judged else True
 
@@ -97,20 +97,20 @@ class Verdicts:
         }
 
     def _correct(self) -> bool | None:
-        """If the answer was right by all its judges; None if it has none or, without a bad verdict, one broke."""
+        """Whether all judges of correctness say so; None if there are none, or if none is bad but one broke."""
         right = [seen for name, seen in self._seen.items() if means_correct(name)]
         if not all(right):
             return False
         return None if not right or any(map(means_correct, self._broken)) else True
 
     def _behaviors(self) -> list[str] | dict[str, bool] | None:
-        """The behaviors that were seen. If a judge broke, also those that were not, since only these are known."""
+        """The behaviors that were seen. If a judge broke, also those that were not seen: all others are unknown."""
         if not self._seen:
             return None
         return dict(self._seen) if self._broken else [name for name, seen in self._seen.items() if seen]
 
     def _must_nots(self) -> Row:
-        """Each must-not with its answer or, if one is unknown, the list of all and the list of violations."""
+        """Each must-not and whether it happened; if one is unknown, the list of all and the list of violations."""
         if None not in self._must_not.values():
             return {"must_not": self._must_not or None}
         happened = [name for name, did in self._must_not.items() if did]

@@ -1,7 +1,7 @@
-"""The paths of a mapping that no record of a file has: a misspelled path must not look like an absent value.
+"""Finds the paths of a mapping that no record of a file has: a misspelled path must not look like an absent value.
 
-A record may lack a field, and then its path gives nothing. If no record has the field, the path may be wrong, and an
-error, a violation or a verdict may be in another field.
+A record may lack a field, and then its path gives nothing. But if no record has the field, the path may be wrong, and
+an error, a violation or a verdict may be in another field.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from highbar.importers.scopes import Scope, reaches, value_at
 from highbar.model.mapping import Check, Feed, Path, RowMap, When
 
 Passes = Callable[[Check, object, Scope], bool]
-"""If a value passes a check of the mapping."""
+"""Whether a value passes a check of the mapping."""
 
 
 class _WatchedPath(Struct):
-    """A path of the mapping, for a column or in a condition, and what the records had there so far."""
+    """A path of the mapping, for a column or in a condition, and what the records have had there so far."""
 
     path: Path
     column: str
     check: Check | None = None  # the check of the value
-    condition: bool = False  # if it is in a `when` or a `where`
+    condition: bool = False  # whether it is in a `when` or a `where`
     inside: Path | None = None  # the list in whose elements it starts
-    optional: bool = False  # if the mapping allows that it is absent
+    optional: bool = False  # whether the mapping allows that it is absent
     looked: bool = False
     reached: bool = False
     equal: bool = False
@@ -42,15 +42,15 @@ class _WatchedPath(Struct):
 
 
 class Watch:
-    """The paths of a mapping that no record had so far."""
+    """Watches for the paths of a mapping that no record has had so far."""
 
     def __init__(self, mapping: RowMap, *, strict: bool = False) -> None:
-        self._strict = strict  # if a column that judges nothing is a problem too
+        self._strict = strict  # whether a column that judges nothing is a problem too
         self._all = list(_places(mapping))
         self._open = [place for place in self._all if place.path.base not in ("key", "number", "repeat")]
 
     def see(self, scope: Scope, passes: Passes) -> None:
-        """Look for the open paths in one record."""
+        """Look in one record for the paths that no record has had so far."""
         if not self._open:
             return
         for place in self._open:
@@ -59,7 +59,7 @@ class Watch:
         self._open = [place for place in self._open if not place.settled]
 
     def settle(self, report: Report) -> None:
-        """Refuse the file, or warn, because of paths that no record has. Called at the end of a file with records."""
+        """Refuse the file, or warn, if no record has a path. Call it at the end of a file that has records."""
         problems: list[Problem] = []
         for place in self._open:
             if not place.looked or place.optional:
@@ -71,7 +71,8 @@ class Watch:
             else:
                 found = _never_reached(place)
             blocks = not place.reached if place.condition else self._strict or place.column in JUDGING
-            if blocks:  # without any other column, the rules that need it are undefined, so a warning is enough
+            # For any other column a warning is enough: without it, the rules that need it are undefined and fail.
+            if blocks:
                 problems.append(found)
             else:
                 report.warn(f"{found.message}; {found.hint}" if found.hint else found.message)
@@ -79,7 +80,7 @@ class Watch:
             raise InputError(*problems)
 
     def _given_by_other(self, column: str) -> bool:
-        """If another feed of the column gives a value."""
+        """Whether any feed of the column gives a value."""
         feeds = (one for one in self._all if one.column == column and not one.condition and one.inside is None)
         return any(one.reached or one.optional for one in feeds)
 

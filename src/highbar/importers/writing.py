@@ -19,18 +19,18 @@ from highbar.importers.record import in_file
 from highbar.importers.report import Report
 
 _SELDOM = 1_000_000
-"""New objects between two searches for garbage cycles, instead of 700."""
+"""The number of new objects between two searches for garbage cycles; Python's default is 700."""
 _NESTED = frozenset({dict, list, tuple})
 _SHOWN = ("input", "output", "error")
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Characters that can reverse the text of a terminal or send it a command, and that JSON does not escape."""
+"""Characters that can reverse text in a terminal or send it a command, and that JSON does not escape."""
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report | None = None) -> Report:
-    """Write the rows of a foreign file to `target`, and return its counts; `name` is the file's name in messages.
+    """Write the rows of another tool's file to `target`, and return its counts; messages call the file `name`.
 
-    No record disappears silently: one that is neither a row nor merged nor left out is an internal error.
+    No record disappears silently: if one is neither a row nor merged nor left out, that is an internal error.
     """
     report = Report() if report is None else report
     shapes: Counter[tuple[str, ...]] = Counter()
@@ -50,9 +50,9 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
 
 @contextmanager
 def _rare_collection() -> Iterator[None]:
-    """Decoded records have no cycles, and searching millions of objects for them takes a tenth of the time.
+    """Collect garbage cycles rarely: decoded records have none, and searching for them takes a tenth of the time.
 
-    It is not turned off, because a caught exception can leave a cycle.
+    The collector stays on, because a caught exception can leave a cycle.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(_SELDOM, *thresholds[1:])
@@ -63,7 +63,7 @@ def _rare_collection() -> Iterator[None]:
 
 
 def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
-    """The rows. A refusal gets the file's name, and an error of the file system becomes a refusal."""
+    """The rows. Adds the file's name to a refusal, and turns an error of the file system into one."""
     try:
         yield from read(path, report)
     except InputError as error:
@@ -73,7 +73,7 @@ def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
 
 
 def _filled(given: Row, report: Report) -> Row:
-    """The row without absent values, with long texts cut; counts it in the report."""
+    """The row without absent values and with long texts cut; counts the row in the report."""
     report.rows += 1
     row = {column: value for column, value in given.items() if value is not None}
     for column in _SHOWN if not report.answers_only else ():
@@ -86,9 +86,9 @@ def _filled(given: Row, report: Report) -> Row:
 
 
 def _is_plain(row: Row, distinct: set[tuple[str, ...]]) -> bool:
-    """If the engine need not look for duplicate keys; `distinct` caches the keys of earlier objects.
+    """Whether the engine can skip its search for duplicate keys; `distinct` caches the keys of earlier objects.
 
-    Looks at objects directly in a column only, and leaves deeper ones to the engine.
+    Looks only at objects that are directly in a column. A row with deeper ones is not plain.
     """
     if type(row.get("id")) is not str:
         return False
@@ -110,7 +110,7 @@ def _is_plain(row: Row, distinct: set[tuple[str, ...]]) -> bool:
 def _line(row: Row) -> bytes:
     with suppress(UnicodeEncodeError):
         data = msgspec.json.encode(row)
-        if data.isascii() and b"\x7f" not in data:  # nothing to escape, and the search below costs more than this
+        if data.isascii() and b"\x7f" not in data:  # nothing to escape, and this test is cheaper than the search below
             return data + b"\n"
     text = _encode(row)
     try:
@@ -124,7 +124,7 @@ def _escaped(text: str) -> str:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The value with U+FFFD for halves of surrogate pairs, which JavaScript writes if it cuts a text within one."""
+    """The value with U+FFFD for halves of surrogate pairs, which JavaScript writes if it cuts a text within a pair."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

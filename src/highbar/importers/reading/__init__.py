@@ -1,1 +1,1 @@
-"""Reading what strangers wrote, strictly and in bounded memory: JSON, zip archives and XML."""
+"""Reads untrusted files strictly and in bounded memory: JSON, zip archives and XML."""

@@ -1,8 +1,8 @@
 """JSON of any size, one value at a time.
 
-`parts` walks through a document and returns its values in order, the elements of chosen arrays one by one, so that a
-log of a gigabyte takes only the memory of its largest sample. `members` splits one object without decoding its values,
-and `decode_value` decodes. All three refuse duplicate keys and values that are nested too deep.
+`json_parts` walks through a document and yields its values in order, the elements of chosen arrays one by one, so that
+a log of a gigabyte takes only the memory of its largest sample. `members` splits one object without decoding its
+values, and `decode_value` decodes. All three refuse duplicate keys and values that are nested too deep.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def decode_value(data: Bytes, line: int | None = None) -> Any:
     """
     with suppress(*_BROKEN, RecursionError):
         value = msgspec.json.decode(data)
-        # The fast decoder drops the first of two equal keys. None was dropped if the value, encoded again, gives the
-        # same text, or one with as many keys: numbers and texts can be spelled in several ways.
+        # The fast decoder drops the first of two equal keys. Nothing was dropped if the value, encoded again, gives the
+        # same text, or a text with as many keys: numbers and strings can be spelled in several ways.
         if data[:1] not in _STARTS or as_many_keys(msgspec.json.encode(value), msgspec.json.format(data, indent=-1)):
             return value
     try:
@@ -56,15 +56,15 @@ def decode_value(data: Bytes, line: int | None = None) -> Any:
         refuse(_TOO_DEEP, line=line)
     except _DuplicateKey as duplicate:
         refuse(f"duplicate key {duplicate.key!r}", line=line)
-    except ValueError:  # of Python's limit on the digits of an integer
+    except ValueError:  # Python's limit on the digits of an integer
         refuse(_TOO_LONG, line=line)
 
 
 def as_many_keys(one: bytes, other: bytes) -> bool:
-    """If two JSON texts without spaces are equal or have the same number of keys; False if in doubt.
+    """Whether two JSON texts without spaces are equal or have the same number of keys; False if that is unclear.
 
-    Counts `":`. A quotation mark within a string follows a backslash; after two backslashes it may be either, so that
-    such texts are in doubt.
+    Counts `":`. Within a string, a quotation mark follows a backslash. After two backslashes it may be inside of the
+    string or end it, so that such texts are unclear.
     """
     if one == other:
         return True
@@ -74,7 +74,7 @@ def as_many_keys(one: bytes, other: bytes) -> bool:
 
 
 def members(data: Bytes, line: int | None = None) -> dict[str, Bytes]:
-    """The values of an object by key, not decoded, so that unused ones cost nothing."""
+    """The values of an object by key, not decoded, so that unused values cost nothing."""
     try:
         found = _members(data)
     except RecursionError:
@@ -99,12 +99,12 @@ def items(data: Bytes) -> list[Bytes]:
     except RecursionError:
         refuse(_TOO_DEEP)
     except _BROKEN:
-        value = decode_value(data)  # as above
+        value = decode_value(data)  # NaN, half of a surrogate pair, or a syntax error, as in `members`
         return [json.dumps(item).encode() for item in value] if isinstance(value, list) else refuse("wanted an array")
 
 
 def is_null(data: Bytes | None) -> bool:
-    """If this is `null` or absent."""
+    """Whether this is `null` or absent."""
     return data is None or data == b"null"
 
 
@@ -122,7 +122,7 @@ def json_parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str
 
     An object that contains one of `arrays` is split into its members too, and each element of such an array has the
     path `path[]`: with arrays={"results.results"} the paths are `version`, `results.stats`, `results.results[]` …
-    The path of a top-level array is "". An empty array has no parts. Text after the document is refused.
+    The path of a top-level array is "". An empty one of `arrays` has no parts. Refuses text after the document.
     """
     window = _ReadWindow(stream)
     window.refuse_other_text()
@@ -152,7 +152,7 @@ def _walk(window: _ReadWindow, path: str | None, arrays: frozenset[str]) -> Iter
 
 
 class _ReadWindow:
-    """A section of the file that moves forward until it contains the next value as a whole."""
+    """A section of the file that moves forward and grows until it contains the whole next value."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -174,7 +174,7 @@ class _ReadWindow:
         return self._before + self._position
 
     def next_byte(self) -> bytes | None:
-        """The next byte that is not a space, without moving past it; None at the end."""
+        """The next byte that is not a space, without moving past it; None at the end of the file."""
         while True:
             match = _SPACE.match(self._data, self._position)
             self._position = match.end() if match else self._position
@@ -224,7 +224,7 @@ class _ReadWindow:
     def _more(self) -> bool:
         """Read on, and drop everything before the current position.
 
-        The unread rest at least doubles, so that a long value is scanned a few times only.
+        The unread rest at least doubles, so that a long value is scanned only a few times.
         """
         rest = len(self._data) - self._position
         if rest > LARGEST_VALUE:
@@ -237,7 +237,7 @@ class _ReadWindow:
 
 
 def _end_of_value(data: bytes, start: int) -> int | None:
-    """Where the value that starts here ends (after its trailing spaces); None if the data ends first."""
+    """Where the value that starts here ends, including trailing spaces; None if the data ends first."""
     # msgspec has no function that decodes a prefix, so the end is read from its error message. The alternatives are
     # slower: json.raw_decode builds every object and takes ten times as long (3.7 against 0.4 ms for 1 MB of messages),
     # a loop over brackets in Python a hundred times. If a version of msgspec changes the message, nothing breaks:
@@ -253,9 +253,9 @@ def _end_of_value(data: bytes, start: int) -> int | None:
 
 
 def _end_by_decoding(data: bytes, start: int) -> int | None:
-    """The same with the slower decoder, which accepts NaN and halves of surrogate pairs.
+    """As `_end_of_value`, with the slower decoder, which accepts NaN and halves of surrogate pairs.
 
-    It tries longer and longer sections, since it needs text and most values are short.
+    Tries longer and longer sections: the decoder needs decoded text, and most values are short.
     """
     length = 64 * 1024
     while True:
@@ -271,16 +271,17 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
             if start + length < len(data):
                 length *= 4
                 continue
+            # Near the end, or in an open string, more data may complete the value; anywhere else it is a syntax error.
             if error.pos < len(text) - 32 and not error.msg.startswith("Unterminated string"):
                 refuse(f"{_message(error)}, at byte {start + len(text[: error.pos].encode(errors='surrogateescape'))}")
             return None
-        except ValueError:  # as above
+        except ValueError:  # Python's limit on the digits of an integer
             refuse(f"{_TOO_LONG}, in the value at byte {start}")
         return start + len(text[:end].encode("utf-8", "surrogateescape"))
 
 
 def refuse_pointer(start: bytes) -> None:
-    """Refuse a Git LFS pointer, which git leaves in place of a file that was not pulled."""
+    """Refuse a Git LFS pointer, which git writes in place of a file that was not pulled."""
     if start.startswith(LFS_POINTER):
         refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
 
@@ -320,7 +321,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 class _Key:
-    """A key that equals no other, so that a decoded object has both of two keys with the same text."""
+    """A key that equals no other key, so that a decoded object has both of two keys with the same text."""
 
     __slots__ = ("text",)
 

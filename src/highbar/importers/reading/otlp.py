@@ -35,7 +35,7 @@ _NO_STATUS = otlp_typed.SpanStatus()
 class Item:
     """A log record or a span, with the attributes of its resource.
 
-    A file has hundreds of thousands of them and uses little of most: values become plain when they are used.
+    A file has hundreds of thousands of them, and most are hardly used: values become plain only when they are read.
     """
 
     __slots__ = ("_found", "_holder", "_number", "_values", "kind", "resource")
@@ -72,7 +72,7 @@ class Item:
 
     @property
     def record(self) -> Record:
-        """The record, for access by wanted type."""
+        """The record, for access by the wanted type."""
         return Record(self.values, self.place)
 
     @property
@@ -107,7 +107,7 @@ class Item:
         return [attributes(event) for event in self.record.records("events") if wanted(event.text("name"), event.place)]
 
     def events_about(self, prefix: str, excluded: str) -> Iterator[str]:
-        """The names of its events whose name or one of whose attributes has the prefix; without events named `but`."""
+        """The names of its events that have the prefix in their name or in an attribute; not those named `excluded`."""
         values = self._values
         if type(values) is otlp_typed.TypedSpan:
             events = ((one.name or "", [pair.key for pair in one.attributes or ()]) for one in values.events or ())
@@ -118,7 +118,7 @@ class Item:
                 yield name
 
     def dropped(self, name: str) -> Iterator[object]:
-        """How much was dropped, as in the file: events of a span, and attributes of each of its events of this name."""
+        """How much was dropped, as in the file: events of the span, and attributes of its events of this name."""
         values = self._values
         if type(values) is otlp_typed.TypedSpan:
             yield values.dropped_events_count
@@ -130,7 +130,7 @@ class Item:
 
     @property
     def size(self) -> int | None:
-        """Estimated bytes; None if that needs more than a glance."""
+        """The estimated bytes; None if an estimate would need a closer look (nested values, untyped spans)."""
         values = self._values
         if type(values) is not otlp_typed.TypedSpan:
             return None
@@ -146,11 +146,11 @@ class Item:
         return value if value is None or type(value) is str else self.record.text(key)
 
     def any_of(self, names: frozenset[str]) -> bool:
-        """If it has one of these attributes."""
+        """Whether it has one of these attributes."""
         return not names.isdisjoint(self._found)
 
     def some(self, names: frozenset[str]) -> Attributes:
-        """Those of these attributes that it has, plain."""
+        """The attributes with these names that it has, plain."""
         return {name: _opened(self._found[name], self.place) for name in names & self._found.keys()}
 
     def get(self, name: str) -> object:
@@ -167,7 +167,7 @@ class Item:
 
 
 def _opened(value: object, place: str) -> object:
-    """The value of an attribute, plain. Texts first, because most are texts."""
+    """The value of an attribute, plain. Tries text first, because most values are text."""
     if type(value) is otlp_typed.AttributeValue:
         text = value.string_value
         if type(text) is str:
@@ -182,14 +182,15 @@ def _opened(value: object, place: str) -> object:
 
 
 def _is_alone(value: otlp_typed.AttributeValue) -> bool:
-    """If a value with a whole number has no value of a type that precedes it in `_plain`."""
+    """Whether a value has no value of another type that `_plain` would prefer to its whole number."""
     return not value.string_value and value.bool_value is value.double_value is value.bytes_value is msgspec.UNSET
 
 
 class Interest(NamedTuple):
     """Which spans are needed as a whole: those with one of `names`, or with the attribute `name` equal to `text`.
 
-    Of a span with only the attribute `mark`, the text of that attribute is enough; of any other, its place in the tree.
+    For a span that has only the attribute `mark`, the text of that attribute is enough; for all others, their place in
+    the tree.
     """
 
     names: frozenset[str]
@@ -199,16 +200,16 @@ class Interest(NamedTuple):
 
 
 Seen = tuple[str | None, str | None, str, Item | str | None]
-"""The key of a span, the key of its parent, its name, and the span, its mark or None, see `Interest`.
+"""The key of a span, the key of its parent, its name, and the whole span, its mark or None (see `Interest`).
 
-A log record has no key, and always comes as a whole.
+A log record has no key, and is always whole.
 """
 
 
 def scan(path: str, interest: Interest) -> Iterator[Seen]:
     """Every log record and span of the file, in order.
 
-    Most of hundreds of thousands of spans are not needed as a whole, so the loop in `_scan_typed` decides the speed.
+    Of hundreds of thousands of spans, few are needed as a whole, so the loop in `_scan_typed` determines the speed.
     """
     return chain.from_iterable(
         _scan_typed(resource, place, interest)
@@ -269,7 +270,7 @@ def _of_typed(pairs: otlp_typed.Attributes, place: str) -> Attributes:
 
 
 def _with_list(holder: Record, name: str) -> Record:
-    """The record. Refuses it without this list, which may be empty: an absent one may have been lost."""
+    """The record. Refuses one without this list, which may be empty: if it is absent, it may have been lost."""
     return holder if name in holder else refuse(f"{holder.place}: found no {name}, wanted a list")
 
 
@@ -287,7 +288,7 @@ def attributes(holder: Record) -> Attributes:
 
 
 def _found(pairs: Any) -> dict[str, Any] | None:
-    """The attributes by key, not yet plain; None if something about them is odd."""
+    """The attributes by key, not yet plain; None if a pair is malformed or a key is duplicate."""
     try:
         found = {pair["key"]: pair.get("value") for pair in pairs}
     except (TypeError, KeyError, AttributeError):
@@ -297,7 +298,7 @@ def _found(pairs: Any) -> dict[str, Any] | None:
 
 
 def _refused(item: Item) -> dict[str, Any]:
-    """Refuse odd attributes with a message; returns an empty result for an empty list."""
+    """Refuse malformed attributes with a message; returns {} if there are no attributes."""
     attributes(item.record)
     return {}
 
@@ -381,7 +382,7 @@ def _of_line(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]
 
 
 def is_lines(first: bytes) -> bool:
-    """If the first line of a file is a whole document."""
+    """Whether the first line of a file is a whole document."""
     return first.rstrip().endswith(b"}")
 
 

@@ -1,4 +1,4 @@
-"""OTLP JSON that `otlp.scan` has accepted, and the keys of spans → these spans."""
+"""OTLP JSON that `otlp.scan` has accepted, and the keys of spans → the spans with these keys."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _chosen_typed(text: json.Bytes, keys: Container[str]) -> Iterator[tuple[str,
 
 
 def _key(ids: _Ids) -> str:
-    """The key of a span, as of `span_key`; `otlp.scan` has refused spans without ids."""
+    """The key of a span, as `span_key` makes it; `otlp.scan` has refused spans without ids."""
     return f"{ids.trace_id}/{ids.span_id}".lower()
 
 
@@ -98,7 +98,7 @@ def _chosen_plain(document: object, keys: Container[str]) -> Iterator[tuple[str,
 
 
 def _documents(path: str) -> Iterator[json.Bytes]:
-    """The traces as one document for each line or resource, so that memory stays bounded."""
+    """The traces as one document per line or resource, so that memory stays bounded."""
     with Path(path).open("rb", buffering=BUFFER) as stream:
         lines = is_lines(stream.readline(LARGEST_VALUE))
         stream.seek(0)

@@ -1,6 +1,6 @@
-"""OTLP JSON traces in declared types: twice as fast as decoding to dictionaries, and as strict.
+"""OTLP JSON traces in declared types: twice as fast as decoding to dictionaries, and just as strict.
 
-Accepts only a text that has nothing but the declared members, each once. The caller decodes any other text to
+Accepts only text that has nothing but the declared members, each once. The caller decodes any other text to
 dictionaries, and refuses it with a message if something is wrong.
 """
 
@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from highbar.importers.reading import json
 
 Scalar = str | int | UnsetType | None
-"""Encoded again, it is never longer than before, which `_whole` relies on."""
+"""Never longer than before when it is encoded again, which `_whole` relies on."""
 Text = str | UnsetType | None
 
 
@@ -150,7 +150,7 @@ def document(text: bytes) -> list[ResourceSpans] | None:
 
 
 def resource(text: bytes) -> ResourceSpans | None:
-    """One element of `resourceSpans`; None as above."""
+    """One element of `resourceSpans`; None if it has undeclared members or duplicate keys."""
     return _whole(_resource, text)
 
 
@@ -170,8 +170,8 @@ def untyped(typed: msgspec.Struct) -> object:
 def _whole(decoder: msgspec.json.Decoder[_Typed], text: bytes) -> _Typed | None:
     """The decoded text; None if decoding lost something: unknown members, or the first of two equal keys.
 
-    Encoded again, no part is longer than before, so a text of the same length has lost nothing. If the text has spaces,
-    or other spellings of texts and numbers, the keys are counted.
+    Encoded again, no part is longer than before, so if the length is the same, nothing was lost. If the text has
+    spaces, or other spellings of strings and numbers, the keys are counted.
     """
     try:
         found = decoder.decode(text)

@@ -1,4 +1,4 @@
-"""XML of a stranger, tag by tag, in bounded memory. Document types are refused, and with them all entity attacks."""
+"""Untrusted XML, tag by tag, in bounded memory. Refuses document types, and with them all entity attacks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def events(stream: IO[bytes]) -> Iterator[XmlEvent]:
     # Only imports of XML need these three.
     from xml.etree.ElementTree import ParseError
 
-    # Likewise.
+    # Only imports of XML need these two.
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser
 

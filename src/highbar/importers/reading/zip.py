@@ -1,11 +1,11 @@
-"""A zip archive of a stranger: members are read into memory one at a time, and never written to disk.
+"""An untrusted zip archive: members are read into memory one at a time, and never written to disk.
 
 Names, counts and sizes are checked before anything is unpacked, and unpacking stops at the size that the archive
 declares, so that a bomb costs no more than it announces. Methods: stored, deflate, zstd.
 
-`zipfile` reads only the table of contents here. Python 3.14 and `backports.zstd.zipfile` can also unpack zstd, but
-stop at the end of the first frame of a member and then report a wrong checksum; Inspect AI starts a new frame every
-200 MiB. Seen with backports.zstd 1.8.0 on a member of two frames.
+`zipfile` reads only the table of contents here. Python 3.14 and `backports.zstd.zipfile` can also unpack zstd, but stop
+at the end of the first frame of a member and then report a wrong checksum (seen with backports.zstd 1.8.0 on a member
+of two frames); Inspect AI starts a new frame every 200 MiB.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Archive:
 
 @contextmanager
 def open_member(path: str) -> Iterator[Archive]:
-    """Open the archive after all checks that need no unpacking."""
+    """Open the archive, after all checks that need no unpacking."""
     with Path(path).open("rb") as stream:
         _refuse_other_files(stream)
         _refuse_many_members(stream)
@@ -129,7 +129,7 @@ def _refuse_many_members(stream: IO[bytes]) -> None:
     wide = tail.rfind(b"PK\x06\x06", 0, at)
     if directory == 0xFFFFFFFF and wide >= 0 and wide + 48 <= len(tail):
         directory = struct.unpack("<Q", tail[wide + 40 : wide + 48])[0]
-    # An entry takes at least 46 bytes, so the size of the table bounds their number; the declared number may lie.
+    # An entry takes at least 46 bytes, so the size of the table bounds their number; the declared number may be false.
     if directory > size or directory > MOST_MEMBERS * 400:
         refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
 
@@ -137,6 +137,7 @@ def _refuse_many_members(stream: IO[bytes]) -> None:
 def _refuse_bad_members(members: list[zipfile.ZipInfo], size: int) -> None:
     if len(members) > MOST_MEMBERS:
         refuse(f"this zip archive has {len(members):,} members; at most {MOST_MEMBERS:,} are read")
+    # A bomb can refer to the same packed bytes from many members: their sizes then add up to more than the file has.
     if sum(info.compress_size for info in members) > size:
         refuse("this zip archive is not sound: its members overlap")
     if sum(info.file_size for info in members) > LARGEST_ARCHIVE:
@@ -177,7 +178,7 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class _BrokenZstd(ValueError):
-    """zstd cannot unpack the data. Its own exception is imported only if zstd is used."""
+    """zstd cannot unpack the data. The library's own exception is imported only if zstd is used."""
 
 
 def _unpacked_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
@@ -185,7 +186,7 @@ def _unpacked_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor, ZstdError  # only for archives that use it
     else:
-        from backports.zstd import ZstdDecompressor, ZstdError  # likewise
+        from backports.zstd import ZstdDecompressor, ZstdError  # only for archives that use it
     frame = ZstdDecompressor()
     try:
         for chunk in packed:
