@@ -1,7 +1,6 @@
-"""Many runs: a folder of records in; runs in the order of time, series of metrics, and pooled scenarios out.
+"""Many runs: a folder of records in; runs in order of time, series of metrics, and pooled scenarios out.
 
-`read` lists the records by their footers. Scenarios are read by DuckDB when they are asked for. What `series` and
-`order` compute is pure.
+`read` lists the records by their footers. DuckDB reads scenarios only on demand. `series` and `order` are pure.
 """
 
 from __future__ import annotations
@@ -19,33 +18,33 @@ from highbar.model.history import DamagedRecord, PooledScenarios, RunRecord, Sce
 from highbar.store.history_footer import SUFFIX, list_records
 
 FOLDER = "history"
-"""Where the history is unless a command says so."""
+"""The default folder of the history."""
 FIRST = "highbar check --history DIR, or highbar history add, writes the first record"
 
 
 class History(Struct, frozen=True, eq=False):
-    """The runs that a folder remembers, in the order of time, and the files in it that were left out."""
+    """The runs in a folder, in order of time, and the damaged files that were left out."""
 
     folder: str
     runs: tuple[RunRecord, ...]
     damaged: tuple[DamagedRecord, ...] = ()
 
     def scenarios(self, runs: Sequence[RunRecord] | None = None) -> PooledScenarios:
-        """Every text of a scenario over these runs, or over all, pooled.
+        """Every text of a scenario, pooled over these runs, or over all.
 
-        Results that several records are about count once. Records that only have a verdict add nothing.
+        Results that are in several records count once. Records that have only a verdict add nothing.
         """
         return pooling.pooled(self.folder, self.runs if runs is None else runs)
 
     def counts(self, runs: Sequence[RunRecord] | None = None) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
-        """Every scenario of every run, run by run in this order; damaged records are left out: see `scenarios`."""
+        """Every scenario of every run, in the order of the runs, without damaged records; `scenarios` names those."""
         return pooling.single(self.folder, self.runs if runs is None else runs)
 
 
 def read(folder: str | os.PathLike[str]) -> History:
     """The history in a folder. Raises InputError if there is no such folder.
 
-    A damaged record is left out and named in `damaged`; nothing in a file can make this fail.
+    A damaged record is left out and named in `damaged`; no content of a file makes this fail.
     """
     name = os.fspath(folder)
     try:
@@ -57,7 +56,7 @@ def read(folder: str | os.PathLike[str]) -> History:
 
 
 def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
-    """The runs that were added to a history: `runs` in the order of time, `scenarios()` with pooled counts.
+    """The runs that were added to a history: `runs` in order of time, `scenarios()` with pooled counts.
 
     Raises InputError if there is no such folder. Records that cannot be read are in `damaged`.
     """
@@ -65,9 +64,9 @@ def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
 
 
 def runs_of(history: History, branch: str | None = None, agent: str | None = None) -> tuple[RunRecord, ...]:
-    """The runs of a branch and of an agent, or all.
+    """The runs of a branch and of an agent; None means any.
 
-    Raises InputError if there is none: a wrong name must not look like peace.
+    Raises InputError if a named branch or agent has no run: a wrong name must not look like a history without alarms.
     """
     found = history.runs
     for noun, wanted, field in (("branch", branch, "branch"), ("agent", agent, "agent_name")):
@@ -83,9 +82,9 @@ def runs_of(history: History, branch: str | None = None, agent: str | None = Non
 
 
 def find_run(history: History, name: str) -> RunRecord:
-    """The run whose record begins with these digits, or whose commit does. Raises InputError unless it is one run.
+    """The run whose record begins with these digits, or the last one whose commit does. Raises InputError if not one.
 
-    The file of the record, with or without its folder, is a name too.
+    The name can also be the file of the record, with or without its folder.
     """
     name = Path(name).stem if name.endswith(SUFFIX) else name
     found = [run for run in history.runs if run.record.startswith(name)]

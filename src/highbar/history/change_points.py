@@ -1,8 +1,8 @@
-"""Lines of metrics → between which runs the level changed, as far as chance does not explain it.
+"""Lines of metrics → the runs between which the level changed by more than chance explains.
 
-A line is cut at its best place if its runs in random order are as clearly cut in less than 5 % of cases, times the
-number of all lines that are looked at; each half again. Results that were judged twice count once. A very long line is
-looked at twice: its last runs one by one, and all of it by the means of several consecutive runs.
+A line is split at its best place if the permutation test's p-value, times the number of all tested lines, is at most
+5 %; then each half is tested in the same way. Results that were judged twice count once. A very long line is tested
+twice: its last runs one by one, and the whole line by means over blocks of consecutive runs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from highbar.statistics.splits import Split, best_split, can_be_split
 
 LEVEL = 0.05
 MOST_VALUES = 150
-"""Of one line: with more of them, looking takes too long."""
+"""Values of one line: testing more takes too long."""
 
 
 class ChangePoint(Struct, frozen=True):
-    """The level of a metric changed between two runs of a branch; perhaps as early as before the run `earliest`.
+    """The level of a metric changed between the runs `before` and `after` of a branch.
 
-    `p_value` is corrected for all places and all lines that were looked at.
+    In nine of ten resamples, the change comes just before a run from `earliest` to `latest`. `p_value` is corrected for
+    all places of the line and for all tested lines.
     """
 
     metric: str
@@ -51,14 +52,14 @@ class ChangePoint(Struct, frozen=True):
 
 
 class ChangePoints(Struct, frozen=True):
-    """The changes that were found, the latest first, and how many lines were long enough to look at."""
+    """The changes that were found, the latest first, and how many lines were long enough to test."""
 
     found: tuple[ChangePoint, ...]
     lines: int
 
 
 class _Line(Struct, frozen=True):
-    """Points of one metric, on one branch, that were measured alike; each value is the mean over a block of runs."""
+    """One segment of a metric on one branch; each value is the mean over a block of consecutive runs."""
 
     of: MetricTracks
     branch: str | None
@@ -70,6 +71,7 @@ def change_points(metrics: Iterable[MetricTracks]) -> ChangePoints:
     """The changes of all metrics."""
     lines = [line for metric in metrics for line in _lines(metric) if can_be_split(line.values)]
     found: list[ChangePoint] = []
+    # Lines of single runs come first: of a change that is found twice, the more precise place is kept.
     for line in sorted(lines, key=lambda one: len(one.blocks[0])):
         found += [change for change in _changes(line, len(lines)) if not any(_is_same(change, one) for one in found)]
     found.sort(key=lambda one: one.after.moment, reverse=True)
@@ -77,7 +79,7 @@ def change_points(metrics: Iterable[MetricTracks]) -> ChangePoints:
 
 
 def _is_same(coarse: ChangePoint, fine: ChangePoint) -> bool:
-    """Whether a change that was seen in means is one that was seen in single runs."""
+    """Whether a change in means over blocks is the one that was found in single runs."""
     alike = (coarse.metric, coarse.branch) == (fine.metric, fine.branch)
     return alike and coarse.earliest.time <= fine.after.time <= coarse.latest.time
 
@@ -97,7 +99,7 @@ def _lines(metric: MetricTracks) -> Iterator[_Line]:
 
 
 def _line(metric: MetricTracks, branch: str | None, points: Sequence[tuple[RunRecord, float]], size: int) -> _Line:
-    """Blocks of so many runs. The first runs are left out if they are fewer than that."""
+    """A line with blocks of `size` runs. The first runs are left out if they do not fill a block."""
     blocks = [points[start : start + size] for start in range(len(points) % size, len(points), size)]
     runs = tuple(tuple(run for run, _ in block) for block in blocks)
     return _Line(metric, branch, runs, tuple(math.fsum(value for _, value in block) / size for block in blocks))
@@ -109,7 +111,7 @@ def _changes(line: _Line, lines: int) -> Iterator[ChangePoint]:
     size = len(line.blocks[0])
     for place, split in enumerate(splits):
         before, after = line.values[ends[place] : split.place], line.values[split.place : ends[place + 2]]
-        # It may be inside the block before the cut, or the one after it.
+        # The change may be inside of the block before the split, or of the one after it.
         inside = size > 1
         yield ChangePoint(
             metric=line.of.metric,
@@ -129,7 +131,7 @@ def _changes(line: _Line, lines: int) -> Iterator[ChangePoint]:
 
 
 def _splits(values: Sequence[float], start: int, lines: int) -> Iterator[Split]:
-    """The cuts of a line and of its parts, counted from the beginning of the whole line."""
+    """The splits of a line and of its parts; places count from the beginning of the whole line."""
     split = best_split(values)
     if split is None or split.p_value * lines > LEVEL:
         return

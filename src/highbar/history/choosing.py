@@ -1,4 +1,4 @@
-"""Runs of a history → those that may be pooled: of one line of commits, and measured alike; and why others may not."""
+"""Runs of a history → those that may be pooled (on one line of commits, and measured alike), and why others may not."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _VERDICT_ALONE = "of which only the verdict is known"
 _NO_COMMIT = "of which the commit is not known"
 _NOT_HERE = "of commits that this clone does not have"
 _LACKING = frozenset({_CHANGES["unknown"], _MAYBE_OTHER_AGENT, _VERDICT_ALONE, _NO_COMMIT, _NOT_HERE})
-"""Reasons for which nobody knows whether a run belongs to the others."""
+"""The reasons that leave open whether a run belongs to the others, because a fact about it is not known."""
 
 
 class CommitLine(Struct, frozen=True):
-    """The commits that a run comes after, as far as a clone has them, and what is known about others.
+    """The ancestors of a run's commit, as far as a clone has them, and what is known about other commits.
 
-    `branch` is the one that is checked out; None if it is not known. `elsewhere` are commits that the clone has beside
-    the line. `is_shallow`: it may have lost any commit of the line.
+    `branch` is the branch that is checked out; None if it is not known. `elsewhere` are commits that the clone has, but
+    that are not on the line. `is_shallow`: the clone may lack any commit of the line.
     """
 
     commits: frozenset[str]
@@ -44,7 +44,7 @@ class CommitLine(Struct, frozen=True):
     is_shallow: bool = False
 
     def may_have(self, run: RunRecord) -> bool:
-        """Whether a run that is not on the line may be on it all the same, in a clone that has everything."""
+        """Whether a run that is not on the line in this clone may be on it in a complete clone."""
         if self.is_shallow:
             return True
         other_branch = None not in (run.branch, self.branch) and run.branch != self.branch
@@ -52,19 +52,19 @@ class CommitLine(Struct, frozen=True):
 
 
 class ChosenRuns(Struct, frozen=True):
-    """The runs that are pooled, the oldest first, and by reason how many were left out."""
+    """The runs that are pooled, the oldest first, and how many were left out for each reason."""
 
     runs: tuple[RunRecord, ...]
     left_out: tuple[tuple[str, int], ...] = ()
 
     @property
     def in_words(self) -> str:
-        """What was left out, in words; empty if nothing was."""
+        """What was left out, in words; empty if nothing was left out."""
         return "; ".join(f"{count(number, 'run')} {reason}" for reason, number in self.left_out)
 
     @property
     def lacking(self) -> tuple[tuple[str, int], ...]:
-        """What was left out because a fact about it is not known."""
+        """The part of `left_out` for which a fact about the runs is not known."""
         return tuple((reason, number) for reason, number in self.left_out if reason in _LACKING)
 
 
@@ -76,13 +76,11 @@ def comparable(
     changed: bool = True,
     any_suite: bool = False,
 ) -> ChosenRuns:
-    """The last runs, at most `most`, that are measured like the last one of all, and are of its line of commits.
+    """The last runs, at most `most`, on a line of commits that were measured like the last run on that line.
 
-    `ancestors` are the commits of that line, with or without what is known of others; None if they are not known: then
-    it is the branch of the last run.
-
-    `changed`: a run may be of a working tree that differed from its commit. `any_suite`: it may have other scenarios,
-    for those who compare them one by one.
+    `ancestors` are the commits of the line, with or without what is known about others; if it is None, the line is the
+    branch of the last run. `changed`: accept runs of a working tree that differed from its commit. `any_suite`: accept
+    runs with other scenarios, for callers that compare scenario by scenario.
     """
     left: Counter[str] = Counter()
     once = _each_once(by_ancestry(runs))
@@ -103,7 +101,7 @@ def comparable(
 
 
 def _each_once(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Each result once, and with its scenarios if some record has them: a verdict must not hide them."""
+    """The runs without repeated results; of records with the same results, one with scenarios beats a mere verdict."""
     kept = each_result_once([run for run in runs if run.listed is not None])
     records, results = {run.record for run in kept}, {digest for run in kept for digest in run.results}
     return [
@@ -153,7 +151,7 @@ def _why_not(run: RunRecord, clone: CommitLine | None) -> str:
 
 
 def _with_recorded_parents(runs: Sequence[RunRecord], ancestors: Collection[str]) -> set[str]:
-    """The ancestors, and those that the records know: a shallow clone has lost them."""
+    """The ancestors, extended by the parents in the records: a shallow clone may lack those."""
     parents: dict[str, set[str]] = {}
     for run in runs:
         if run.commit is not None:

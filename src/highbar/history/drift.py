@@ -1,6 +1,6 @@
-"""Runs → whether scenarios pass less and less often, and how sure that is.
+"""Runs → whether scenarios pass less and less often, and how certain that is.
 
-A scenario is compared with itself: the same text, judged and scored alike. So a suite may grow or shrink meanwhile.
+Each scenario is compared with itself: the same text, judged and scored alike. So the suite may grow or shrink.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from highbar.store.history import paths, read_scenarios
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 MOST_RUNS = 100
-"""How many runs are looked at: the false alarms of so many were measured."""
+"""How many runs are tested: the rate of false alarms was measured for this number."""
 
 ScenarioKey = tuple[str, str | None, str | None]
-"""Id, digest of the text, and the suite if the text is not known."""
+"""The id, the digest of the text, and the suite if the text is not known."""
 
 
 class Drift(Struct, frozen=True):
-    """What became of the runs that are alike; `damaged` are those that could not be read, and so say nothing."""
+    """The decline over the runs that were chosen; `damaged` are those that could not be read, and do not count."""
 
     found: Decline
     chosen: ChosenRuns
@@ -43,7 +43,7 @@ def drift(history: History, runs: Sequence[RunRecord], ancestors: Collection[str
 def counts_by_run(
     history: History, runs: Sequence[RunRecord]
 ) -> tuple[list[Mapping[ScenarioKey, ScenarioCounts]], tuple[DamagedRecord, ...]]:
-    """The scenarios of each run by id and text; without a known text, by id and suite. And the damaged records."""
+    """The scenarios of each run by id and text (if the text is not known, by id and suite), and the damaged records."""
     found: list[Mapping[ScenarioKey, ScenarioCounts]] = []
     damaged: list[DamagedRecord] = []
     for run, path in zip(runs, paths(history.folder, runs), strict=True):
@@ -55,15 +55,15 @@ def counts_by_run(
 
 
 def key_of(run: RunRecord, one: ScenarioCounts) -> ScenarioKey:
-    """What is the same scenario in two runs."""
+    """The key that is equal if two runs have the same scenario."""
     return one.id, one.digest, None if one.digest is not None else run.suite
 
 
 def aligned(by_run: Sequence[Mapping[ScenarioKey, ScenarioCounts]], suites: Sequence[str | None]) -> list[list[Cell]]:
-    """(passed, decided trials) of the scenarios of the last run, run by run; no trials in a run without it.
+    """(passed, decided trials) of each scenario, run by run; (0, 0) if a run lacks it.
 
-    If the last run stopped early, its scenarios are those of all runs of its suite, too: what it did not reach is not
-    gone.
+    The scenarios are those of the last run, and of all runs of its suite: if the last run stopped early, scenarios that
+    it did not reach are still part of the suite.
     """
     same = [by_key for by_key, suite in zip(by_run, suites, strict=True) if suite is not None and suite == suites[-1]]
     keys = dict.fromkeys(key for by_key in (*by_run[-1:], *same) for key in by_key)

@@ -1,4 +1,4 @@
-"""Runs of a history → those that may excuse a failure of a run: before it, of the same agent, and measured alike."""
+"""Runs of a history → those that may excuse a failure of a run: earlier ones, of the same agent, measured alike."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ WHOSE = "has runs that say their agent, and this run does not: name it with --ag
 
 
 class JudgedRun(Struct, frozen=True):
-    """What is known of the run that is judged.
+    """What is known about the run that is being judged.
 
-    `commits` are those that it may be of; None if git does not say which they are. `results` are the digests of its
-    files, and `begun` is what all records of it share.
+    `commits` are the commits that it may belong to; None if git does not say. `results` are the digests of its files,
+    and `begun` is the digest that all its records share.
     """
 
     commits: frozenset[str] | None
@@ -27,18 +27,18 @@ class JudgedRun(Struct, frozen=True):
 
 
 def is_whose_unknown(runs: Sequence[RunRecord], judged: AgentKey) -> bool:
-    """Whether the judged run does not say its agent, although some of the runs do.
+    """Whether the judged run does not name its agent, although some of the runs do.
 
-    Then runs of several agents are in one folder, and those that do not say theirs may be of any of them.
+    Then the folder has runs of several agents, and a run without a name may belong to any of them.
     """
     return judged == NOBODY and any(run.of_agent != NOBODY for run in runs)
 
 
 def that_may_explain(runs: Sequence[RunRecord], judged: JudgedRun) -> tuple[RunRecord, ...]:
-    """The runs, in their order, that say how often a scenario failed before; no file of results counts twice.
+    """The earlier runs, in order, that show how often a scenario failed before; no file of results counts twice.
 
-    A job that is run again has the same commit, so its first runs explain nothing. If commits are not known, only runs
-    that passed count: a failure that is only repeated never becomes an explanation.
+    Fail closed: a change must not excuse itself. A job that is run again has the same commit, so that its first runs
+    excuse nothing. If commits are not known, only runs that passed count, so that repeating a failure does not help.
     """
     return tuple(reversed(list(_without_shared(reversed(runs), judged))))
 
@@ -59,5 +59,5 @@ def _is_before(run: RunRecord, commits: Collection[str] | None) -> bool:
 
 
 def _is_alike(run: RunRecord, judged: JudgedRun) -> bool:
-    """An agent that is not known may be any other: it is like none that is known."""
+    """Whether agent, scoring and judge are the same. An unknown agent is not like a known one: it may be any other."""
     return (run.of_agent, run.scoring, run.judge) == (judged.agent, judged.scoring, judged.judge)

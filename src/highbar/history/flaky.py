@@ -1,7 +1,7 @@
-"""Runs → scenarios that pass sometimes and fail sometimes, by name, with the rate at which they pass.
+"""Runs → scenarios that sometimes pass and sometimes fail, with the rate at which they pass.
 
-Trials are pooled over runs of the same text of a scenario, the same agent and the same judge, scored alike. The same
-agent is one that was run with the same settings, whatever its version.
+Trials are pooled over runs with the same text of a scenario, the same agent and the same judge, scored alike. Agents
+are the same if they have the same name and settings, in whatever version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALPHA = 0.05
 
 
 class PassingRate(Struct, frozen=True):
-    """How often one text of a scenario passes: its decided trials over several runs, and both one-sided 95 % bounds."""
+    """How often one text of a scenario passes: its decided trials over several runs, with one-sided 95 % bounds."""
 
     id: str
     category: str | None
@@ -37,12 +37,12 @@ class PassingRate(Struct, frozen=True):
 
     @property
     def is_flaky(self) -> bool:
-        """Whether it passed and failed."""
+        """Whether it passed some trials and failed others."""
         return 0 < self.passed < self.trials
 
 
 class FlakyScenarios(Struct, frozen=True):
-    """The scenarios that passed and failed, those nearest to one half first, of how many; and the runs behind it."""
+    """The flaky scenarios, those with a rate nearest to one half first, of how many, and the runs behind them."""
 
     scenarios: tuple[PassingRate, ...]
     of: int
@@ -53,7 +53,7 @@ class FlakyScenarios(Struct, frozen=True):
 def flaky(
     history: History, runs: Sequence[RunRecord], most: int, ancestors: Collection[str] | None = None
 ) -> FlakyScenarios:
-    """The flaky scenarios of the last run, over at most so many runs up to it."""
+    """The flaky scenarios of the last run, by at most `most` runs up to it."""
     alike = comparable(runs, ancestors, any_suite=True)
     if not alike.runs:
         return FlakyScenarios((), 0, alike)
@@ -66,7 +66,7 @@ def flaky(
 
 
 def passing_rates(history: History, runs: Sequence[RunRecord]) -> tuple[list[PassingRate], tuple[DamagedRecord, ...]]:
-    """Every scenario of the last of the runs that has a decided trial."""
+    """The rate of every scenario of the last readable run, if it has a decided trial; and the damaged records."""
     by_run, damaged = counts_by_run(history, runs)
     keys = list(by_run[-1]) if by_run else []
     return list(_rates([[run[key] for run in by_run if key in run] for key in keys])), damaged

@@ -1,4 +1,4 @@
-"""Runs in the order of time → runs in the order of their commits, as far as that is known."""
+"""Runs in order of time → runs in the order of their commits, as far as that is known."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from highbar.model.history import RunRecord
 
 
 def by_ancestry(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
-    """The runs so that none comes before a run of a parent of its commit; otherwise in the order of time.
+    """The runs sorted so that a run comes after all runs of its commit's parents; otherwise in order of time.
 
-    A commit that was run again later stands where its commit does. Parents that form a circle, which no repository
-    has, are ignored.
+    A later run of an old commit is sorted with its commit. If parents form a cycle, which no repository has, the runs
+    in it come last, in their old order.
     """
     of_commit: dict[str, list[int]] = {}
     for place, run in enumerate(runs):

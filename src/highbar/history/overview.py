@@ -1,4 +1,4 @@
-"""A history → everything that its page shows: lines of metrics, changes of their level, and scenarios by stability."""
+"""A history → everything that its HTML page shows: lines of metrics, changes of level, and scenarios by stability."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from highbar.history.tracks import MetricTracks, gated, spending, tracks
 from highbar.model.history import DamagedRecord, RunRecord
 
 MOST_RUNS, MOST_METRICS = 2000, 12
-"""Runs and metrics on the page: more make it slow, and nobody compares a dozen charts."""
+"""Runs and metrics on the page: more make it slow, and nobody compares more than a dozen charts."""
 
 
 class Overview(Struct, frozen=True, eq=False):
-    """Runs in the order of time, at most the last 2,000 of `total`, and what they are together.
+    """Runs in order of time, at most the last 2,000 of `total`, and what is computed over them.
 
-    `metrics` are those that rules are about, or if there is none, all (`is_gated` says which); `unshown` are further
-    ones. `spending` are the metrics of cost and latency that are not among them.
+    `metrics` are the metrics that have a rule, or all if no metric has one (`is_gated` says which), at most 12.
+    `spending` are the metrics of cost and latency that are not among them. `unshown` names the metrics beyond these.
     """
 
     runs: tuple[RunRecord, ...]
@@ -36,7 +36,7 @@ class Overview(Struct, frozen=True, eq=False):
 
 
 def overview(history: History, runs: Sequence[RunRecord]) -> Overview:
-    """What the page shows of these runs of the history."""
+    """What the page shows about these runs of the history."""
     shown = tuple(runs[-MOST_RUNS:])
     ruled = gated(shown)
     names = ruled or metrics_of_runs(shown)

@@ -1,4 +1,4 @@
-"""Runs that are alike → their metrics together: exact for the pass rate, and from their own bounds for all others."""
+"""Runs that are alike → their pooled metrics: exact for the pass rate, and from the runs' own bounds for all others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 
 class PooledMetric(Struct, frozen=True):
-    """A metric over several runs, and the threshold that an agent which stays as it is seldom misses."""
+    """A metric over several runs, and the threshold (`bar`) that an unchanged agent seldom misses."""
 
     value: float
     bar: float
@@ -36,7 +36,7 @@ class PooledCounts(Struct, frozen=True):
 
 
 class PooledMetrics:
-    """The metrics of runs that are alike. Raises nothing: what cannot be pooled is None, with the reason."""
+    """The pooled metrics of runs that are alike; a metric that cannot be pooled is the reason, as text."""
 
     def __init__(self, history: History, runs: Sequence[RunRecord], alpha: float) -> None:
         self.runs = runs
@@ -44,7 +44,7 @@ class PooledMetrics:
         self.counts = pooled_counts(history, runs)
 
     def metric(self, name: str, where: Where = ()) -> PooledMetric | str:
-        """A metric, or that of a rule about some scenarios; else why it cannot be pooled."""
+        """A metric over all scenarios, or over those that a rule selects by `where`; or why it cannot be pooled."""
         found = [one for run in self.runs if (one := _in_run(run, name, where)) is not None]
         if len(found) < len(self.runs) or any(one.value is None for one in found):
             return f"not all of the runs have a value of {name}{' over these scenarios' if where else ''}"
@@ -58,7 +58,7 @@ class PooledMetrics:
         return _from_ends(found, last)
 
     def _units(self) -> Iterable[tuple[Fraction, Fraction]]:
-        """(score, weight) of each scenario, or of each cluster of them."""
+        """(passed share times weight, weight) of each scenario, or summed over each cluster of scenarios."""
         units: dict[object, tuple[Fraction, Fraction]] = {}
         for id_, one in (self.counts or {}).items():
             unit = id_ if one.cluster is None else ("cluster", one.cluster)
@@ -68,7 +68,7 @@ class PooledMetrics:
         return units.values()
 
     def _adds_up(self, found: Sequence[MetricInRun]) -> bool:
-        """Whether the counts give the rate that the runs say: weights of a policy, or labels, would change it."""
+        """Whether the counts reproduce the mean of the recorded rates: a policy's weights, or labels, change a rate."""
         if not self.counts or any(one.undecided for one in found):
             return False
         z, d = (sum(column) for column in zip(*self._units(), strict=True))
@@ -77,7 +77,7 @@ class PooledMetrics:
 
 
 def pooled_counts(history: History, runs: Sequence[RunRecord]) -> Mapping[str, PooledCounts] | None:
-    """By id the trials of each scenario in all runs; None if one of the records cannot be read."""
+    """The trials of each scenario in all runs, by id; None if one of the records cannot be read."""
     found: dict[str, PooledCounts] = {}
     read: set[str] = set()
     for run, one in history.counts(runs):

@@ -1,4 +1,4 @@
-"""The same scenarios in several runs → each of them as one record with all its trials: what a pooled baseline has."""
+"""The same scenarios in several runs → one record for each, with all its trials: the scenarios of a pooled baseline."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ABSENT_IS_0 = frozenset({"error", "violated", "unjudged"})
 
 
 def pooled_record(runs: Sequence[ScenarioRecord]) -> ScenarioRecord:
-    """One scenario over several runs, the newest last: all its trials, and each value as the mean over them.
+    """One scenario over several runs, the newest last: all its trials, and the mean of each value over them.
 
-    Category, weight and cluster are those of the newest run. A measure that some of the runs have and others do not is
-    left out: its mean would be one over the trials that happen to have it.
+    Category, weight and cluster are those of the newest run. A measure that only some of the runs have is left out: its
+    mean would cover only the trials that happen to have it.
     """
     newest = runs[-1]
     trials = sum(run.trials for run in runs)
@@ -45,15 +45,16 @@ def _mean(runs: Sequence[ScenarioRecord], name: str) -> Fraction | None:
         known = [(run.values.get(name, Fraction(0)), run.trials) for run in runs]
     else:
         known = [(run.values[name], run.trials) for run in runs if name in run.values]
-        # What only an error gives to a scenario that is not asked for it, other runs need not have.
+        # A value that comes only from an error, in a scenario without such a demand, need not be in the other runs.
         if len(known) < len(runs) and not all(name in run.lone for run in runs if name in run.values):
             return None
     mean = sum((value * trials for value, trials in known), Fraction(0)) / sum(trials for _, trials in known)
+    # The object ONE itself: sums recognize it by identity, and skip an exact product.
     return ONE if mean == 1 else mean
 
 
 def _ranks(runs: Sequence[ScenarioRecord]) -> dict[str, tuple[Fraction | None, ...]]:
-    """The values of the single trials, of columns that every trial has; those that never completed come last."""
+    """The values of single trials, for columns that every run has; trials that never completed come last."""
     names = {name for run in runs for name in run.ranks}
     names |= {name for name in _names(runs) if name in UNBOUNDED_NAMES or name.startswith(EXTRA)}
     if any(run.values.get("error") for run in runs):
@@ -62,7 +63,7 @@ def _ranks(runs: Sequence[ScenarioRecord]) -> dict[str, tuple[Fraction | None, .
     for name in sorted(names):
         listed = [run.ranked(name) for run in runs]
         values = [value for values in listed for value in values]
-        # Crashed trials alone give no other trial a value.
+        # If only crashed trials are ranked, a run without the column lacks no value.
         if all(listed) or (values and not any(value is not None for value in values)):
             found[name] = tuple(sorted(values, key=lambda value: (value is None, value or 0)))
     return found

@@ -1,4 +1,4 @@
-"""Records of runs → counts per scenario, read by DuckDB: pooled over runs, or run by run."""
+"""Records of runs → counts for each scenario, read by DuckDB: pooled over runs, or run by run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from highbar.store.history import (
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 _AT_ONCE = 500
-"""Files in one query. If one of them is damaged, each is read by itself."""
+"""Files in one query. If one of them is damaged, each file is read in a query of its own."""
 _POOLED = """
 CREATE TEMP TABLE pooled (
     id VARCHAR, digest VARCHAR, suite VARCHAR, category VARCHAR, runs HUGEINT, trials HUGEINT, passed HUGEINT,
@@ -56,11 +56,11 @@ FROM pooled GROUP BY id, digest, suite ORDER BY id, digest, suite
 
 
 def each_result_once(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
-    """The runs without those all of whose results another one is about too; of equal ones the last is kept.
+    """The runs without those whose results are all in another record; of records with equal results the last is kept.
 
-    A run that went on after it was added is there several times: its last record has the results of all others. Such
-    results were judged again, not run again. One file that many runs share makes them no repetitions: else it
-    would hide all but the last of them. A file without a digest is never taken for another one.
+    Such results were judged again, not run again. A run that was resumed after it was added has several records, and
+    only the last one counts. Sharing some files is not enough: one file that many runs share would otherwise hide all
+    but the last of them. A file without a digest is never taken for another one.
     """
     places: dict[str | None, set[int]] = {}
     for place, run in enumerate(runs):
@@ -86,7 +86,7 @@ def _is_repeated(
 
 
 def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
-    """Every text of a scenario over the runs; without a digest of the text, over the runs of the same suite."""
+    """Every text of a scenario over the runs; if its digest is not known, over the runs of the same suite."""
     chosen = each_result_once([run for run in runs if run.listed])
     with connected() as connection:
         connection.execute(_POOLED)
@@ -98,7 +98,7 @@ def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
 
 
 class _Pool(Struct, eq=False):
-    """The table that records are added to, those that were added, and those that could not be."""
+    """The table of pooled scenarios, the records that were added to it, and the damaged ones."""
 
     connection: duckdb.DuckDBPyConnection
     folder: str
@@ -106,7 +106,7 @@ class _Pool(Struct, eq=False):
     damaged: list[DamagedRecord]
 
     def add(self, runs: Sequence[RunRecord]) -> None:
-        """Add the scenarios of runs: together, or if that fails, one by one."""
+        """Add the scenarios of runs in one query; if that fails, run by run, to find the damaged records."""
         try:
             self._insert(runs)
         except (DamagedRecordError, duckdb.Error) as error:
@@ -123,7 +123,7 @@ class _Pool(Struct, eq=False):
         for file, run in zip(files, runs, strict=True):
             refuse_changed_rows(file, run)
         names = [exactly(file) for file in files]
-        # Before any row is read: a few bytes can be billions of rows.
+        # Before any row is read: a few bytes of a hostile file can unpack to billions of rows.
         counted = self.connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [names]).fetchone()
         if counted is None or counted[0] != sum(run.listed or 0 for run in runs):
             raise DamagedRecordError("another number of rows than its footer says")
@@ -136,7 +136,7 @@ class _Pool(Struct, eq=False):
 
 
 def single(folder: str, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
-    """Every scenario of every run; a record that is damaged has none."""
+    """Every scenario of every run; damaged records are skipped."""
     for run, path in zip(runs, paths(folder, runs), strict=True):
         if run.listed:
             try:

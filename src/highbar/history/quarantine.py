@@ -1,7 +1,7 @@
 """Runs of ancestors → the scenarios that pass in one run and fail in another: those that `auto` may quarantine.
 
-Nothing is stored about a quarantine. It begins with the first run that, together with the ones before it, shows a pass
-and a failure, since the scenario was last known to be steady; so it has an end even if the scenario stays flaky.
+Nothing is stored about a quarantine. Its start is computed: the first run, since the scenario was last known to be
+steady, whose window shows both a pass and a failure. So it can end even if the scenario stays flaky.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _CLOCKS_DIFFER = timedelta(days=1)
 
 
 class LastRuns(Struct, frozen=True, eq=False):
-    """The last runs of ancestors that say something about scenarios, the oldest first, and their scenarios.
+    """The last runs of ancestors that list their scenarios, the oldest first, with these scenarios.
 
-    `left_out` has the records that could not be read, `later` those of a day that is yet to come. `is_agent_open`: some
-    runs say their agent, and the judged one does not.
+    `left_out` has the records that could not be read, `later` those with a date in the future. `is_agent_open`: some
+    runs name their agent, but the judged run does not.
     """
 
     runs: tuple[RunRecord, ...]
@@ -41,16 +41,17 @@ class LastRuns(Struct, frozen=True, eq=False):
 def of_ancestors(
     history: History, ancestors: Mapping[str, int], most: int, today: date, agent: AgentKey = NOBODY
 ) -> LastRuns:
-    """The last runs, at most so many; `ancestors` says how far back a commit is, 0 for the merge base.
+    """The last runs of ancestors, at most `most`; `ancestors` maps a commit to its distance, 0 for the merge base.
 
-    A record without a commit, or of a working tree that differed from its commit, is not a run of an ancestor. If the
-    `agent` is not known, runs count of which it is not known either; and none, if some of the others say theirs.
+    A record without a commit, or of a working tree that differed from its commit, does not count. If the `agent` is not
+    known, only runs without a known agent count; and no run at all, if some runs name their agent.
     """
     earlier = [run for run in history.runs if run.commit in ancestors and not run.changed and run.listed]
     whose = is_whose_unknown(earlier, agent)
     known = [run for run in earlier if run.of_agent == agent and not whose]
     later = tuple(run for run in known if _day(run) > today + _CLOCKS_DIFFER)
     known = [run for run in known if run not in later]
+    # By ancestry before time: an old commit that was run again lately is still an old one.
     known.sort(key=lambda run: (-ancestors[run.commit or ""], run.time, run.record))
     last = each_result_once(known)[-most:]
     found = {
@@ -62,7 +63,7 @@ def of_ancestors(
 
 
 def _day(run: RunRecord) -> date:
-    """The day of a run; the last one there is if the record has none."""
+    """The day of a run; the last possible day if the record has none, so that it counts as later than today."""
     try:
         return date.fromisoformat(run.time[:10])
     except ValueError:
@@ -70,7 +71,7 @@ def _day(run: RunRecord) -> date:
 
 
 def are_counts(rows: Sequence[ScenarioCounts]) -> bool:
-    """Whether a record has scenarios, each once, with counts that fit."""
+    """Whether a record has scenarios, each once, with counts that add up."""
     fit = all(
         None not in (one.id, one.trials, one.passed, one.failed, one.undecided)
         and one.trials >= 1 and min(one.passed, one.failed, one.undecided) >= 0
@@ -83,8 +84,8 @@ def are_counts(rows: Sequence[ScenarioCounts]) -> bool:
 def unsteady(last: LastRuns, window: int) -> tuple[UnsteadyScenario, ...]:
     """The texts of scenarios that passed and failed within the last `window` runs, sorted by id.
 
-    A pass and a failure count as such only if both were scored by the same settings and the same judge. A text whose
-    digest is not known cannot be known again. In a pass all trials passed, in a failure one of them failed.
+    A pass means that all trials passed, a failure that one of them failed. The two count only if both runs had the same
+    scoring and the same judge. A text without a digest cannot be recognized in another run, and is left out.
     """
     outcomes: dict[_Key, dict[int, bool]] = {}
     adversarial: set[str] = set()
@@ -102,7 +103,7 @@ def _unsteady(
     key: _Key, by_place: Mapping[int, bool], runs: Sequence[RunRecord], window: int
 ) -> UnsteadyScenario | None:
     def varies(end: int) -> bool:
-        """Whether the runs up to this one have both, judged alike."""
+        """Whether the window of runs that ends here has a pass and a failure, scored and judged alike."""
         alike: dict[tuple[str | None, str | None], set[bool]] = {}
         for place in range(max(0, end - window + 1), end + 1):
             if place in by_place:
@@ -110,7 +111,7 @@ def _unsteady(
         return any(len(outcomes) > 1 for outcomes in alike.values())
 
     def is_known(end: int) -> bool:
-        """Whether all the runs up to this one have the scenario, from the first one that does."""
+        """Whether all runs in the window that ends here have the scenario, from the first run that has it."""
         return all(place in by_place for place in range(max(first, end - window + 1), end + 1))
 
     first = min(by_place)
@@ -119,16 +120,16 @@ def _unsteady(
         return None
     recent = [by_place[place] for place in range(max(0, len(runs) - window), len(runs)) if place in by_place]
     since = min(_day(run) for run in runs[start:])
-    # Only a whole window of runs shows that it was steady before.
+    # Only a whole window of runs before the start shows that the scenario was steady then.
     known = start >= window
     passed, failed = recent.count(True), recent.count(False)
     return UnsteadyScenario(*key, since, len(runs) - start, passed, failed, is_start_known=known)
 
 
 def _start(varies: Callable[[int], bool], is_known: Callable[[int], bool], length: int) -> int | None:
-    """The first place at which it varies since it is known to have been steady; None if it does not vary at the end.
+    """The first run at which a scenario varies since it was known to be steady; None if it does not vary at the end.
 
-    A run that stopped early lacks many scenarios: that one of them is not there does not show that it is steady.
+    A run that stopped early lacks many scenarios: if a window lacks this one, that does not show that it was steady.
     """
     if not varies(length - 1):
         return None
@@ -142,12 +143,12 @@ def _start(varies: Callable[[int], bool], is_known: Callable[[int], bool], lengt
 
 
 def runs_needed(window: int) -> int:
-    """How many runs tell whether a quarantine has lasted too long."""
+    """How many runs show whether a quarantine has lasted too long."""
     return MOST_RUNS + window
 
 
 def notes_of(history: History, last: LastRuns) -> tuple[str, ...]:
-    """What was left out of the history, in words."""
+    """Notes about the records of the history that were left out."""
     by_kind = {
         f"damaged records of {history.folder}": [*(one.file for one in history.damaged), *last.left_out],
         f"records of {history.folder} that are of a later day than today": [run.record for run in last.later],

@@ -1,4 +1,4 @@
-"""Runs in an order → each metric as a series, cut wherever suite, scoring or judge changed."""
+"""Runs in an order → each metric as a series, cut where agent, suite, scoring or judge changed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _PARTS: tuple[Break, ...] = ("suite", "scoring", "judge")
 
 
 def metrics_of_runs(runs: Sequence[RunRecord]) -> tuple[str, ...]:
-    """The metrics of the runs: those that the last run has a rule about first, in the order of its rules."""
+    """The metrics of the runs: first those with a rule in the last run, in the order of its rules, then the others."""
     gated = [rule.metric for rule in runs[-1].rules if not rule.slice] if runs else []
     return tuple(dict.fromkeys((*gated, *sorted({name for run in runs for name in run.metrics}))))
 
 
 def series(runs: Sequence[RunRecord], metric: str) -> Series:
-    """A metric over runs, in their order. Runs that do not have it are left out; they cut nothing."""
+    """A metric over runs, in their order. Runs without the metric are left out, and do not cut the series."""
     segments: list[Segment] = []
     points: list[SeriesPoint] = []
     because: Break | None = None
@@ -39,9 +39,9 @@ def series(runs: Sequence[RunRecord], metric: str) -> Series:
 
 
 def what_changed(before: RunRecord, run: RunRecord) -> Break | None:
-    """Why a line must not join two runs; None if it may. What is not known may have changed.
+    """Why a line must not join two runs; None if it may. An unknown fact may have changed, so it cuts the line.
 
-    An agent may have other settings than before, but not another name.
+    The settings of the agent may change, but not its name.
     """
     if before.agent_name != run.agent_name:
         return "agent"

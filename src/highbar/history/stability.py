@@ -1,7 +1,7 @@
 """Runs → every scenario in every run, the least stable first.
 
 Instability is the chance that of two trials, one from each of two consecutive runs of a branch and an agent, one passes
-and the other fails: 0 for a scenario that always ends alike, and for one that changed once, small.
+and the other fails. It is 0 for a scenario that always has the same outcome, and small for one that changed once.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from highbar.store.history import paths, read_scenarios
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 MOST_RUNS, MOST_SCENARIOS = 120, 1000
-"""Columns and rows of the table of scenarios: a screen is about that wide, and the page still opens."""
+"""Columns and rows of the table of scenarios: a screen is about that wide, and a browser can still open the page."""
 
 
 class CellCounts(Struct, frozen=True):
-    """What became of the trials of one scenario in one run."""
+    """The outcomes of the trials of one scenario in one run."""
 
     passed: int
     failed: int
@@ -30,9 +30,9 @@ class CellCounts(Struct, frozen=True):
 
 
 class ScenarioRow(Struct, frozen=True):
-    """One text of a scenario, with its trials in each of the runs; None in a run without it.
+    """One text of a scenario, with its trials in each run; a cell is None if the run lacks it.
 
-    `is_earlier` if a later run has another text under the same id.
+    `is_earlier`: a later run has another text under the same id.
     """
 
     id: str
@@ -45,9 +45,9 @@ class ScenarioRow(Struct, frozen=True):
 
 
 class StabilityMap(Struct, frozen=True):
-    """Scenarios by instability over the last runs that list theirs; `scenarios` is how many there are in all.
+    """Scenarios by instability over the last runs that list their scenarios; `scenarios` counts all of them.
 
-    `runs` is how many runs there are that list their scenarios, `without` how many there are that do not.
+    `runs` counts the runs that list their scenarios, `without` those that do not.
     """
 
     columns: tuple[RunRecord, ...]
@@ -62,7 +62,7 @@ _Key = tuple[str, str | None, str | None]
 
 
 def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
-    """The scenarios of the last runs. Results that were judged twice count once, as the later record has them."""
+    """The scenarios of the last runs. Results that were judged twice count once, by the later record."""
     listed = [run for run in runs if run.listed is not None]
     damaged: list[DamagedRecord] = []
     columns: list[RunRecord] = []
@@ -88,7 +88,7 @@ def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
 
 
 def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
-    """The rows of a record. Raises DamagedRecordError if they cannot be: the file may be anybody's."""
+    """The rows of a record. Raises DamagedRecordError if no run can have them: the file may come from anyone."""
     listed = list(rows)
     for row in listed:
         parts = (row.passed, row.failed, row.undecided)
@@ -123,7 +123,7 @@ def _rows(found: Mapping[_Key, Mapping[str, ScenarioCounts]], columns: Sequence[
 
 
 def _instability(branches: Iterable[Sequence[ScenarioCounts]]) -> float:
-    """The mean over consecutive runs; if no branch has two of them, over pairs of trials within a run."""
+    """The mean over pairs of consecutive runs; if no branch has two runs, over pairs of trials within a run."""
     decided = [[one for one in branch if one.passed + one.failed] for branch in branches]
     between = [_differ(_rate(one), _rate(two)) for branch in decided for one, two in pairwise(branch)]
     within = [

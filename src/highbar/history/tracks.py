@@ -1,4 +1,4 @@
-"""Runs → each metric as one line per branch: a line from one branch to another would show a change that nobody made."""
+"""Runs → each metric as one line per branch: a line between branches would show a change that nobody made."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from highbar.model.history import RunRecord, Series
 
 
 class Track(Struct, frozen=True):
-    """A metric over the runs of one branch; None is the branch of all runs whose branch is not known."""
+    """A metric over the runs of one branch; None stands for all runs whose branch is not known."""
 
     branch: str | None
     series: Series
 
 
 class MetricTracks(Struct, frozen=True):
-    """A metric over runs, branch by branch; the branch with the most runs is the first."""
+    """A metric over runs, branch by branch; the branch with the most runs comes first."""
 
     metric: str
     unit: Unit
@@ -28,7 +28,7 @@ class MetricTracks(Struct, frozen=True):
 
 
 def by_branch(runs: Sequence[RunRecord]) -> dict[str | None, list[RunRecord]]:
-    """The runs of each branch in their order; the branch with the most runs is the first."""
+    """The runs of each branch in their order; the branch with the most runs comes first."""
     found: dict[str | None, list[RunRecord]] = {}
     for run in runs:
         found.setdefault(run.branch, []).append(run)
@@ -46,7 +46,7 @@ def tracks(runs: Sequence[RunRecord], metric: str) -> MetricTracks:
 
 
 def gated(runs: Sequence[RunRecord]) -> tuple[str, ...]:
-    """The metrics that a rule of any of the runs is about, those of the last run first."""
+    """The metrics that have a rule in any of the runs, those of the last run first."""
     ruled = {rule.metric for run in runs for rule in run.rules if not rule.slice}
     return tuple(name for name in metrics_of_runs(runs) if name in ruled)
 
