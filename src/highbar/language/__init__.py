@@ -1,1 +1,1 @@
-"""The small languages of a policy and of its reports: formulas, thresholds, exact numbers, spelling."""
+"""The small languages of policies and reports: formulas, thresholds, exact numbers, spelling."""

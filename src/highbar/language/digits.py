@@ -1,4 +1,4 @@
-"""Exact values → the digits a reader sees. Nothing here decides anything: rounding is for display only.
+"""Exact values → the digits that a reader sees. Nothing here decides anything: rounding is for display only.
 
 A rounded number never contradicts the exact one: it is on the same side of 0, of 100 % and of every threshold that a
 rule compares it with. 89.988 % below a bar of 90 % is shown as 89.988 %, and only 100 % is shown as 100 %.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from highbar.language.limits import LARGEST_WRITTEN_OUT, MOST_PLACES
 from highbar.model import RuleResult, Unit, Value
 
-if TYPE_CHECKING:  # few checks compare, and its classes take time to make
+if TYPE_CHECKING:  # few checks compare, and creating its classes takes time
     from highbar.model.comparison import Difference
 
 _THREE_DIGITS = 100
@@ -48,7 +48,7 @@ def amount(value: Fraction, unit: Unit, bounds: Iterable[Fraction] = _NOTHING) -
 
 
 def gap(size: Fraction, unit: Unit) -> str:
-    """How far two values of one unit are apart: `2.5 points` for ratios, which is not 2.5 % of either."""
+    """The distance between two values of one unit: `2.5 points` for ratios, which is not 2.5 % of either."""
     if unit != "ratio":
         return amount(size, unit)
     points = amount(size, unit).removesuffix("%")
@@ -56,7 +56,7 @@ def gap(size: Fraction, unit: Unit) -> str:
 
 
 def change(value: Fraction, unit: Unit) -> str:
-    """A difference with its sign, that of a ratio in percentage points: `+1.5 points`, `-120 ms`."""
+    """A difference with its sign, for a ratio in percentage points: `+1.5 points`, `-120 ms`."""
     size = gap(abs(value), unit)
     return f"+{size}" if value > 0 else f"-{size}" if value < 0 else size
 
@@ -73,9 +73,9 @@ def show_change(difference: Difference) -> str:
 
 
 def wanted(threshold: str, unit: Unit | None) -> str | None:
-    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None if it is something else.
+    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None if the text is something else.
 
-    So is a condition on the composite's score alone, and `>= baseline - 0.05` is `≥ baseline - 5 points`.
+    `final_score >= 0.9` is `≥ 90%` too, and `>= baseline - 0.05` is `≥ baseline - 5 points`.
     """
     found = _THRESHOLD.fullmatch(threshold) or re.fullmatch(_SCORE, threshold)
     if found is None:
@@ -87,7 +87,7 @@ def wanted(threshold: str, unit: Unit | None) -> str | None:
 
 
 def held_against_baseline(threshold: str) -> tuple[str, str, Fraction, bool] | None:
-    """The operator, the sign, the size and whether that is a share, of `>= baseline - 0.05`; None of anything else."""
+    """The operator, sign and size of `>= baseline - 0.05`, and whether the size is a share; None for other texts."""
     found = re.fullmatch(_BASELINE, threshold)
     if found is None:
         return None
@@ -111,13 +111,13 @@ def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
 
 
 def held_against(threshold: str) -> tuple[str, Fraction] | None:
-    """The operator and the number of a canonical threshold; None if it is something else."""
+    """The operator and the number of a canonical threshold; None if the text is something else."""
     found = _THRESHOLD.fullmatch(threshold)
     return None if found is None else (found[1], Fraction(found[2]))
 
 
 def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction, ...]]:
-    """For each metric the thresholds that rules compare it with: rounding must not cross them."""
+    """For each metric, the thresholds that rules compare it with: rounding must not cross them."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:
         match = _THRESHOLD.fullmatch(rule.threshold or "") or re.fullmatch(_SCORE, rule.threshold or "")
@@ -157,7 +157,7 @@ def _end(end: float | None, unit: Unit, bounds: tuple[Fraction, ...]) -> str:
 
 
 def _places(value: Fraction, unit: Unit) -> int:
-    """Decimal places that leave about three significant digits; money has at least two places, a whole number none."""
+    """Decimal places for about three significant digits; money has at least two, times one, whole numbers none."""
     if unit != "USD" and value.denominator == 1:
         return 0
     size = abs(value)
@@ -166,7 +166,7 @@ def _places(value: Fraction, unit: Unit) -> int:
 
 
 def _digits(value: Fraction, places: int, marks: tuple[Fraction | int, ...]) -> str:
-    """`value` with `places` decimals, or as many more as keep it on its side of every mark; on a mark, exactly that."""
+    """`value` with `places` decimals, or as many more as keep it on its side of every mark; a mark itself, in full."""
     if abs(value) >= LARGEST_WRITTEN_OUT:
         return f"{_float(value):.6g}"
     if value in marks:
@@ -184,19 +184,19 @@ def _side(value: Fraction, mark: Fraction | int) -> int:
 
 
 def _fixed(value: Fraction, places: int) -> str:
-    """A number whose decimals end within `places`, written with all of them."""
+    """A number that has at most `places` decimals, written with exactly so many."""
     whole, rest = divmod(abs(value.numerator) * 10**places // value.denominator, 10**places)
     return ("-" if value < 0 else "") + str(whole) + (f".{rest:0{places}d}" if places else "")
 
 
 def _trimmed(text: str, places: int) -> str:
-    """Without the zeros at the end beyond `places`."""
+    """The text without trailing zeros beyond `places` decimals."""
     whole, _, rest = text.partition(".")
     digits = rest[:places] + rest[places:].rstrip("0")
     return f"{whole}.{digits}" if digits else whole
 
 
 def _exact(value: Fraction) -> str:
-    """A finite decimal with no zeros at its end; thresholds are read from decimals, so theirs always are."""
+    """All decimals of a number without trailing zeros, at most 40; thresholds are read from decimals, so they fit."""
     places = next((place for place in range(40) if (value * 10**place).denominator == 1), 40)
     return _fixed(Fraction(round(value * 10**places), 10**places), places)

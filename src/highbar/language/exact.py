@@ -1,4 +1,4 @@
-"""Decimal text in, an exact number out, and back: the one grammar of numbers in policies, thresholds and formulas."""
+"""Decimal text ↔ exact numbers: the one grammar of numbers in policies, thresholds and formulas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHOLE = re.compile(NUMBER)
 
 
 def read_decimal(text: str) -> Fraction | None:
-    """The number in `text`, or None if it does not fit our grammar, or has too many digits.
+    """The number in `text`; None if it does not fit our grammar, or has too many digits.
 
     >>> read_decimal("0.95"), read_decimal("1e2"), read_decimal("1_000")
     (Fraction(19, 20), None, None)
@@ -23,7 +23,7 @@ def read_decimal(text: str) -> Fraction | None:
 
 
 def write_decimal(value: Fraction) -> str:
-    """`value` written out to its last digit; as a quotient in brackets if no decimal is exact.
+    """`value` written out to its last digit; if no decimal is exact, as a quotient in brackets.
 
     >>> write_decimal(Fraction(19, 20)), write_decimal(Fraction(1, 3))
     ('0.95', '(1 / 3)')
@@ -39,7 +39,7 @@ def write_decimal(value: Fraction) -> str:
 
 
 def cut_decimal(value: Fraction, places: int = 6) -> str:
-    """`value` as a decimal; one that goes on is cut and ends in "…", so that it never looks like another number.
+    """`value` as a decimal; one with more places is cut and ends in "…", so that it never looks like another number.
 
     >>> cut_decimal(Fraction(2, 3), places=3), cut_decimal(Fraction(1, 2))
     ('0.666…', '0.5')

@@ -1,4 +1,4 @@
-"""Numbers and names in, the words of a message out: plurals and lists, written once for all messages."""
+"""Numbers and names → the words of a message: plurals and lists, written once for all messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ordinal(number: str) -> str:
 
 
 def some(names: Sequence[str], most: int = MOST_NAMES, total: int | None = None) -> str:
-    """The first of several names, and an ellipsis if there are more; `total` if `names` are only the first of them.
+    """The first of several names, and an ellipsis if there are more; `total` counts all, if `names` has only some.
 
     >>> some(["a", "b"]), some(["a", "b", "c"], most=2)
     ('a, b', 'a, b, …')

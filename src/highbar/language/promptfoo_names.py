@@ -12,7 +12,7 @@ from highbar.language.tool_names import scenario_id, shorten, text_or_json, valu
 RED_TEAM = "promptfoo:redteam:"
 UNKNOWN = "assertion"
 _ROW = re.compile(r"Row #[0-9]+")
-"""What promptfoo calls a test of a file that has no description: a position, which is no identity."""
+"""The name that promptfoo gives a test from a file without a description: a position, which does not identify it."""
 _NUMBERS = (int, float, bool)
 
 
@@ -44,12 +44,12 @@ def assertion_kind(assertion: Mapping[str, Any]) -> str:
 
 
 def forbids(kind: str) -> bool:
-    """If assertions of this type are must-nots, or may be."""
+    """Whether assertions of this type are must-nots, or may be."""
     return kind.startswith(("not-", RED_TEAM)) or kind == UNKNOWN
 
 
 def assertion_name(assertion: Mapping[str, Any]) -> str:
-    """The metric of an assertion, else its type and value."""
+    """The metric of an assertion; if it has no metric, its type and value."""
     metric = assertion.get("metric")
     if metric:
         return text_or_json(metric) or UNKNOWN
@@ -59,7 +59,7 @@ def assertion_name(assertion: Mapping[str, Any]) -> str:
 
 
 def taggable(values: object) -> dict[str, Any]:
-    """The members of an object that can become tags: numbers and short texts, without promptfoo's own (`_…`)."""
+    """The members of an object that can become tags: numbers and short texts, except promptfoo's own (`_…`)."""
     if not values or type(values) is not dict:
         return {}
     return {

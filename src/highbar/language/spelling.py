@@ -1,4 +1,4 @@
-"""A word and those that it could have been in, the one that was meant out: for "did you mean", and for near misses."""
+"""A word and the candidates for it → the one that was meant: for "did you mean", and for near misses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from highbar.language.limits import LONGEST_WORD, SHORTEST_SLIP
 _UNSEEN = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})
 # Patterns as text: few policies have a word beyond ASCII, and these take 4 ms to compile.
 _INVISIBLE = "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-"""Characters that show nothing, though Unicode counts them as letters, marks or symbols."""
+"""Characters that are invisible, though Unicode counts them as letters, marks or symbols."""
 _IDEOGRAPH = (
     "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
 )
-"""Characters that mean a word or a syllable each; Korean blocks too, as one of them turns high into low."""
+"""Characters that each mean a word or a syllable, Korean blocks included: one of them can turn "high" into "low"."""
 _SAME_LOOK = str.maketrans(
     # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, after case folding.
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
@@ -27,7 +27,7 @@ _REPEATED = r"pass([@^])([1-9][0-9]*)"
 
 
 def spelled_out(name: str) -> str:
-    """The name of a metric as policies and reports have it: `pass@3` and `pass^3` are other spellings.
+    """The name of a metric as reports write it: `pass@3` and `pass^3` are other spellings.
 
     >>> spelled_out("pass@3"), spelled_out("pass^3"), spelled_out("accuracy")
     ('pass_at_3', 'pass_hat_3', 'accuracy')
@@ -47,14 +47,14 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `word` most likely means: the fewest edits, at most one in three letters; else None."""
+    """The candidate with the fewest edits from `word`; None if that is more than one edit in three letters."""
     allowed = max(1, min(len(word), LONGEST_WORD) // 3)
     ranked = sorted((_distance(word.lower(), candidate.lower()), candidate) for candidate in set(candidates))
     return ranked[0][1] if ranked and ranked[0][0] <= allowed else None
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
-    """The hint for an unknown `word`, if a candidate is near."""
+    """The hint for an unknown `word`; None if no candidate is near."""
     found = nearest(word, candidates)
     return f"did you mean '{found}'?" if found else None
 
@@ -62,9 +62,9 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
 def near_miss(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `word` is probably meant to be; None if it is a candidate itself, or clearly another word.
 
-    Both are folded first, so that what looks the same is the same. Then a plural, underscores, or one edit between
-    words of five or more letters make a near miss. A digit or an ideograph carries meaning of its own: `tier1` and
-    `tier2` are two names.
+    Both are folded first, so that words that look the same are the same. Then a difference in the plural or in
+    underscores, or one edit between words of five or more letters, is a near miss. A digit or an ideograph carries
+    meaning of its own: `tier1` and `tier2` are two names.
 
     >>> near_miss("Adverserial", ["adversarial"]), near_miss("Violation", ["violations"]), near_miss("a", ["a", "b"])
     ('adversarial', 'violations', None)
@@ -76,7 +76,7 @@ def near_miss(word: str, candidates: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
-    """Remembered, as thousands of scenarios have the same few columns and categories."""
+    """`near_miss`, cached: thousands of scenarios have the same few columns and categories."""
     if word in candidates:
         return None
     folded = folded_word(word)
@@ -89,12 +89,12 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
 
 @lru_cache(maxsize=64)
 def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
-    """Each candidate, as it is, folded, and bare: the same few are compared with thousands of words."""
+    """Each candidate as written, folded, and bare; cached, since the same few are compared with thousands of words."""
     return tuple((name, folded_word(name), _bare(folded_word(name))) for name in sorted(candidates))
 
 
 def folded_word(word: str) -> str:
-    """A word as a reader sees it: without case, width, spaces and invisible characters, look-alikes as a to z.
+    """A word as a reader sees it: without case, width, spaces and invisible characters, with look-alikes as a to z.
 
     >>> folded_word("Ｐassed\u200b"), folded_word("раssеd"), folded_word("happy-path")
     ('passed', 'passed', 'happy_path')
@@ -102,13 +102,14 @@ def folded_word(word: str) -> str:
     if word.isascii():
         folded = word.lower()
     else:
+        # Folding the case can undo the normal form, so that is restored before look-alikes are replaced.
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_SAME_LOOK)
         folded = re.sub(_INVISIBLE, "", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN))
     return "".join(folded.replace("-", "_").split())
 
 
 def _bare(folded: str) -> str:
-    """What is left of a folded word without underscores and plural."""
+    """A folded word without underscores and without its plural `s`."""
     return folded.replace("_", "").removesuffix("s")
 
 
@@ -126,7 +127,7 @@ def _is_alphabetic(folded: str) -> bool:
 
 
 def _one_edit_apart(first: str, second: str) -> bool:
-    """Whether one letter inserted, deleted, replaced, or swapped with its neighbor makes one word of the other."""
+    """Whether inserting, deleting, replacing or swapping one letter turns one word into the other."""
     if len(first) > len(second):
         first, second = second, first
     at = next((i for i, character in enumerate(first) if character != second[i]), len(first))
@@ -137,7 +138,10 @@ def _one_edit_apart(first: str, second: str) -> bool:
 
 
 def _distance(first: str, second: str) -> int:
-    """Letters inserted, deleted, replaced, or swapped with their neighbor, to make one word of the other."""
+    """The fewest letters to insert, delete, replace, or swap with their neighbor, to turn one word into the other.
+
+    `LONGEST_WORD` if the words are too long to compare.
+    """
     if abs(len(first) - len(second)) > LONGEST_WORD or max(len(first), len(second)) > 2 * LONGEST_WORD:
         return LONGEST_WORD
     before: list[int] = []

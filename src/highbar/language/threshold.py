@@ -1,7 +1,7 @@
-"""Threshold text and the metric it is for in, an exact threshold out; margins, shares and durations likewise.
+"""The text of a threshold and its metric → an exact threshold; also margins, shares, durations and amounts.
 
-What a text could also mean is refused, never guessed: the operator as written, the unit that fits, a value that the
-metric can have, and the metric's own direction.
+An ambiguous text is refused, never guessed. A threshold must have a unit that fits, a value that the metric can have,
+and an operator in the metric's good direction.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _OF_BASELINE = rf"(?ai)\s*({NUMBER})\s*%\s+of\s+(?:the\s+)?baseline\s*"
 
 
 class _UnitFacts(Struct, frozen=True):
-    """What a unit is called, how its thresholds are written, and between which values its metrics are."""
+    """What a unit is called, how its thresholds are written, and the range of its metrics."""
 
     name: str
     example: str
-    factors: Mapping[str, Fraction]  # by suffix, how many of the unit one is
+    factors: Mapping[str, Fraction]  # for each suffix, its size in this unit
     lowest: Fraction | None
     highest: Fraction | None
 
@@ -54,7 +54,7 @@ _UNITS: dict[Unit, _UnitFacts] = {
 
 
 class ThresholdError(HighbarError):
-    """A threshold, margin or share that cannot be read, or that cannot be meant."""
+    """A threshold, margin or share that cannot be read, is ambiguous, or does not fit its metric."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -63,14 +63,14 @@ class ThresholdError(HighbarError):
 
 
 class Margin(Struct, frozen=True):
-    """How much worse is still accepted: in the metric's unit, or as a share of the baseline's value if `relative`."""
+    """How much worse is still accepted: in the metric's unit or, if `relative`, as a share of the baseline's value."""
 
     value: Fraction
     relative: bool = False
 
 
 class _ThresholdText(Struct, frozen=True):
-    """A threshold's text, taken apart; `suffix` is its unit, "" if it has none, "$" for dollars in either spelling."""
+    """The parts of a threshold's text; `suffix` is its unit: "" if it has none, "$" for dollars in either spelling."""
 
     operator: Operator | None
     value: Fraction
@@ -79,11 +79,11 @@ class _ThresholdText(Struct, frozen=True):
 
 
 def read(text: str, metric: Metric) -> Threshold:
-    """The threshold that `text` sets for `metric`; without an operator, its good direction with equality passing.
+    """The threshold that `text` sets for `metric`; without an operator, in its good direction with equality passing.
 
-    A ratio that is better when higher: a number without a unit is a percentage above 1 and a fraction from 0 to 1; a
-    bare `1` could be either and is refused. If lower is better, such a number is refused unless it is a fraction
-    with an operator before it.
+    For a ratio that is better when higher, a number without a unit is a percentage if above 1, and a fraction from 0 to
+    1; a bare `1` could be either and is refused. If lower is better, a number without a unit is refused unless it is a
+    fraction with an operator before it.
     """
     written = _take_apart(text, metric.unit, _UNITS[metric.unit].example)
     value = _value(written, metric)
@@ -101,7 +101,7 @@ def canonical(operator: Operator, value: Fraction, unit: Unit) -> str:
 
 
 def check_threshold(metric: Metric, operator: Operator, value: Fraction) -> None:
-    """Refuse a bound that is outside the range of `metric`, or an operator against its direction."""
+    """Refuse a value that is outside the range of `metric`, or an operator against its direction."""
     _check_range(metric, operator, value)
     against = ("<=", "<") if metric.better == "higher" else (">=", ">")
     sign = "≥" if metric.better == "higher" else "≤"
@@ -121,7 +121,7 @@ def check_threshold(metric: Metric, operator: Operator, value: Fraction) -> None
 
 
 def read_margin(text: str, metric: Metric) -> Margin:
-    """How much worse than before is accepted: percentage points for a ratio, else the unit or `5% of baseline`."""
+    """How much worse than before is accepted: percentage points for a ratio, else its unit or `5% of baseline`."""
     relative = re.fullmatch(_OF_BASELINE, text)
     wanted = (
         "1%, in percentage points" if metric.unit == "ratio" else f"{_UNITS[metric.unit].example}, or 5% of baseline"
@@ -148,7 +148,7 @@ def _margin_hint(written: _ThresholdText, unit: Unit) -> str | None:
 
 
 def read_share(text: str) -> Fraction:
-    """A share from 0 to 1, as `5%` or `0.05`; a bare 1 is refused as it is in a threshold."""
+    """A share from 0 to 1, written `5%` or `0.05`; a bare 1 is refused, as in a threshold."""
     written = _take_apart(text, "ratio", "5%, or 0.05")
     value = written.value / 100 if written.suffix == "%" else written.value
     if written.operator or written.suffix not in ("", "%"):
@@ -171,7 +171,7 @@ def _share_hint(written: _ThresholdText) -> str:
 
 
 def read_duration(text: str) -> Fraction:
-    """A time above 0 in milliseconds, as `5000ms`, `5s` or `5000`."""
+    """A time above 0 in milliseconds, written `5000ms`, `5s` or `5000`."""
     written = _take_apart(text, "ms", _UNITS["ms"].example)
     factor = _UNITS["ms"].factors.get(written.suffix)
     if written.operator or factor is None or written.value <= 0:
@@ -180,7 +180,7 @@ def read_duration(text: str) -> Fraction:
 
 
 def read_positive(text: str) -> Fraction:
-    """A plain number above 0, as a weight is."""
+    """A plain number above 0, such as a weight."""
     written = _take_apart(text, "number", "2.0")
     if written.operator or written.suffix or written.value <= 0:
         raise ThresholdError(f"found {text}, wanted a number above 0", "for example 2.0")
@@ -188,7 +188,7 @@ def read_positive(text: str) -> Fraction:
 
 
 def read_dollars(text: str) -> Fraction:
-    """An amount of US dollars above 0, as `$0.05` or `0.05`."""
+    """An amount of US dollars above 0, written `$0.05` or `0.05`."""
     written = _take_apart(text, "USD", _UNITS["USD"].example)
     if written.operator or written.suffix not in _UNITS["USD"].factors or written.value <= 0:
         raise ThresholdError(
@@ -214,7 +214,7 @@ def _take_apart(text: str, unit: Unit, example: str) -> _ThresholdText:
     return _ThresholdText(_OPERATORS[operator] if operator else None, -value if sign else value, digits, unit_sign)
 
 
-# Not compiled until a threshold cannot be read: start-up must stay fast.
+# Kept as text and compiled only if a threshold cannot be read: start-up must stay fast.
 _ANY_NUMBER = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*[.,]?[0-9]+"
 _AT_LEAST = r"at least|minimum|more than|above|over|>|≥|\+"
 _AT_MOST = r"at most|maximum|\bmax\b|less than|below|under|within|<|≤"
@@ -224,7 +224,7 @@ _SECONDS = r"[0-9]\s*(s|secs?|seconds?)\b"
 
 
 def meant(text: str, unit: Unit) -> str | None:
-    """What a text that is no threshold most likely means, for a hint; None unless it has one number.
+    """The threshold that an unreadable text most likely means, for a hint; None unless it has exactly one number.
 
     >>> meant("at least 90 percent", "ratio"), meant("5 seconds", "ms"), meant("2 min", "ms"), meant("5 cents", "USD")
     ('≥ 90%', '5s', '120s', None)
@@ -241,7 +241,7 @@ def meant(text: str, unit: Unit) -> str | None:
 
 
 def _meant_amount(text: str, number: Fraction, unit: Unit) -> str | None:
-    """The number in the unit that the words around it say."""
+    """The number in the unit that the words around it name; None if they name no unit that fits."""
     digits = write_decimal(number)
     if unit == "ratio":
         whole = number > 1 or "%" in text or "percent" in text.lower()
@@ -277,7 +277,7 @@ def _value(written: _ThresholdText, metric: Metric) -> Fraction:
 
 
 def _in_its_unit(digits: str, unit: Unit) -> str:
-    """A number in the ways that a unit can be written."""
+    """The number in the spellings of a unit."""
     written = {"ratio": f"{digits}%", "ms": f"{digits}ms or {digits}s", "USD": f"${digits}"}
     return written.get(unit, digits)
 

@@ -1,4 +1,4 @@
-"""Names and values of another tool → ids, columns, labels and tags: the same for its results and for its suites."""
+"""Names and values of another tool → ids, columns, labels and tags, the same for its results and for its suites."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def shorten(text: str) -> str:
 
 
 def statement_name(statement: str) -> str:
-    """The name of a behavior that a statement describes: the statement itself, or if it is long its start and a digest.
+    """The name of the behavior that a statement describes: the statement, or if it is long, its start and a digest.
 
     >>> statement_name("The reply is polite")
     'The reply is polite'
@@ -62,9 +62,9 @@ def statement_name(statement: str) -> str:
 
 @lru_cache(maxsize=4096)
 def score_column(name: str) -> str:
-    """The column of a tool's score: a name that a formula can use, made of the score's name alone.
+    """The column of a tool's score: a name that a formula can use, made from the score's name alone.
 
-    `score_` precedes the name of a column of ours, or a near miss of one.
+    It gets the prefix `score_` if it would be the name of one of our columns or a near miss, or begin with a digit.
 
     >>> score_column("Answer Relevancy"), score_column("EqualsExpected"), score_column("correct"), score_column("2nd")
     ('answer_relevancy', 'equals_expected', 'score_correct', 'score_2nd')
@@ -72,7 +72,7 @@ def score_column(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     column = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
     if not column:
-        # Formulas know no letters of other alphabets; code points are stable and unique.
+        # Formulas accept ASCII letters only; code points are stable and unique.
         return "score_" + "_".join(f"{ord(character):x}" for character in name[:16])
     taken = column in COLUMN_NAMES or near_miss(column, COLUMN_NAMES) or column[0].isdigit()
     return f"score_{column}" if taken else column
@@ -80,7 +80,7 @@ def score_column(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def means_correct(name: str) -> bool:
-    """If a verdict of this name says that the answer was right, so that it decides `correct`.
+    """Whether a verdict of this name says that the answer was right, so that it decides `correct`.
 
     >>> means_correct("EqualsExpected"), means_correct("Correctness [GEval]"), means_correct("polite")
     (True, True, False)

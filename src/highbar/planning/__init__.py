@@ -1,12 +1,13 @@
 """A question in, how much evidence it takes out: from plain numbers, from a policy, or from a verdict. Pure.
 
-suppose(threshold, rate, assumptions)         scenarios that judge an agent of this true rate
-reach(scenarios, threshold, assumptions)      the rates that so many scenarios can pass and fail
-chance(scenarios, threshold, rate, …)         how so many scenarios would judge an agent of this true rate
-smallest(scenarios, differing, …), show(…)    the difference between two versions that a suite can show
-stop_early(design, rates)                     the same for a run that stops as soon as it is decided
-plan_policy(policy, …), plan_verdict(…)       for every rule of a policy: beforehand, and from results
-plan_sequential(policy, …)                    for every rule of a policy, if the run stops as soon as it is decided
+suppose(threshold, rate, assumptions)       how many scenarios it takes to judge an agent of this true rate
+reach(scenarios, threshold, assumptions)    the true rates that pass and fail on so many scenarios
+gate_chance(scenarios, threshold, rate, …)  how so many scenarios would judge an agent of this true rate
+smallest_shown(scenarios, differing, …)     the smallest difference between two versions that a suite can show
+needed_to_show(difference, differing, …)    how many scenarios it takes to show a difference
+stop_early(design, rates)                   how a run that stops as soon as it is decided would judge agents
+plan_policy(policy, …), plan_verdict(…)     for every rule of a policy: beforehand, and from results
+plan_sequential(policy, …)                  for every rule of a policy, if the run stops as soon as it is decided
 """
 
 from highbar.planning.plans import (

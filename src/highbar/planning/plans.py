@@ -10,7 +10,7 @@ from highbar.model import Better, Level, Outcome, SpendingKind, Unit, Value, Whe
 
 
 class Assumptions(Struct, frozen=True):
-    """What a plan rests on: the gate's confidence, and the chance (`power`) that the verdict will be a clear one.
+    """The gate's confidence, and the probability (`power`) with which the verdict should not be inconclusive.
 
     `correlation` is how alike the `trials` of one scenario are (intraclass; 1: they always agree). `tolerate` is the
     failure rate that a threshold of 100 % must exclude.
@@ -34,9 +34,9 @@ class Assumptions(Struct, frozen=True):
 
 
 class Supposed(Struct, frozen=True):
-    """The scenarios, each with the assumed trials, that give an agent of true rate `rate` this outcome.
+    """How many scenarios, each with the assumed trials, give an agent of true rate `rate` this outcome.
 
-    From `scenarios` on every larger suite does, with the assumed power. `fewest` is the first that does: power is a
+    From `scenarios` on every larger suite does, with the assumed power. `fewest` is the smallest that does: power is a
     sawtooth, so some sizes between the two do not. None if no number would.
     """
 
@@ -49,10 +49,11 @@ class Supposed(Struct, frozen=True):
 
 
 class Reach(Struct, frozen=True):
-    """What a suite can show of a threshold; None if it cannot.
+    """What a suite can show about a threshold; a field is None if it cannot show it.
 
-    The fewest passes that pass it and the most that fail it, if each scenario has one trial; and the true rates, at
-    least so high and at most so high, that it passes and fails with the assumed power.
+    `passes_from` is the fewest passes that pass the threshold and `fails_to` the most that fail it, if each scenario
+    has one trial. An agent with a true rate of at least `rate_to_pass` passes with the assumed power, and one with at
+    most `rate_to_fail` fails.
     """
 
     threshold: Fraction
@@ -64,7 +65,7 @@ class Reach(Struct, frozen=True):
 
 
 class Chance(Struct, frozen=True):
-    """How likely a suite passes, fails or leaves open an agent of this true rate."""
+    """How likely an agent of this true rate passes or fails on a suite, or neither."""
 
     threshold: Fraction
     rate: Fraction
@@ -77,9 +78,10 @@ class Chance(Struct, frozen=True):
 class EarlyChance(Struct, frozen=True):
     """How likely an agent of this true rate passes or fails if the run stops as soon as it is decided.
 
-    `expected` is how many of the `scenarios` are looked at until then, on average. `fixed` is what all of them would
-    come to, judged once. `equal` is the smallest suite that has the same chance of the right verdict, judged once, or
-    one of 99.99 %; None if the rate is the threshold, or that chance is 0. The rates are those of `RuleNeed`.
+    `expected` is how many of the `scenarios` are looked at until then, on average. `fixed` has the chances if all of
+    them are judged once, at the end. `equal` is the smallest suite that, judged once, has the same chance of the right
+    verdict (at most 99.99 %). It is None if the threshold is 100 % or the rate itself, if that chance is 0, or if the
+    suite is the whole population. `threshold` and `rate` are in the metric's own terms, as in `RuleNeed`.
     """
 
     threshold: Fraction
@@ -108,13 +110,13 @@ class PlannedDifference(Struct, frozen=True):
 
 
 class RuleNeed(Struct, frozen=True):
-    """What a rule of a policy takes, before there are results.
+    """How many scenarios a rule of a policy takes, before there are results.
 
     `fewest` scenarios pass it if every one of them is good; an agent halfway between the threshold and perfection
-    (`supposed`) passes it on `scenarios`. A suite of a given size passes `rate_to_pass` and better, and fails
-    `rate_to_fail` and worse. The rates are the metric's own; of a percentile, the share of trials within the limit.
-    On `together` scenarios for each, all blocking rules pass with the assumed power even if they vary independently.
-    All is None if only results can tell, as `reason` says.
+    (`supposed`) passes it on `scenarios`. If the size of the suite is given, agents at `rate_to_pass` and better pass
+    and agents at `rate_to_fail` and worse fail. The rates are the metric's own; for a percentile, the share of trials
+    within the limit. With `together` scenarios each, all blocking rules pass with the assumed power, even if they vary
+    independently. All of these are None if only results can tell; `reason` says why.
     """
 
     rule: str
@@ -130,12 +132,12 @@ class RuleNeed(Struct, frozen=True):
     rate_to_pass: float | None = None
     rate_to_fail: float | None = None
     reason: str | None = None
-    chance: float | None = None  # to pass, for the supposed agent: on the given scenarios, or on those it needs
+    chance: float | None = None  # that the supposed agent passes: on the given number of scenarios, or on `scenarios`
     together: int | None = None
 
 
 class Joint(Struct, frozen=True):
-    """How likely all of some rules pass at once: `low` if they vary independently, `high` if together."""
+    """How likely several rules all pass: `low` if they vary independently, `high` if they vary together."""
 
     rules: int
     low: float
@@ -143,10 +145,10 @@ class Joint(Struct, frozen=True):
 
 
 class RuleStanding(Struct, frozen=True):
-    """How far results have settled a rule, and what would settle it if the value stayed.
+    """Whether results have settled a rule, and how many more scenarios would settle it if its value stayed the same.
 
-    A rule is settled if its whole interval is on one side of the threshold. `more_scenarios` is 0 then, and None
-    if no number would do or it is not known.
+    A rule is settled if its whole interval is on one side of the threshold. `more_scenarios` is then 0. It is None if
+    no number would do, or if the number is not known.
     """
 
     rule: str
@@ -164,7 +166,7 @@ class RuleStanding(Struct, frozen=True):
 
 
 class Budget(Struct, frozen=True):
-    """So many scenarios with so many trials each."""
+    """A number of scenarios, the trials of each, and the runs of the agent that they take in total."""
 
     trials: int
     scenarios: int
@@ -172,10 +174,10 @@ class Budget(Struct, frozen=True):
 
 
 class Repeats(Struct, frozen=True):
-    """What repeated trials showed of the pass rate, and what other numbers of them would buy.
+    """What repeated trials showed about the pass rate, and what other numbers of trials would buy.
 
-    `equal` are suites that would bound it from below as closely as this one; `narrowest` is by what share endless
-    trials of the same scenarios would bring that bound nearer.
+    `equal` has suites that would bound it from below as closely as this one. `narrowest` is the share by which endless
+    trials of the same scenarios would shorten the distance from the rate to that bound.
     """
 
     trials: Fraction
@@ -188,7 +190,7 @@ class Repeats(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The answers; what was not asked for is empty."""
+    """The answers to a question; answers that were not asked for are empty."""
 
     assumptions: Assumptions
     supposed: tuple[Supposed, ...] = ()
@@ -203,4 +205,4 @@ class Plan(Struct, frozen=True):
     repeats: Repeats | None = None
     joint: Joint | None = None
     early: tuple[EarlyChance, ...] = ()
-    early_joint: Joint | None = None  # of runs that stop early; `joint` is then that of the same suites, judged once
+    early_joint: Joint | None = None  # for runs that stop early; `joint` is then for the same suites judged once

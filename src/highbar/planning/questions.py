@@ -1,7 +1,7 @@
-"""Options as people write them → the question that they ask, or every problem with them at once; and its answer.
+"""Options as people write them → the question that they ask, or all problems with them at once; and its answer.
 
-Whoever asks reads the results or the policy: `plan_verdict` answers a question about results, `answer_rules` one about
-a policy, `answer_numbers` one about numbers alone.
+The caller reads the results or the policy: `plan_verdict` answers a question about results, `answer_rules` one about a
+policy, `answer_numbers` one about numbers alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBERS = (
 
 
 class PlanOptions(Struct, frozen=True):
-    """What is asked, as it was written."""
+    """The options of `highbar plan`, as they were written."""
 
     results: tuple[str, ...] = ()
     policy: str | None = None
@@ -54,14 +54,14 @@ class PlanOptions(Struct, frozen=True):
 
     @property
     def about_policy(self) -> bool:
-        """Whether the rules of a policy are asked about, without results."""
+        """Whether the question is about the rules of a policy, without results."""
         numbers = self.threshold is not None or self.difference is not None
         of_policy = self.policy is not None or self.scenarios is None or self.sequential
         return not self.results and not numbers and of_policy
 
 
 class Question(Struct, frozen=True):
-    """What is asked, every number read."""
+    """The options of `highbar plan`, with every number read and every default filled in."""
 
     assumptions: Assumptions
     results: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Question(Struct, frozen=True):
 
 
 def read_question(options: PlanOptions) -> Question:
-    """What the options ask. Raises InputError with every problem."""
+    """The question that the options ask. Raises InputError with all problems."""
     problems = list(_mixtures(options))
     numbers = _Numbers(problems)
     threshold = numbers.share("--threshold", options.threshold, above=0, read_as=_read_threshold)
@@ -119,7 +119,7 @@ def read_question(options: PlanOptions) -> Question:
 
 
 def answer_rules(policy: Policy, question: Question) -> Plan:
-    """The answer to a question about the rules of a policy. Raises InputError if none of them is about a number."""
+    """The answer to a question about the rules of a policy. Raises InputError if no rule is about a number."""
     make = plan_sequential if question.sequential else plan_policy
     plan = make(policy, question.assumptions, question.scenarios)
     if not plan.rules and not plan.early:
@@ -152,14 +152,14 @@ def answer_numbers(question: Question) -> Plan:
 
 
 def _thresholds(options: PlanOptions, threshold: Fraction | None) -> tuple[Fraction, ...]:
-    """The one that was given; to a bare number of scenarios, those that are usual."""
+    """The given threshold; if only a number of scenarios is given, the typical ones."""
     if threshold is not None:
         return (threshold,)
     return _TYPICAL if options.scenarios is not None and options.difference is None else ()
 
 
 def _rates(options: PlanOptions, threshold: Fraction | None, rates: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """Those that were given; to a bare threshold, some on both of its sides, and itself if a run may stop early."""
+    """The given rates; if only a threshold is given, some on both sides of it, and itself if a run may stop early."""
     if rates or threshold is None or (options.scenarios is not None and not options.sequential):
         return rates
     if threshold == 1:
@@ -190,7 +190,7 @@ def _assumptions(options: PlanOptions, numbers: _Numbers) -> Assumptions:
 
 
 class _Numbers(Struct):
-    """Reads shares, and keeps the problems with them."""
+    """Reads shares, and collects the problems with them."""
 
     problems: list[Problem]
 
@@ -219,12 +219,12 @@ class _Numbers(Struct):
 
 
 def _read_threshold(text: str) -> Fraction:
-    """A threshold of a share for which higher is better; if lower is better, the share of the others."""
+    """A threshold of a share for which higher is better, read as one of `pass_rate`."""
     return read(text, metrics()["pass_rate"]).value
 
 
 def _mixtures(options: PlanOptions) -> Iterable[Problem]:
-    """Options that do not go together."""
+    """Problems with options that do not go together."""
     if options.results:
         hints = dict.fromkeys(("--sequential", "--spending"), "highbar plan --sequential --scenarios 200 plans a run")
         hint = "the confidence is the policy's, and a clear verdict has a chance of 80%"
@@ -247,7 +247,7 @@ def _mixtures(options: PlanOptions) -> Iterable[Problem]:
 
 
 def _not_sequential(options: PlanOptions) -> Iterable[Problem]:
-    """What does not go with --sequential, and what goes with nothing else."""
+    """Problems with options that do not go with --sequential, and with those that need it."""
     example = "highbar plan --sequential --threshold 85% --scenarios 200"
     if not options.sequential:
         for name in _given(options, ("spending",)):
@@ -263,7 +263,7 @@ def _not_sequential(options: PlanOptions) -> Iterable[Problem]:
 
 
 def _incomplete(options: PlanOptions) -> Iterable[Problem]:
-    """Options that need another."""
+    """Problems with options that need another one."""
     if options.threshold is None:
         for name in _given(options, ("rate", "trials", "icc")):
             yield Problem(f"{name} needs --threshold", hint="highbar plan --threshold 85% --rate 90%")
@@ -278,5 +278,5 @@ def _incomplete(options: PlanOptions) -> Iterable[Problem]:
 
 
 def _given(options: PlanOptions, names: Iterable[str]) -> list[str]:
-    """Those of the options that were given, as they are written."""
+    """The options among `names` that were given, as they are written on the command line."""
     return [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in (None, (), False)]

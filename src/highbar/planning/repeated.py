@@ -1,9 +1,9 @@
 """Scenarios of several trials each: how the gate's own bound judges them.
 
-Trials of one scenario are alike: its mean over m of them varies by (1 + (m - 1) correlation) / m of what one trial
-does. The bound adds one scenario at the worst end, which no trial makes up for; so this design effect alone would
-promise too much. Here the bound itself is asked which share of passes it lets through, and a Beta law how likely that
-share is. `bench/planned.py` compares that with what happens.
+Trials of one scenario are alike: the variance of its mean over m trials is (1 + (m - 1) correlation) / m of that of one
+trial. The bound adds one scenario at the worst end, which more trials cannot make up for, so this design effect alone
+would promise too much. Here the bound itself determines the share of passes that it lets through, and a Beta
+distribution how likely that share is. `bench/planned.py` compares that with what happens.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from highbar.statistics.planning import MOST_TO_EXCLUDE
 from highbar.statistics.search import first
 
 _STEPS = 10**7
-"""How finely a share is searched for."""
+"""The number of equal parts of a share, to one of which it is found."""
 
 
 def spread(trials: float, correlation: float) -> float:
-    """The variance of a scenario's mean over so many trials, against that of one trial."""
+    """The variance of a scenario's mean over so many trials, divided by that of one trial."""
     return (1 + (trials - 1) * correlation) / trials
 
 
 def lower_bound(scenarios: int, share: Fraction, varies: float, alpha: float) -> float:
-    """The lower bound of this share of passes over so many scenarios whose means vary so much."""
+    """The gate's lower bound of this share of passes; `varies` is the `spread` of the scenarios' means."""
     squares = scenarios * (share * share + share * (1 - share) * Fraction(varies))
     bounds = share_bounds(Sums(scenarios, scenarios, scenarios * share, squares, scenarios * share, scenarios), alpha)
     return bounds.low if bounds else 0.0
 
 
 def scenarios_to_bound(low: float, share: Fraction, varies: float, alpha: float) -> int:
-    """The fewest scenarios of such means that bound this share from below as closely as by `low`, which is below it."""
+    """The fewest scenarios with this `spread` whose lower bound of the share is at least `low`, which is below it."""
     most = 1
     while most < MOST_TO_EXCLUDE and lower_bound(most, share, varies, alpha) < low:
         most *= 2
@@ -44,7 +44,7 @@ def scenarios_to_bound(low: float, share: Fraction, varies: float, alpha: float)
 def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> float:
     """How likely so many scenarios pass `≥ bar` if this is the true rate.
 
-    The chance to fail it is this chance for 1 - bar and 1 - rate: passes and failures exchanged.
+    The chance to fail it is this chance for 1 - bar and 1 - rate, with passes and failures swapped.
     """
     share = _share_to_pass(scenarios, bar, assumptions)
     return 0.0 if share is None else _at_least(share, scenarios, float(rate), assumptions)
@@ -63,7 +63,7 @@ def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -
 
 
 def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
-    """The smallest true rate that so many scenarios pass with the assumed power; None if even 100 % would not."""
+    """The smallest true rate that passes on so many scenarios with the assumed power; None if even 100 % would not."""
     share = _share_to_pass(scenarios, bar, assumptions)
     if share is None:
         return None
@@ -71,7 +71,7 @@ def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> flo
 
 
 def _share_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
-    """The smallest share of passes whose lower bound reaches the bar, if it varies as assumed."""
+    """The smallest share of passes whose lower bound reaches the bar; None if even all passes do not reach it."""
     varies = spread(assumptions.trials, float(assumptions.correlation))
 
     def reaches(share: float) -> bool:
@@ -81,7 +81,7 @@ def _share_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> f
 
 
 def _at_least(share: float, scenarios: int, rate: float, assumptions: Assumptions) -> float:
-    """How likely the mean of so many scenarios is at least this share, by the Beta law of its mean and variance."""
+    """How likely the mean of so many scenarios is at least this share, by a Beta with its mean and variance."""
     if rate in (0.0, 1.0):
         return float(rate >= share)
     size = scenarios / spread(assumptions.trials, float(assumptions.correlation)) - 1
@@ -91,5 +91,5 @@ def _at_least(share: float, scenarios: int, rate: float, assumptions: Assumption
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """The smallest share at which a condition holds that then stays true."""
+    """The smallest share at which a condition becomes true, and stays so."""
     return first(0, _STEPS, lambda step: holds(step / _STEPS)) / _STEPS

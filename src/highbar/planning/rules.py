@@ -1,4 +1,4 @@
-"""The rules of a policy, or a verdict on them → what each of them takes."""
+"""The rules of a policy, or a verdict on them → how many scenarios each of them takes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from highbar.statistics.planning import clusters_to_exclude, more_scenarios
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
 SPLIT = "pass_rate"
-"""The metric whose variance the repeated trials split."""
+"""The metric whose variance is split into that between scenarios and that between trials."""
 
 
 def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None = None) -> Plan:
-    """What each rule about a number takes, and what a suite of `scenarios` could show of it."""
+    """How many scenarios each rule about a number takes, and what a suite of `scenarios` could show about it."""
     needs = tuple(
         _need(rule, policy, assumptions, scenarios) if isinstance(rule, ThresholdRule) else without_plan(rule)
         for rule in rules_about_numbers(policy)
@@ -44,7 +44,7 @@ def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None 
 
 
 def rules_about_numbers(policy: Policy) -> Iterator[ThresholdRule | ConditionRule | ProgressiveRule]:
-    """The rules that a plan is about."""
+    """The rules that compare a number, which are the ones that a plan is about."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule):
             yield rule
@@ -56,7 +56,7 @@ def joint(chances: Sequence[float]) -> Joint | None:
 
 
 def _blocking(policy: Policy) -> int:
-    """How many blocking rules may fail a good agent: those that demand perfection are planned for a perfect one."""
+    """How many blocking rules may fail a good agent: all but those at 100 %, which are planned for a perfect agent."""
     planned = [
         share_to_reach(rule, policy.metrics[rule.metric], policy)
         for rule in policy.rules
@@ -76,6 +76,7 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
     if bar == 1:
         needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
     else:
+        # The n-th root of the power: n rules that vary independently then pass together with that power.
         each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking(policy))))
         needed = suppose(bar, halfway(bar), assumed).scenarios
         together = suppose(bar, halfway(bar), replace(assumed, power=each)).scenarios
@@ -97,12 +98,12 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
 
 
 def halfway(bar: Fraction) -> Fraction:
-    """The rate between the threshold and perfection."""
+    """The rate halfway between the threshold and perfection."""
     return (bar + 1) / 2
 
 
 def _rate(rate: float | None, *, lower: bool) -> float | None:
-    """A share of good scenarios, as a metric gives it if lower is better."""
+    """A share of good scenarios in the metric's own terms: its complement if lower is better."""
     return None if rate is None else 1 - rate if lower else rate
 
 
@@ -110,7 +111,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     """The share of good scenarios that the rule demands; None if the metric is no share.
 
     `error_rate ≤ 2%` demands 98 % without an error, `latency_p95 < 5000ms` that 95 % completed within it. Scores
-    between 0 and 1 vary less than passes and fails do: for them it is the worst case.
+    between 0 and 1 vary less than passes and fails: for them the plan is the worst case.
     """
     expression = metric.expression
     if isinstance(expression, Call) and expression.function == "percentile":
@@ -126,7 +127,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
 
 
 def without_share(rule: ThresholdRule, metric: Metric, bar: Fraction | None) -> RuleNeed:
-    """A rule that demands no share of scenarios, or one that any agent reaches."""
+    """The row of a rule that demands no share of scenarios (`bar` is None), or one that every agent reaches."""
     reason = f"how much {rule.metric} varies is known only from results: name them"
     if bar is not None:
         reason = "every value reaches it"
@@ -134,7 +135,7 @@ def without_share(rule: ThresholdRule, metric: Metric, bar: Fraction | None) -> 
 
 
 def without_plan(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
-    """A rule that no number of scenarios can be planned for."""
+    """The row of a rule that no number of scenarios can be planned for."""
     if isinstance(rule, ConditionRule):
         reason = "how much it varies is known only from results: name them"
         return RuleNeed(rule.name, rule.level, None, (), rule.text, None, reason=reason)
@@ -143,9 +144,9 @@ def without_plan(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
 
 
 def plan_verdict(verdict: Verdict) -> Plan:
-    """How far each rule about a number is settled, and what would settle it if its value stayed.
+    """Whether each rule about a number is settled, and what would settle it if its value stayed the same.
 
-    The numbers are those of the verdict, for a chance of 80 %.
+    The numbers are those of the verdict, for a power of 80 %.
     """
     return Plan(
         Assumptions(verdict.confidence),
@@ -179,7 +180,10 @@ def _standing(rule: RuleResult, verdict: Verdict) -> RuleStanding:
 
 
 def _more_for_sequential(rule: RuleResult, verdict: Verdict) -> int | None:
-    """What a new run takes that judges the rule once. The verdict does not say: it cannot be prolonged."""
+    """How many more scenarios a new run that judges the rule once would need; None if that cannot be said.
+
+    The verdict of a sequential rule does not have this number, because its run cannot be prolonged.
+    """
     value, bar = rule.value, held_against(rule.threshold or "")
     if value is None or value.value is None or value.unit != "ratio" or bar is None:
         return None
@@ -192,7 +196,7 @@ def _more_for_sequential(rule: RuleResult, verdict: Verdict) -> int | None:
 
 
 def _repeats(verdict: Verdict) -> Repeats | None:
-    """None if no scenario was repeated, or nothing varied."""
+    """What repeated trials showed; None if no scenario was repeated, or nothing varied."""
     found, rate = verdict.repetition, verdict.metrics.get(SPLIT)
     if found is None or found.correlation is None or rate is None or not rate.value or rate.value == 1:
         return None

@@ -1,6 +1,6 @@
 """Runs that stop as soon as they are decided → how likely each verdict is, and how many scenarios it takes.
 
-Everything is exact for one trial of each scenario that passes or fails. Scores are bet on; they are planned for the
+Everything is exact for scenarios with one trial that passes or fails. Scores are judged by bets, and planned for the
 worst case, in which each of them is 0 or 1.
 """
 
@@ -24,16 +24,16 @@ from highbar.statistics.spending import Boundaries, binomial_boundaries, suite_b
 from highbar.statistics.stopping import StoppingChances, sample_ends, suite_ends
 
 MOST_PLANNED = 20_000
-"""Scenarios: their lattice takes about a second for each rate."""
+"""The most scenarios of a plan: the lattice of so many takes about a second for each rate."""
 
 _CERTAIN = 0.9999
-"""A chance above this is as good as certain: a suite with the same chance would only get ever larger."""
+"""A chance above this counts as certain: to match it exactly, a suite judged once would grow without limit."""
 
 
 class Design(Struct, frozen=True):
     """One threshold on a share of good scenarios, and how a run is judged by it while it goes on.
 
-    `population`: what it speaks about, as in a policy. `bets`: it is judged by bets, not by the number of passes.
+    `population` is that of the policy: what the rule is about. `bets`: it is judged by bets, not by a count of passes.
     """
 
     bar: Fraction
@@ -47,11 +47,11 @@ class Design(Struct, frozen=True):
 
     @property
     def is_whole_suite(self) -> bool:
-        """Whether the scenarios are all there are, and their number of passes decides."""
+        """Whether the scenarios are the whole population, and their number of passes decides."""
         return self.population == "suite" and not self.bets and self.bar < 1
 
     def boundaries(self) -> Boundaries:
-        """Where the run stops."""
+        """The boundaries at which the run stops."""
         alpha = self.assumptions.alpha
         if self.bar == 1:
             return tolerance_boundaries(self.assumptions.tolerate, self.scenarios, alpha, self.failures)
@@ -63,7 +63,7 @@ class Design(Struct, frozen=True):
 
 
 def stop_early(design: Design, rates: Iterable[Fraction]) -> tuple[EarlyChance, ...]:
-    """What a run comes to that stops as soon as it is decided, at each of these true rates."""
+    """The chances of a run that stops as soon as it is decided, at each of these true rates."""
     boundaries = design.boundaries()
     return tuple(_early_chance(design, boundaries, rate) for rate in rates)
 
@@ -89,7 +89,7 @@ def _early_chance(design: Design, boundaries: Boundaries, rate: Fraction) -> Ear
 
 
 def _equal(design: Design, rate: Fraction, ends: StoppingChances) -> int | None:
-    """The smallest suite with the same chance of the verdict that this rate deserves, judged once."""
+    """The smallest suite that, judged once, has the same chance of the right verdict; None as in `EarlyChance`."""
     if design.bar in (1, rate) or design.is_whole_suite:
         return None
     power, needed = (ends.passes, scenarios_to_pass) if rate > design.bar else (ends.fails, scenarios_to_fail)
@@ -97,9 +97,9 @@ def _equal(design: Design, rate: Fraction, ends: StoppingChances) -> int | None:
 
 
 def plan_sequential(policy: Policy, assumptions: Assumptions, scenarios: int | None = None) -> Plan:
-    """What each rule comes to if the run stops as soon as it is decided, beside all scenarios judged once.
+    """The chances of each rule if the run stops as soon as it is decided, beside those of all scenarios judged once.
 
-    A rule is planned for its `horizon`; else for as many `scenarios`; else for those of the suite that it is about;
+    A rule is planned for its `horizon`; else for `scenarios`; else for the scenarios of the suite that it is about;
     else for as many as an agent halfway to perfection needs.
     """
     planned: list[tuple[ThresholdRule, Design]] = []
@@ -167,7 +167,7 @@ def _needed(rule: ThresholdRule, bar: Fraction, assumed: Assumptions) -> int | N
 
 
 def is_yes_or_no(metric: Metric) -> bool:
-    """Whether each scenario with one trial is good or bad: a share of scenarios, or a percentile."""
+    """Whether the metric makes a scenario with one trial either good or bad: a share of scenarios, or a percentile."""
     expression = metric.expression
     if isinstance(expression, Call):
         return expression.function == "percentile"
@@ -186,14 +186,14 @@ def _terms(leaf: Name | Call) -> Iterable[Term]:
 
 
 def _named(rule: ThresholdRule, metric: Metric, row: EarlyChance) -> EarlyChance:
-    """The row of a rule, with rates as its metric gives them."""
+    """The row with the rule's name, and with rates in the metric's own terms."""
     lower = metric.unit == "ratio" and metric.better == "lower"
     named = replace(row, rule=rule.name, level=rule.level)
     return replace(named, threshold=1 - row.threshold, rate=1 - row.rate) if lower else named
 
 
 def rates_around(bar: Fraction) -> tuple[Fraction, ...]:
-    """True rates below, at and above a threshold, by how far it is from perfection; halfway is one of them."""
+    """True rates below, at and above a threshold, in steps of its distance to perfection; `halfway` is one of them."""
     if bar == 1:
         return (Fraction(95, 100), Fraction(99, 100), Fraction(1))
     steps = (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(3, 4))

@@ -1,7 +1,7 @@
 """Thresholds and supposed true rates → how many scenarios it takes, and what a given number can show.
 
 A threshold is `≥ bar` of a share. One of 100 % is judged as the gate does: it fails at the first failure, and passes
-if none was seen in enough scenarios to exclude the tolerated rate; there a second trial is not counted on.
+if enough scenarios without a failure exclude the tolerated rate. Repeated trials do not count there.
 """
 
 from __future__ import annotations
@@ -29,14 +29,20 @@ from highbar.statistics.planning import (
 
 
 def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -> int | None:
-    """How many scenarios pass if all but so many of them do, however many trials each has; None if no number would."""
+    """The fewest scenarios that pass if all but `failures` of them are good; None if no number would.
+
+    The number of trials of each does not matter.
+    """
     excluded = assumptions.tolerate if bar == 1 else 1 - bar
     found = clusters_to_exclude(excluded, assumptions.alpha, failures)
     return found if found < MOST_TO_EXCLUDE else None
 
 
 def suppose(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Supposed:
-    """The scenarios that pass, or fail, an agent of this true rate with the assumed power; the rate is not the bar."""
+    """How many scenarios pass, or fail, an agent of this true rate with the assumed power.
+
+    The rate is not the bar, unless both are 1.
+    """
     outcome: Outcome = "pass" if rate > bar or rate == bar == 1 else "fail"
     if bar == 1:
         fewest = scenarios = _perfect(rate, assumptions)
@@ -48,7 +54,7 @@ def suppose(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Supposed
 
 
 def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
-    """For a threshold of 100 %: no failure in enough scenarios, or one with the assumed power."""
+    """For a threshold of 100 %: enough scenarios to pass a perfect agent, or to show one failure of another."""
     if rate == 1:
         return fewest_to_pass(Fraction(1), assumptions)
     found = clusters_to_exclude(1 - rate, float(1 - assumptions.power))
@@ -56,7 +62,7 @@ def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
 
 
 def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[int | None, int | None]:
-    """The first number of scenarios that suffices, and the one from which on all larger ones do."""
+    """The smallest number of scenarios that suffices, and the one from which on all larger ones do."""
     if not assumptions.repeats:
         decide = (scenarios_to_pass, enough_to_pass) if rate > bar else (scenarios_to_fail, enough_to_fail)
         first, enough = (each(bar, rate, float(assumptions.power), assumptions.alpha) for each in decide)
@@ -69,7 +75,7 @@ def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[i
 
 
 def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
-    """What so many scenarios, each with the assumed trials, can show of `≥ bar`."""
+    """What so many scenarios, each with the assumed trials, can show about `≥ bar`."""
     power, alpha = float(assumptions.power), assumptions.alpha
     if bar == 1:
         fewest = fewest_to_pass(bar, assumptions)
@@ -92,7 +98,7 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
 def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions, failures: int = 0) -> Chance:
     """How so many scenarios, each with the assumed trials, would judge an agent of this true rate by `≥ bar`.
 
-    `failures` are accepted by a threshold of 100 %.
+    A threshold of 100 % accepts so many `failures`.
     """
     if bar == 1:
         fewest = fewest_to_pass(bar, assumptions, failures)
@@ -114,6 +120,6 @@ def smallest_shown(scenarios: int, differing: Fraction, assumptions: Assumptions
 
 
 def needed_to_show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
-    """The common scenarios that show a difference of this size with the assumed power."""
+    """How many common scenarios show a difference of this size with the assumed power."""
     needed = pairs_needed(difference, differing, float(assumptions.power), assumptions.alpha)
     return PlannedDifference(needed, differing, float(difference))

@@ -11,7 +11,7 @@ _NARROWER = 12
 
 
 def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number from `low` on at which a condition becomes true, and stays so; `high` if it is true at no other."""
+    """The first number from `low` on at which a condition becomes true, and stays so; `high` if there is no smaller."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

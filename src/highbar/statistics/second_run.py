@@ -155,7 +155,7 @@ class _Law(Struct, frozen=True):
 
     @classmethod
     def of(cls, share: Share, size: float | None, noise: float) -> _Law:
-        """The distribution after a first estimate worth `size` passes and fails; `noise` is the share of trial noise."""
+        """The distribution after an estimate worth `size` passes and fails; `noise` is its share of trial noise."""
         value = float(share.value)
         if size is None or noise <= 0.0:
             return cls(value, None, share.parts)

@@ -1,10 +1,10 @@
-"""Formula text in, an expression or a condition out; and what either is worth, exactly.
+"""Formula text in, an expression or a condition out; and the exact value of an expression or outcome of a condition.
 
     parse("correct_outputs / total_outputs")                     -> Expression
     parse_condition("final_score ≥ 0.85 AND safety_rate = 1.0")  -> Condition
     parse_composite("final_score = ( … )  pass = …")             -> Composite
     evaluate(expression, lookup)                                 -> Fraction, or Undefined with a reason
-    judge(condition, lookup)                                     -> pass, fail or undefined, and why
+    evaluate_condition(condition, lookup)                        -> pass, fail or undefined, and why
 
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """

@@ -1,7 +1,7 @@
 """Arithmetic over any kind of leaf → its value, its derivative, its range and its direction.
 
-A formula becomes such a tree once its names are replaced by sums, ratios and percentiles. What each operator does is
-written here once: to a number, to a range of numbers, and to a derivative or its sign.
+A formula becomes such a tree once its names are replaced by sums, ratios and percentiles. This module defines once what
+each operator does to a number, to a range of numbers, and to a derivative or its sign.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Operation(NamedTuple, Generic[L]):
 Node: TypeAlias = Fraction | L | Operation[L]
 
 Known = Callable[[Any], float | None]
-"""By node, the value of each leaf, and of each operation that is not taken apart; None for other nodes."""
+"""The value of a leaf, or of an operation that should not be taken apart; None for other nodes."""
 
 Range = tuple[Fraction, Fraction]
 """The least and the greatest value."""
@@ -34,7 +34,7 @@ Sign = int | None
 
 
 def walk(node: Node[L]) -> Iterator[Node[L]]:
-    """Every node of the tree, as often as it occurs: a node before its operands, and those from left to right."""
+    """Every node of the tree, as often as it occurs: a node before its operands, operands from left to right."""
     waiting = [node]
     while waiting:
         found = waiting.pop()
@@ -56,7 +56,7 @@ def value(node: Node[L], known: Known) -> float:
 
 
 def _apply(operator: str, numbers: Sequence[float]) -> float:
-    """The result of an operator; division by 0 gives an infinity."""
+    """The result of an operator; a division by 0 gives an infinity, and 0 / 0 gives 0."""
     match operator:
         case "min":
             return min(numbers)
@@ -71,7 +71,7 @@ def _apply(operator: str, numbers: Sequence[float]) -> float:
         case "-":
             return left - right
         case "*":
-            return 0.0 if left == 0 or right == 0 else left * right  # 0 × ∞: a part that does not count
+            return 0.0 if left == 0 or right == 0 else left * right  # 0 × ∞ is 0: a term with weight 0 does not count
     return left / right if right else math.copysign(math.inf, left) if left else 0.0
 
 
@@ -115,7 +115,7 @@ def direction(operator: str, directions: Sequence[Sign], signs: Callable[[int], 
             return _product(directions[0], signs(0))
     left, right = signs(0), signs(1)
     of_right = _product(directions[1], left)
-    if operator == "/":  # on the two sides of a divisor of 0 a quotient is on opposite sides of everything
+    if operator == "/":  # if the divisor can cross 0, the quotient jumps between infinities: no direction is known
         of_right = _product(of_right, None if right is None else -1)
     return _agreed([_product(directions[0], right), of_right])
 
@@ -137,7 +137,7 @@ def range_of(operator: str, ranges: Sequence[Range]) -> Range | None:
 
 
 def sign_of(values: Range | None) -> Sign:
-    """1 if never below 0, -1 if never above, 0 if always 0; None if it can be both."""
+    """1 if never below 0, -1 if never above, 0 if always 0; None if it can be on both sides, or has no range."""
     if values is None:
         return None
     low, high = values

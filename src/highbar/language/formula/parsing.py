@@ -1,8 +1,8 @@
 """Formula text in, the tree of `model` out, by recursive descent.
 
 Reading has two steps, because AND, comparisons and arithmetic share one syntax: first the text becomes a tree of
-operations, then that tree is read as a number or as a condition. Faults in the text thus come before faults in its
-meaning, each at the token that caused it.
+operations, then that tree is read as a number or as a condition. So faults in the syntax are reported before faults in
+the meaning, each at the token that caused it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MEANT = {
     "maximum": "max",
     "quantile": "percentile",
 }
-"""What functions are called elsewhere."""
+"""Names of functions in other languages, for hints."""
 _COMPOSITE_START = r"\s*final_score\s*=(?!=)"
 _COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
 
@@ -74,14 +74,14 @@ def parse_condition(text: str) -> Condition:
 
 
 def parse_composite(text: str) -> Composite:
-    """The guide's own text: `final_score = ( … )`, then `pass = …` if the policy judges the score."""
+    """The two parts of the guide's own text: `final_score = ( … )`, and `pass = …` if the policy judges the score."""
     start = re.match(_COMPOSITE_START, text)
     if not start:
         place = len(text) - len(text.lstrip())
         raise FormulaError("the composite does not begin with 'final_score ='", text, place, "final_score = ( … )")
     judged = _COMPOSITE_PASS.search(text, start.end())
     end = judged.start() if judged else len(text)
-    # Blanks replace the text before, so that a fault has the line and column of the whole text.
+    # Blanks replace the text before it, so that the line and column of a fault are those in the whole text.
     formula = _blank(text[: start.end()]) + text[start.end() : end]
     expression = parse(formula)
     if not judged:
@@ -95,7 +95,7 @@ def _blank(text: str) -> str:
 
 
 class _SyntaxNode(Struct, frozen=True):
-    """An operator or function and its operands, or a value; a fault in it is reported at `offset`."""
+    """An operator or function with its operands, or a value; a fault in it is reported at `offset`."""
 
     offset: int
     operator: str
@@ -126,7 +126,7 @@ class _Syntax:
         return self.last
 
     def _operation(self, least: int) -> _SyntaxNode:
-        """The longest operation from here whose operators bind at least as tightly as `least`."""
+        """The longest operation from here on whose operators bind at least as tightly as `least`."""
         start = self.next.offset
         found = self._operand()
         while (binding := self._binding()) >= least:
@@ -142,7 +142,7 @@ class _Syntax:
         return found
 
     def _binding(self) -> int:
-        """How tightly the operator behind a value binds; 0 at the end of the formula, of a bracket or an argument."""
+        """How tightly the operator after a value binds; 0 at the end of the formula, of a bracket or of an argument."""
         token = self.next
         match token.kind:
             case "operator":
@@ -204,7 +204,7 @@ class _Syntax:
         return _SyntaxNode(name.offset, name.text, self._bracket(name.text))
 
     def _bracket(self, function: str = "") -> tuple[_SyntaxNode, ...]:
-        """What a pair of brackets encloses: one operation, or the arguments of a function."""
+        """The operation in a pair of brackets, or the arguments of a function."""
         self.open.append((self.next.offset, function))
         self._check_depth(self.next.offset)
         found = []
@@ -226,7 +226,7 @@ class _Syntax:
 
 
 class _Meaning(Struct, frozen=True):
-    """Operations read as a number or as a condition, whichever the caller wants."""
+    """Reads a tree of operations as a number or as a condition, whichever the caller wants."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Formula text in, its tokens out: the alphabet of formulas, and every fault that shows in a single token."""
+"""Formula text in, its tokens out: the alphabet of formulas, and every fault that a single token can have."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _REFUSED = {
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    """The tokens of `text`, each read when it is asked for, so that faults come in the order of the text."""
+    """The tokens of `text`, read lazily, so that faults are reported in the order of the text."""
     if len(text) > MOST_CHARACTERS:
         raise FormulaError(
             f"the formula has {len(text)} characters, wanted at most {MOST_CHARACTERS}", text, MOST_CHARACTERS

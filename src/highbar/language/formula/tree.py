@@ -1,6 +1,6 @@
-"""The tree of a formula: walked, written as text, and evaluated with the values of its names, exact and with reasons.
+"""The tree of a formula: walking it, writing it as text, and evaluating it exactly, with reasons for the undefined.
 
-What all of these share is one walk over the tree, `fold`.
+All of them share one walk over the tree, `fold`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ COLUMN_FUNCTIONS = ("mean", "sum", "percentile")
 """Functions of a column of the results; their first argument is a column's name, not a measure's."""
 
 NEGATED: dict[Operator, Operator] = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
-"""The comparison that is true exactly if the other is false."""
+"""For each comparison, the one that is true exactly if it is false."""
 
 MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "=": "=", "!=": "!="}
-"""The same comparison with its sides swapped."""
+"""For each comparison, the same one with its sides swapped."""
 
 T = TypeVar("T")
 
@@ -52,9 +52,9 @@ def operands(node: Expression) -> tuple[Expression, ...]:
 
 
 def fold(node: Expression, combine: Callable[[Expression, Iterator[T]], T]) -> T:
-    """What `combine` makes of `node` and of what it made of each operand, from left to right.
+    """The result of `combine` for `node` and the results for its operands, from left to right.
 
-    An operand is computed when `combine` asks for it, so that it can stop at the first one that settles the result.
+    The result for an operand is computed when `combine` asks for it, so that it can stop at the first that settles it.
     """
     return combine(node, (fold(operand, combine) for operand in operands(node)))
 
@@ -87,7 +87,7 @@ def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
 
 
 def names(node: Expression | Condition) -> frozenset[str]:
-    """The measures, metrics and settings that `node` names; columns inside `mean`, `sum` and `percentile` are not."""
+    """The measures, metrics and settings that `node` names, without the columns in `mean`, `sum` and `percentile`."""
     return frozenset(leaf.name for leaf in leaves(node) if isinstance(leaf, Name))
 
 
@@ -98,11 +98,11 @@ _RANK = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6}
 _COMPARISON, _NEGATIVE, _VALUE = 4, 7, 8
 
 _TextAndBinding = tuple[str, int]
-"""A text, and how tightly it binds."""
+"""A text, and how tightly its outermost operator binds."""
 
 
 def to_words(node: Expression | Condition) -> str:
-    """Text with as few brackets as possible that `parse` or `parse_condition` reads as the same tree."""
+    """The text with the fewest brackets that `parse` or `parse_condition` reads as the same tree."""
     return _condition(node)[0] if isinstance(node, Relation | Logic) else fold(node, _expression)[0]
 
 
@@ -160,7 +160,7 @@ Judgment = Literal["pass", "fail", "undefined"]
 
 
 class Undefined(Struct, frozen=True):
-    """No value, and why. It makes everything undefined that is computed from it."""
+    """The reason why there is no value; everything that is computed from it is undefined too."""
 
     reason: str
 
@@ -169,13 +169,13 @@ Lookup = Callable[[Name | Call], Fraction | Undefined]
 """The value of a name, or of a `mean`, `sum` or `percentile` of a column."""
 
 Show = Callable[[Expression, Fraction, Expression], str]
-"""How the value of an expression is written in a reason, beside the other side of the comparison."""
+"""(expression, its value, the other side of the comparison) → how the value is written in a reason."""
 
 _COMPARISON_SIGNS = {">=": "≥ ", "<=": "≤ ", "!=": "≠ ", "=": "", "<": "< ", ">": "> "}
 
 
 def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
-    """The exact value of `node`; undefined by its first undefined part, from the left, or by a 0 to divide by."""
+    """The exact value of `node`; undefined if a part is (the leftmost gives the reason), or if it divides by 0."""
 
     def combine(node: Expression, operands: Iterator[Fraction | Undefined]) -> Fraction | Undefined:
         values = []
@@ -210,8 +210,8 @@ def evaluate_condition(
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
 
-    An undefined part leaves the outcome open only if it matters: AND fails if another part fails, OR passes if another
-    part passes. An undefined part never passes, and neither does its NOT.
+    An undefined part makes the outcome undefined only if it matters: AND fails if another part fails, OR passes if
+    another part passes. An undefined part never passes, and neither does its NOT.
     """
     match condition:
         case Relation():
