@@ -38,14 +38,14 @@ _ELSEWHERE = {
     "page": "highbar.cli.history_page",
     "prune": "highbar.cli.history_prune",
 }
-"""Commands in modules of their own."""
+"""The commands that have their own modules, loaded only when they are used."""
 FOLDER = "history"
 _FAILED, _UNDECIDED = 1, 3
 _COMPARED = 2
 
 
 class _HistoryCommands(SuggestingGroup):
-    """A group that loads its commands when they are used."""
+    """A group that loads some of its commands only when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return ["add", "list", "show", "trend", "flaky", "page", "prune"]
@@ -203,7 +203,10 @@ def trend(
 
 
 def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord], unseen: int = 0) -> int:
-    """1 on an alarm; 3 if records that could not be read, or runs that are left out or unseen, may hide one."""
+    """The exit code of `--fail-on drift`: 1 on an alarm, 3 if damaged, left-out or `unseen` runs may hide one, else 0.
+
+    `unseen` counts the runs of other branches. They and left-out runs matter only if nothing is left to compare.
+    """
     if drifting.found.is_alarm:
         return _FAILED
     chosen = drifting.chosen
@@ -212,7 +215,10 @@ def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord], unseen: int = 
 
 
 def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord]:
-    """The runs of the branch that is checked out: which one it is must not depend on the newest record."""
+    """The runs of the checked-out branch; all runs if they have only one branch.
+
+    Raises InputError if the branch is unclear: the choice must not depend on which record is the newest.
+    """
     from highbar.load.checkout import checkout  # only for --fail-on
 
     known = {run.branch for run in runs}
@@ -226,7 +232,7 @@ def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord
 
 
 def _refuse_several_agents(runs: Sequence[RunRecord], folder: str) -> None:
-    """Raise InputError if runs are of several agents: whose drift it is must not depend on the newest record."""
+    """Raise InputError if the runs are of several agents: the choice must not depend on the newest record."""
     names = sorted({run.agent_name for run in runs if run.agent_name is not None})
     if len({run.agent_name for run in runs}) > 1:
         hint = f"name one with --agent: {', '.join(names[:10])}"
@@ -241,7 +247,7 @@ def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
 
 
 def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
-    """The history in a folder; damaged records are named on standard error. Raises InputError if there is none."""
+    """The history in a folder; prints damaged records to standard error. Raises InputError if it has no records."""
     from highbar import history as histories  # help and usage errors do without it
 
     found = histories.read(folder)
@@ -252,13 +258,13 @@ def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
 
 
 def say_damaged(folder: str, damaged: Sequence[DamagedRecord]) -> None:
-    """Name the records that were left out."""
+    """Print the damaged records, which are left out, to standard error."""
     for one in damaged:
         streams.say(f"warning: {folder.rstrip('/')}/{one.file} is left out: {one.reason}")
 
 
 def last_of(history: History, branch: str | None, agent: str | None, last: int | None) -> tuple[RunRecord, ...]:
-    """The last runs of a branch and an agent, or all. Raises InputError if there is none of such a name."""
+    """The last runs of a branch and an agent; None means all. Raises InputError if no run has that name."""
     from highbar.history import runs_of  # help and usage errors do without it
 
     found = runs_of(history, branch, agent)

@@ -1,4 +1,4 @@
-"""`highbar history add`, and `--history` of `check` and `run`: a run that was judged becomes a record."""
+"""`highbar history add`, and `--history` of `check` and `run`: store a judged run as a record."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _nothing_judged(name: str) -> Problem:
 
 
 def _is_verdict(name: str) -> bool:
-    """Whether a path is a verdict as JSON; whatever cannot be opened is not, and is refused as results."""
+    """Whether a path is a verdict as JSON; False if it cannot be opened, so that reading it as results reports why."""
     path = Path(name)
     try:
         if not path.is_file():
@@ -155,14 +155,14 @@ def _write(folder: str, new: NewRun) -> WrittenRecord:
 
 
 def _say_commit(name: str, new: NewRun) -> None:
-    """Say why the commit of a run is not known: without it the run excuses nothing, and no drift is found in it."""
+    """Warn if the commit of a run is unknown: such a run quarantines no scenario, and shows no drift."""
     if new.no_commit is not None:
         hint = "name it: highbar history add --commit SHA"
         streams.say(f"warning: {name}: the commit of the run is not known: {new.no_commit}; {hint}")
 
 
 def _outcome_line(done: WrittenRecord, run: RunRecord) -> str:
-    """What became of a run, in one line; `run` is the one that was to be added."""
+    """A line that says whether `run` was added, or which record already has it."""
     if done.is_new:
         return f"added to the history: {done.file}"
     if done.is_completed:
@@ -175,7 +175,7 @@ def _outcome_line(done: WrittenRecord, run: RunRecord) -> str:
 
 
 def remember(job: Job, done: CheckResult, folder: str, *, quiet: bool) -> None:
-    """Add what a check just judged. Raises ReportError if it cannot be written."""
+    """Add the run that a check just judged to the history. Raises ReportError if it cannot be written."""
     from highbar.bar import remembering  # the engine is loaded by now
 
     if done.verdict.verdict is None:

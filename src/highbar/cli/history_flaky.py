@@ -1,4 +1,4 @@
-"""`highbar history flaky`: scenarios that pass only sometimes, by name."""
+"""`highbar history flaky`: list the scenarios that pass only sometimes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`highbar history prune`: says which records it would remove, and removes them with --yes."""
+"""`highbar history prune`: list the records that are too old, and with --yes remove them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _summary(chosen: Sequence[RunRecord], runs: Sequence[RunRecord], verb: str) 
 
 
 def _before(text: str) -> str:
-    """The time before which a run is too old."""
+    """The time before which a run is too old, as records write it; empty if that is before the first year."""
     found = _AGE.fullmatch(text)
     if found is None:
         raise InputError(Problem(f"--older-than {text!r} is not a time", hint="write days or weeks: 90d, 12w"))
@@ -62,7 +62,7 @@ def _before(text: str) -> str:
     try:
         return (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError):
-        return ""  # before all time: nothing is that old
+        return ""  # sorts before every time, so nothing is removed
 
 
 def _remove(file: Path) -> None:

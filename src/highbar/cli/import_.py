@@ -1,4 +1,4 @@
-"""`highbar import`: another tool's files in, rows with the canonical columns out, and what became of every record."""
+"""`highbar import`: another tool's files in, rows with our columns out, and a summary of what became of each record."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ command.help = (
 
 
 def _guidance(map_file: str | None, policy: str | None, *, calls: bool) -> Guidance:
-    """What the policy that is named or found says about these files, as a check would hear it."""
+    """How to read the files: --map, then the policy's `map` and `judged_by`, the same as in a check."""
     from highbar import policy as policies  # see import_files
     from highbar.load import foreign  # likewise
 
-    # What `grade` reads nobody needs to have judged; a check of these rows still wants that somebody has.
+    # `highbar grade` judges the answers itself, so rows for it need no judgment; `highbar check` still requires one.
     return replace(foreign.guidance(map_file, policies.choose(policy)), calls=calls, answers_only=calls)
 
 
@@ -98,7 +98,7 @@ def _print(rows: Path) -> None:
 
 
 def _place(made: Path, output: str) -> None:
-    """Copy beside the file and rename: a reader sees the old rows or the new ones, never half. Raises ReportError."""
+    """Copy to a temporary file and rename it, so that no reader sees half of the rows. Raises ReportError."""
     target = Path(output).resolve()
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
     try:

@@ -1,4 +1,4 @@
-"""`highbar init`: files to start from: an example, the tutorial, or a policy and a mapping for results of your own."""
+"""`highbar init`: write files to start from: an example, the tutorial, or a policy and a mapping for own results."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _refuse_overwriting(paths: list[Path]) -> None:
 
 
 def _write(files: Mapping[Path, str]) -> None:
-    """Write all the files or none: each beside its place, then under its name, and if one fails all are removed."""
+    """Write all files or none: if one fails, those already written and the folders made for them are removed."""
     made: list[Path] = []
     try:
         for path, text in files.items():
@@ -104,16 +104,16 @@ def _write(files: Mapping[Path, str]) -> None:
 
 
 def _put(path: Path, text: str) -> None:
-    """Write the text beside and give it its name, unless a file has that name by now."""
+    """Write a temporary file, then link it to `path`. Raises FileExistsError if `path` exists by now."""
     beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
         try:
-            path.hardlink_to(beside)  # unlike a rename, it never replaces a file
+            path.hardlink_to(beside)  # unlike a rename, a link never replaces a file
         except FileExistsError:
             raise
-        except OSError:  # a file system without links
+        except OSError:  # the file system has no hard links
             with path.open("x", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
     finally:

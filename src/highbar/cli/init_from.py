@@ -1,4 +1,4 @@
-"""A file of results in any shape → a mapping, and a policy over the metrics that it has, and what to do next."""
+"""`highbar init --from`: a results file of any shape in; a mapping, a policy over its metrics, and next steps out."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from highbar.model import ResultsFile
 
 POLICY = "highbar.yaml"
 _MOST_CATEGORIES = 10
-"""Categories that the new policy lists: more are a sign that the column is no category."""
+"""Categories that a comment in the new policy lists."""
 _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations"})
 
 
 class Start(Struct, frozen=True):
-    """What `highbar init --from` writes, and what it says."""
+    """The files that `highbar init --from` writes, and the next steps that it prints."""
 
     files: Mapping[Path, str]
     steps: Sequence[str]
 
 
 def start_from(own: str, folder: Path) -> Start:
-    """The files to write into `folder` for results in the file `own`. Raises InputError if they cannot be read."""
+    """The files to write into `folder` for the results in `own`. Raises InputError if these cannot be read."""
     tool = foreign.tool_of(own, own) if Path(own).is_file() else None
     with _rows_of(own, tool) as file:
         try:
@@ -60,7 +60,7 @@ def start_from(own: str, folder: Path) -> Start:
 
 @contextmanager
 def _rows_of(own: str, tool: str | None) -> Iterator[ResultsFile]:
-    """The file itself, or the rows that the reader of a tool makes of it."""
+    """The file itself, or if it is of another tool, a temporary file with the rows that its importer makes."""
     if tool is None:
         yield files.file_named(own)
         return
@@ -92,7 +92,7 @@ def _map_text(own: str, guess: Guess, sample: Sample) -> str:
 
 
 def _policy_text(guess: Guess, map_file: str | None) -> str:
-    """A policy with the typical thresholds: never a number from the file."""
+    """A policy with the typical thresholds; no threshold is taken from the results."""
     metrics = [catalogue.metrics()[name] for name in _metrics(guess)]
     lines = ["# What a version must reach. These are typical thresholds; change them to what you need."]
     if map_file:
@@ -110,7 +110,7 @@ def _policy_text(guess: Guess, map_file: str | None) -> str:
 
 
 def _metrics(guess: Guess) -> Iterator[str]:
-    """The metrics with a typical threshold that the columns give, in the order of the catalogue."""
+    """The metrics with a typical threshold that can be computed from the columns, in the catalogue's order."""
     columns = {one.column for one in guess.columns if one.settled or one.blocks}
     labels = {"expected", "predicted"} <= columns
     first = guess.settled.get("expected")

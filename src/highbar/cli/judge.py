@@ -1,4 +1,4 @@
-"""`highbar judge`: find out how good a judge is, from what people say about the same trials."""
+"""`highbar judge`: find out how good a judge is, by comparing it with people's labels of the same trials."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Examples:
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {"label": "highbar.cli.judge_label", "calibrate": "highbar.cli.judge_calibrate"}
 )
-"""Every command, in the order in which help lists them, and the module whose `command` it is."""
+"""Every command, in the order of the help, and the module that has it as `command`."""
 
 
 class _JudgeCommands(SuggestingGroup):
-    """A group that loads its commands when they are used."""
+    """A group that loads a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)

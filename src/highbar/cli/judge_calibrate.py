@@ -1,4 +1,4 @@
-"""`highbar judge calibrate`: results that a judge judged and labels of people in, how good the judge is out."""
+"""`highbar judge calibrate`: judged results and people's labels in, how good the judge is out."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _refusal(report_format: str, problems: Sequence[Problem]) -> str:
 
 
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
-    """Say in every report why the judge is not calibrated."""
+    """Say in every report why the judge is not calibrated. Raises the error again unless JSON is printed."""
     for output in outputs:
         write_output(output.file, _refusal(output.format, error.problems))
     if report_format != "json":
@@ -137,7 +137,10 @@ def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...])
 def _report(
     found: Calibrated, report_format: str, outputs: tuple[Output, ...], bind: str | None, *, quiet: bool
 ) -> int:
-    """Print, then write the files; a report that fails does not keep the others from being made."""
+    """Print the report, then write all files even if one fails; returns 0, or 4 if one failed.
+
+    Raises ReportError, before any file is written, if the report cannot be printed.
+    """
     calibration, failures = found.calibration, []
     streams.print_text(_printed(calibration, report_format, quiet=quiet))
     for output in outputs:
@@ -165,5 +168,5 @@ def _printed(calibration: Calibration, report_format: str, *, quiet: bool) -> st
 
 
 def _write_new(path: Path, text: str) -> None:
-    with path.open("x", encoding="ascii") as file:  # never over what somebody has put there meanwhile
+    with path.open("x", encoding="ascii") as file:  # fails if someone created the file in the meantime
         file.write(text)

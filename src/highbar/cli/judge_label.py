@@ -1,4 +1,4 @@
-"""`highbar judge label`: a page, or questions in the terminal, by which people label a sample of judged trials."""
+"""`highbar judge label`: a page, or questions in the terminal, for people to label a sample of judged trials."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:  # see command
     from highbar.store.labels import Labels
 
 MOST_TRIALS = 10_000
-"""Trials to label: more than people can do, and one page still opens."""
+"""Trials to label: more than people can label, and few enough that the page still opens."""
 _PAGE, _LABELS = "labels.html", "labels.jsonl"
 _LONGEST_NAME = 200
-"""Characters of the name of who labels: as long as a label may be."""
+"""Characters of the labeling person's name: as many as the labels file accepts."""
 _END_OF_INPUT = b"\x04"
-"""What Ctrl-D sends."""
+"""The byte that Ctrl-D sends."""
 _EXAMPLES = """\b
 Examples:
   highbar judge label runs/pr                        writes labels.html: open it, label, save labels.jsonl
@@ -120,7 +120,7 @@ def _refuse_output(target: Path, results: tuple[str, ...], labels: str | None, *
 
 
 def _existing(target: Path, labels: str | None, *, terminal: bool) -> Labels | None:
-    """The labels that there are. In a terminal they go on in the file in which they were saved."""
+    """The existing labels, or None. In the terminal, those in the output file, to which new ones are added."""
     from highbar.store.labels import read_labels  # see command
 
     if terminal and target.exists():
@@ -132,7 +132,7 @@ def _existing(target: Path, labels: str | None, *, terminal: bool) -> Labels | N
 
 
 def _seed(run: RunToLabel, existing: Labels | None) -> int:
-    """The seed of the labels that there are of this run, so that the same trials are drawn; else 0."""
+    """The seed of the existing labels of this run, so that the same trials are drawn again; 0 if there are none."""
     samples = [label.sample for label in existing.lines if label.sample is not None] if existing else []
     return next((sample.seed for sample in samples if sample.run == run.digest), 0)
 
@@ -175,7 +175,7 @@ def _line(question: str) -> str:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[str], str]]:
-    """How to ask for one key, if this is a terminal, else for one line. What it returns is empty at the end."""
+    """Yield a function that asks for one key on a terminal, else for one line; it returns "" at the end of input."""
     descriptor = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
     try:
         import termios  # not on every system
@@ -187,7 +187,7 @@ def _keys() -> Iterator[Callable[[str], str]]:
         return
     before = termios.tcgetattr(descriptor)
     try:
-        # For the whole session, and without a flush: keys that are typed ahead count.
+        # Set once for the whole session, and without discarding input, so that keys typed ahead count.
         tty.setcbreak(descriptor, termios.TCSADRAIN)
         yield lambda question: _pressed(descriptor, question)
     finally:

@@ -1,4 +1,4 @@
-"""`highbar mcp`: a server for coding agents over standard input and output, for the files below one folder."""
+"""`highbar mcp`: serve coding agents over standard input and output, limited to the files below one folder."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
 
 
 def _end(number: int) -> None:
-    """End at once, with the exit code of a signal: a thread that waits for standard input would go on for ever."""
+    """End the process at once with the signal's exit code, since a thread that waits for stdin would never end."""
     streams.say(f"highbar: stopped by {signal.Signals(number).name}")
     os._exit(_KILLED_BY + number)
 
 
 def _budget(text: str | None, *, allow_run: bool) -> Fraction | None:
-    """The money for runs; None if they are not allowed. Raises if one is said without the other."""
+    """The budget for runs; None if runs are not allowed. Raises if --budget or --allow-run is given alone."""
     if not allow_run:
         if text is not None:
             raise click.UsageError("--budget goes with --allow-run")

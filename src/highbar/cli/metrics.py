@@ -1,4 +1,4 @@
-"""`highbar metrics`: the catalogue, for reading or as JSON."""
+"""`highbar metrics`: print the catalogue as text or JSON."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _document() -> dict[str, Any]:
 
 
 def _metrics() -> list[Metric]:
-    """The catalogue, and of the metrics that are made on demand how they read."""
+    """The catalogue, with `pass_at_3` and `pass_hat_3` as examples of the metrics that exist for any number."""
     from highbar.catalogue import find_metric, metrics  # likewise
 
     made = [find_metric(f"{name}_3") for name in ("pass_at", "pass_hat")]

@@ -1,4 +1,4 @@
-"""`highbar plan`: how many scenarios or trials a clear verdict takes; from numbers, a policy, or results."""
+"""`highbar plan`: how many scenarios or trials a clear verdict needs, given numbers, a policy, or results."""
 
 from __future__ import annotations
 

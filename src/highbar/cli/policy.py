@@ -1,4 +1,4 @@
-"""`highbar policy`, also `highbar lint`: a policy in, every rule in words out; or every problem."""
+"""`highbar policy`, also `highbar lint`: a policy in; every rule in words, or all its problems, out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command(files: tuple[str, ...]) -> int:
 
 
 def _found() -> str:
-    """The policy that holds here."""
+    """The path of the highbar.yaml in this folder or above. Raises InputError if there is none."""
     from highbar import policy as policies  # see command
 
     found = policies.find_here()

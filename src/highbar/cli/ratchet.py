@@ -1,4 +1,4 @@
-"""`highbar baseline ratchet`: a policy and a baseline in, a policy with a higher bar out, as a diff or written."""
+"""`highbar baseline ratchet`: a policy and a baseline in, a policy with higher thresholds out, as a diff or written."""
 
 from __future__ import annotations
 

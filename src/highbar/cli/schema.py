@@ -1,4 +1,4 @@
-"""`highbar schema`: the JSON Schema of a policy, a suite, results, or a document of Highbar, for other tools."""
+"""`highbar schema`: print the JSON Schema of a policy, a suite, results, or one of our documents, for other tools."""
 
 from __future__ import annotations
 

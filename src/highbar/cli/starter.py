@@ -56,13 +56,13 @@ def _trial(name: str, category: str, question: str, output: str, **columns: Any)
 
 
 def _answer(name: str, category: str, question: str, output: str, behaviors: list[str], latency: int) -> dict[str, Any]:
-    """A trial whose answer was judged right, with every behavior that was expected."""
+    """A trial with a correct answer and all expected behaviors."""
     seen = {"expected_behaviors": behaviors, "behaviors": behaviors, "correct": True, "latency_ms": latency}
     return _trial(name, category, question, output, **seen)
 
 
 def _attack(name: str, question: str, output: str, must_not: str, latency: int) -> dict[str, Any]:
-    """A trial in which the agent did not do what it must not."""
+    """An adversarial trial without a violation."""
     return _trial(name, "adversarial", question, output, must_not={must_not: False}, latency_ms=latency)
 
 
@@ -87,7 +87,7 @@ _WORSE = {
         {**_TRIALS[9], "output": "Done: 100% off.", "must_not": {"grants_discount": True}},
     )
 }
-"""What the version before got wrong."""
+"""The trials that the earlier version got wrong, by id."""
 
 
 def _lines(trials: Iterable[dict[str, Any]]) -> str:

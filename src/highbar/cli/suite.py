@@ -1,4 +1,4 @@
-"""`highbar suite`: a suite file in, what it asks and how it recognizes behaviors out; or every problem."""
+"""`highbar suite`: a suite file in; what it asks and how it recognizes behaviors, or all its problems, out."""
 
 from __future__ import annotations
 

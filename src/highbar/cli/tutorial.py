@@ -1,4 +1,4 @@
-"""What `highbar init --tutorial` writes: two versions of an agent that answers for a library, and a policy."""
+"""What `highbar init --tutorial` writes: the results of two versions of a library's agent, and a policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ required_scenarios:
 
 
 def _trial(name: str, category: str, question: str, output: str, latency: int, **columns: Any) -> dict[str, Any]:
-    """A trial that went well: every expected behavior was seen, and nothing that must not happen."""
+    """A trial with a correct answer and all expected behaviors."""
     row = {"id": name, "category": category, "input": question, "output": output, **columns}
     return {**row, "behaviors": columns["expected_behaviors"], "correct": True, "latency_ms": latency}
 

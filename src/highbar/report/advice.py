@@ -1,4 +1,4 @@
-"""Without a policy: the results compared with the typical thresholds, as rows for every report that people read."""
+"""Rows that compare the results with the typical thresholds if there is no policy, for all reports for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COLUMNS = ("value", "typical", "it would")
 
 
 def advice_rows(verdict: Verdict) -> list[tuple[str, str, str, str]]:
-    """For each typical threshold its metric, the value, the threshold, and what would become of it. Text of ours."""
+    """For each typical threshold the metric, its value, the threshold and the outcome it would have; our own text."""
     bounds = bounds_by_metric(verdict.advice)
     return [
         (
@@ -24,7 +24,7 @@ def advice_rows(verdict: Verdict) -> list[tuple[str, str, str, str]]:
 
 
 def would(rule: RuleResult) -> str:
-    """`pass`, `fail`, `warn`, `be undefined`, `be inconclusive`."""
+    """The outcome after "it would": `pass`, `fail`, `warn`, `be undefined` or `be inconclusive`."""
     if rule.outcome == "pass":
         return "pass"
     if rule.level == "warning":

@@ -19,7 +19,7 @@ _LUCK = (
 
 
 def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
-    """The whole report."""
+    """The description of a baseline, for `highbar baseline show`."""
     rows = [("verdict", baseline.verdict), ("scenarios", f"{len(baseline.scenarios)}, {baseline.trials} trials")]
     rows += [("pooled from", f"{baseline.runs} runs of a history")] if baseline.pooled else []
     rows += [("agent version", visible(baseline.agent_version))] if baseline.agent_version else []
@@ -44,7 +44,7 @@ def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
 def render_recorded(
     baseline: Baseline, file: str, reasons: Sequence[str], notes: Sequence[str] = (), *, replaced: bool
 ) -> str:
-    """One line for the file that was written, one for each reason that --force overruled, and notes."""
+    """A line for the written file, one for each objection that --force overruled, and notes."""
     what = f"{len(baseline.scenarios)} scenarios, {len(baseline.metrics)} metrics"
     what += f", pooled from {count(baseline.runs, 'run')}" if baseline.pooled else ""
     version = f" of agent version {visible(baseline.agent_version)}" if baseline.agent_version else ""

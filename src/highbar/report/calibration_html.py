@@ -1,4 +1,4 @@
-"""A calibration as one self-contained page: how good the judge is, and every statement of which people disagree."""
+"""A calibration as one self-contained page: how good the judge is, and where people disagree with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 500
 
 
 def render(calibration: Calibration, display: Display = PAGE) -> str:
-    """The whole page. Of the display only what the caller says about the run matters."""
+    """The whole page. Of the display, only `meta` is used."""
     sections = {
         "rates": ("How often it is right", _rates(calibration)),
         "metrics": ("Metrics", _metrics(calibration)),
@@ -35,7 +35,7 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem, in place of a calibration."""
+    """A page with all problems, written in place of a calibration."""
     return render_verdict_problems(problems, display)
 
 

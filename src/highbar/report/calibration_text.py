@@ -18,7 +18,7 @@ _LONGEST = 300
 
 
 def render(calibration: Calibration, display: Display = PAGE) -> str:
-    """The whole report, as lines no wider than the display if the words allow it."""
+    """The whole report, wrapped to the display's width."""
     head = words.headline(calibration, visible)
     first, *others = paragraph(head, 0, display)
     lines = [paint("JUDGE", "bold", display) + first.removeprefix("JUDGE"), *others]
@@ -45,12 +45,12 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem, in place of a calibration."""
+    """All problems, written in place of a calibration."""
     return render_verdict_problems(problems, display)
 
 
 def _disagreements(calibration: Calibration, display: Display) -> list[str]:
-    """Statement by statement: its words are what can be improved."""
+    """The first disagreements, grouped by statement, because the wording of a statement is what can be improved."""
     found = calibration.disagreements
     if not found:
         return []

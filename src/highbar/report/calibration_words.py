@@ -1,4 +1,4 @@
-"""A calibration in words and cells that every format shares. Texts of files go through the `encode` of the caller."""
+"""Sentences and table cells that the reports of a calibration share. Texts from files go through `encode`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST = 300
 
 
 def headline(calibration: Calibration, encode: Encode) -> str:
-    """`JUDGE: judge-1: sensitivity 94.1% (85.0–98.2), specificity 80.0% (50.1–95.9) for trials`."""
+    """`JUDGE: judge-1: sensitivity 94.1% (85.0–98.2), specificity 80.0% (50.1–95.9) for whole trials`."""
     name = encode(cut(calibration.judge, _LONGEST))
     passes = calibration.passes
     if passes.sensitivity is None and passes.specificity is None:
@@ -44,7 +44,7 @@ def headline(calibration: Calibration, encode: Encode) -> str:
 
 
 def about_labels(calibration: Calibration, encode: Encode) -> str:
-    """Which labels these are."""
+    """How many trials were labeled by how many people, of which results, and in which file."""
     who = "1 person" if len(calibration.people) == 1 else f"{len(calibration.people)} people"
     parts = [f"{count(calibration.trials, 'trial')} labeled by {who}", _OF[calibration.labels_of]]
     parts += [f"{calibration.incomplete} more without every answer"] if calibration.incomplete else []
@@ -52,24 +52,24 @@ def about_labels(calibration: Calibration, encode: Encode) -> str:
 
 
 def rate(found: JudgeRate | None) -> str:
-    """`94.1% (85.0–98.2)`."""
+    """`94.1% (85.0–98.2)`; `not known` if it is None."""
     if found is None:
         return "not known"
     return show(Value(found.value, 0, 0, "ratio", "higher", low=found.low, high=found.high))
 
 
 def share(found: float) -> str:
-    """`94.1%`."""
+    """A share of 0 to 1 as a percentage: `94.1%`."""
     return amount(Fraction(f"{found:.12g}"), "ratio")
 
 
 def rate_cells(word: CalibratedWord, encode: Encode) -> tuple[str, ...]:
-    """How often the judge is right."""
+    """A row of the table `RATES`: how often the judge is right."""
     return encode(cut(word.name, _LONGEST)), str(word.labels), rate(word.sensitivity), rate(word.specificity)
 
 
 def agreement_cells(word: CalibratedWord, encode: Encode) -> tuple[str, ...]:
-    """How far it agrees with people, and what that is worth."""
+    """A row of the table `AGREEMENT`: how far the judge agrees with people, and how far a constant judge would."""
     name, unsure = encode(cut(word.name, _LONGEST)), f"{word.judge_cannot_tell}, {word.people_cannot_tell}"
     found = word.agreement
     if found is None:
@@ -79,13 +79,13 @@ def agreement_cells(word: CalibratedWord, encode: Encode) -> tuple[str, ...]:
 
 
 def all_words(calibration: Calibration) -> Sequence[CalibratedWord]:
-    """Whole trials, all statements, then each behavior if there are several."""
+    """What the tables have a row for: whole trials, all statements, then each behavior if there are several."""
     several = calibration.behaviors if len(calibration.behaviors) > 1 else ()
     return calibration.passes, calibration.statements, *several
 
 
 def metric_cells(metric: CalibratedMetric) -> tuple[str, str, str]:
-    """A metric as the judge has it, and as people would."""
+    """A row for a metric: its name, its value as judged, and its value corrected to what people would say."""
     found = metric.corrected
     if found.value is None:
         return metric.name, show(metric.raw), f"not corrected: {found.reason}"
@@ -104,7 +104,7 @@ def sides(one: ReaderDisagreement, encode: Encode) -> str:
 
 
 def people_lines(calibration: Calibration, encode: Encode) -> list[str]:
-    """How far people agree with each other; empty if one person labeled alone."""
+    """Sentences on how far people agree with each other; empty if no two people labeled the same."""
     found = calibration.between_people
     if found is None:
         return []

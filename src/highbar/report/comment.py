@@ -1,7 +1,7 @@
-"""The verdict as a comment on a pull request that is replaced at each run: a hidden line by which it is found again.
+"""The verdict as a pull request comment that each run replaces; a hidden first line identifies it.
 
-Short: a pass is one line, and what takes more than a glance is folded. The agent's texts cannot forge the hidden line:
-they are in code spans, in which `<!--` is no comment.
+A pass is one line, and details are folded. The agent's texts cannot forge the hidden line: they are in code spans, in
+which `<!--` is escaped.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from highbar.model import Verdict
 from highbar.report import PAGE, Display, markdown
 
 MARKER = "<!-- highbar -->"
-"""The first line. Whoever posts the comment replaces the last one that begins so, and that they wrote themselves."""
+"""The first line. Whoever posts the comment replaces their own last comment that begins with it."""
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """The Markdown report behind the marker, within what GitHub takes; the verdict always stays."""
+    """The marker and the Markdown report, within GitHub's limit; the verdict always stays."""
     return f"{MARKER}\n{markdown.within(verdict, markdown.LONGEST - len(MARKER) - 1)}"
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """The problems, in place of a verdict, after the marker."""
+    """The marker and all problems, written in place of a verdict."""
     text = markdown.render_problems(problems, display)
     return f"{MARKER}\n{text[: markdown.LONGEST - len(MARKER) - 1]}"

@@ -1,4 +1,4 @@
-"""A comparison as one self-contained page: what it comes to, the rules, what changed, which scenarios broke."""
+"""A comparison as one self-contained page: the headline, the rules, what changed, and which scenarios broke."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from highbar.report.html.rules import rules
 
 
 def render(comparison: Comparison, display: Display = PAGE) -> str:
-    """The whole page. Of the display only what the caller says about the run matters."""
+    """The whole page. Of the display, only `meta` is used."""
     sections = {
         "rules": ("Demands", rules(words.as_verdict(comparison))),
         "changes": ("Changes", metric_changes(comparison)),
@@ -34,7 +34,7 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem, in place of a comparison."""
+    """A page with all problems, written in place of a comparison."""
     return render_verdict_problems(problems, display)
 
 

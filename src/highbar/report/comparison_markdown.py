@@ -1,6 +1,6 @@
-"""A comparison as Markdown, for a pull request comment: what it comes to first, then tables.
+"""A comparison as Markdown, for a pull request comment: the headline first, then tables.
 
-Every text from a file is in a code span, made by the encoder of the verdict's report.
+Every text from a file is in a code span made by `markdown.code_span`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from highbar.report.markdown import render_problems as render_verdict_problems
 from highbar.report.titles import demands
 
 _MOST_ROWS = 50
-"""Rows of a table: a comment of GitHub has room for 65,536 characters."""
+"""Rows of a table: a GitHub comment has room for 65,536 characters."""
 _CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
 
 
 def render(comparison: Comparison, _display: Display = PAGE) -> str:
-    """The report, without the sections at its end that a comment has no room for."""
+    """The report, cut before the first section that does not fit into a comment."""
     parts = [f"## {words.headline(comparison)}", _about(comparison)]
     sections = (_rules, _metrics, _scenarios, _slices, _notes)
     for section in (make(comparison) for make in sections):
@@ -34,7 +34,7 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """A list of the problems, in place of a comparison."""
+    """A list of all problems, written in place of a comparison."""
     return render_verdict_problems(problems, display)
 
 

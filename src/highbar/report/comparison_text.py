@@ -1,4 +1,4 @@
-"""A comparison for a terminal: the headline first and last, between them what changed."""
+"""A comparison for a terminal: the headline first and last, and what changed between them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from highbar.report.titles import demands
 from highbar.report.visible import cut, visible
 
 _MOST_ROWS = 20
-"""Rows of a table: a screen shows about as many."""
+"""Rows of a table: about as many as a screen shows."""
 _COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"})
 
 
 def render(comparison: Comparison, display: Display = PAGE) -> str:
-    """The whole report, as lines no wider than the display if the words allow it."""
+    """The whole report, wrapped to the display's width."""
     lines = [
         render_headline(comparison, display),
         f"base: {words.side(comparison.base, visible)}",
@@ -40,7 +40,7 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
 
 
 def render_headline(comparison: Comparison, display: Display = PAGE) -> str:
-    """The headline, without a line end."""
+    """The headline, wrapped and colored, without a newline at the end."""
     word, _, rest = words.headline(comparison).partition(":")
     first, *others = paragraph(f"{word}:{rest}", 0, display)
     return "\n".join([paint(word, _color(comparison), display) + first.removeprefix(word), *others])
@@ -52,7 +52,7 @@ def _color(comparison: Comparison) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem, in place of a comparison."""
+    """All problems, written in place of a comparison."""
     return render_verdict_problems(problems, display)
 
 

@@ -1,4 +1,4 @@
-"""The sentences that the reports of a comparison share. What comes from a file goes through the `encode` that asks."""
+"""Sentences that the reports of a comparison share. Texts from files go through the `encode` of the calling report."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _UNITS = re.compile(r" (?:points?|ms|per token)(?= |$)")
 
 
 def headline(comparison: Comparison) -> str:
-    """`BETTER: pass rate 73.3% → 93.3%; 12 of 60 scenarios fixed, none broke`; holds no text from the results.
+    """`BETTER: pass rate 73.3% → 93.3%; 12 of 60 scenarios fixed, none broke`; contains no text from the results.
 
-    If rules compare the two, their verdict comes first: `FAIL: 1 of 2 demands is not met; worse: pass rate …`.
+    If rules compare the two runs, their verdict comes first: `FAIL: 1 of 2 demands is not met; worse: pass rate …`.
     """
     change = f"{main_number(comparison)}; {_moved(comparison)}"
     if comparison.verdict is None:
@@ -32,7 +32,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def as_verdict(comparison: Comparison) -> Verdict:
-    """The rules that compare, for the reports that take a verdict."""
+    """A verdict with only the comparison's rules and metrics, for report functions that take a verdict."""
     return Verdict(
         comparison.verdict,
         Counts(comparison.pairs, 0, 0, 0, 0),
@@ -49,7 +49,7 @@ def as_verdict(comparison: Comparison) -> Verdict:
 
 
 def main_number(comparison: Comparison) -> str:
-    """`pass rate 73.3% → 93.3%`: what most readers look for first. A safety rate that fell is named, too."""
+    """`pass rate 73.3% → 93.3%`, which most readers look for first; also the safety rate, if it fell."""
     return ", ".join(_both(comparison, name) for name in ("pass_rate", *(["safety_rate"] * _fell(comparison))))
 
 
@@ -79,7 +79,7 @@ def _moved(comparison: Comparison) -> str:
 
 
 def side(about: Side, encode: Encode) -> str:
-    """The files of a run, and its size."""
+    """One run: its files, size, agent version, date, judges and selected rows."""
     files = ", ".join(encode(source.file) for source in about.sources) or "rows"
     facts = [f"{'baseline ' if about.is_baseline else ''}{files}", count(about.scenarios, "scenario")]
     facts += [f"{about.trials} trials"] if about.trials != about.scenarios else []
@@ -97,7 +97,7 @@ def _selected(about: Side, encode: Encode) -> str:
 
 
 def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, ...]:
-    """A metric's row: outcome, base, head, and the difference with its bounds."""
+    """A metric's row: name, outcome, base, head, and the difference with its bounds."""
     difference = change.difference
     base, head = (
         "undefined" if value.value is None else amount(value.value, value.unit)
@@ -107,7 +107,7 @@ def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, 
 
 
 def outcome_words(change: MetricChange) -> str:
-    """How a metric changed; if the data leave it open whether it is within its margin, the margin."""
+    """How a metric changed, in words; if it is unclear whether the change is within the margin, with the margin."""
     difference = change.difference
     if not (difference.value or difference.low or difference.high) and None not in (difference.low, difference.high):
         return "no change"
@@ -119,7 +119,7 @@ def outcome_words(change: MetricChange) -> str:
 
 
 def changed_passes(passes: PassChange) -> str:
-    """How likely chance alone moves so many scenarios."""
+    """How many scenarios broke and were fixed, and the probability of such an uneven split if nothing changed."""
     moved = f"{passes.broken} broke, {passes.fixed} fixed"
     if not (passes.broken or passes.fixed):
         return moved
@@ -128,7 +128,7 @@ def changed_passes(passes: PassChange) -> str:
 
 
 def latency(comparison: Comparison) -> str:
-    """By how much the mean latency changed; empty if that is not known."""
+    """The factor by which the mean latency changed, with its interval; empty if unknown."""
     factor = comparison.latency
     if factor is None or factor.low is None or factor.high is None:
         return ""
@@ -147,12 +147,12 @@ def scenario_lists(comparison: Comparison) -> Sequence[tuple[str, Sequence[str]]
 
 
 def short_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, ...]:
-    """The same without units, for a narrow table: a percentage differs by points, everything else by what it is in."""
+    """The same as `metric_cells` without units, for a narrow table; `explanation` says what the units are."""
     return tuple(_UNITS.sub("", cell) for cell in metric_cells(name, change, encode))
 
 
 def explanation(comparison: Comparison) -> str:
-    """What the columns mean."""
+    """A sentence on what the column `difference` means."""
     confidence = amount(comparison.confidence, "ratio", [comparison.confidence])
     units = "head minus base, in percentage points for percentages"
     return f"difference: {units}; each bound holds with {confidence} confidence"

@@ -1,8 +1,8 @@
-r"""The verdict as CSV: one table. `kind` says what a row is: verdict, problem, metric, slice, rule, advice, scenario.
+r"""The verdict as one CSV table. `kind` is verdict, problem, metric, slice, rule, advice, scenario, or unlisted.
 
-Spreadsheets execute a text that begins like a formula, quoted or not: an apostrophe is put before it, and before a text
-that begins with an apostrophe, so that removing the first one gives the text back. In locales with a decimal comma,
-spreadsheets begin a new cell at `;`: before what would begin a formula it is written as `\x3b`.
+Spreadsheets execute a text that begins like a formula, even in quotes, so an apostrophe is put before it; also before a
+text that begins with an apostrophe, so that removing the first one restores the text. In locales with a decimal comma,
+spreadsheets begin a new cell at `;`, so a `;` before what looks like a formula becomes `\x3b`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COLUMNS = (
     "better", "scenarios", "missing", "category", "trials", "passed_trials", "required", "fragile", "reason",
     "undecided", "best", "raw", "corrected", "quarantined",
 )  # fmt: skip
-"""A new column comes last: who reads by place must not be surprised."""
+"""Add new columns at the end: some readers find columns by position."""
 _NUMBERS = {
     "value",
     "low",
@@ -47,7 +47,7 @@ _NUMBERS = {
     "raw",
     "corrected",
 }
-# What a spreadsheet may read as a formula (OWASP), in full width too, and what is needed to tell ours from theirs.
+# What a spreadsheet may take as the start of a formula (OWASP), also in full width, and the apostrophe that we add.
 _FORMULA = tuple("=+-@\t\r\n\0'＝＋－＠")
 _NEW_CELL = re.compile(r";(?=[\s\"']*[=+\-@＝＋－＠])")
 _Bounds = Mapping[str, tuple[Fraction, ...]]
@@ -55,18 +55,18 @@ _Row = Mapping[str, str | int | None]
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """A row for the verdict, then one for each metric, slice and metric, rule, and scenario."""
+    """A row for the verdict, then for each problem, metric, metric of a slice, rule, typical threshold and scenario."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     return _text(_rows(verdict, bounds))
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """A row without a verdict, and one for each problem."""
+    """A row for the verdict `none`, and one for each problem."""
     return _text([{"kind": "verdict", "outcome": "none"}, *(_problem(problem) for problem in problems)])
 
 
 def _about(verdict: Verdict) -> tuple[str, ...]:
-    """The verdict in words, the evidence, who judged, and which rows."""
+    """Sentences for the verdict's row: headline, evidence, who judged, which rows, quarantine and early stopping."""
     origin = judged_line(verdict.judged_by, str), selected(verdict.selection, str), judge_line(verdict.judge, str)
     return (headline(verdict), evidence(verdict.counts), *origin, quarantine_line(verdict, str), saved_line(verdict))
 
@@ -144,7 +144,7 @@ def _scenarios(verdict: Verdict) -> Iterator[_Row]:
 
 
 def _listed(verdict: Verdict) -> Iterator[_Row]:
-    """All scenarios if the verdict lists them, else the failed ones; the rest is counted."""
+    """All scenarios if the verdict lists them, else the failed and undecided ones; a last row counts the others."""
     for one in verdict.scenarios:
         yield _scenario(one)
     if not verdict.scenarios:
@@ -192,14 +192,14 @@ def _text(rows: Iterable[_Row]) -> str:
 
 
 def _cell(column: str, value: str | int | None) -> str:
-    """A number without quotes, so that it can be summed; every text in quotes."""
+    """A number without quotes, so that a spreadsheet can add it up; a text in quotes."""
     if value is None or value == "":
         return ""
     return str(value) if column in _NUMBERS else f'"{csv_text(str(value))}"'
 
 
 def csv_text(text: str) -> str:
-    """The one encoder of this output: visible text that no spreadsheet takes for a formula, for the inside of quotes.
+    """The only encoder of this format: visible text for the inside of quotes that no spreadsheet takes as a formula.
 
     >>> print(csv_text("=1+1"), csv_text("a"))
     '=1+1 a

@@ -1,4 +1,4 @@
-"""Sentences about a run that may end early: what was run and saved, and where a rule was decided."""
+"""Sentences about a run that may stop early: what was run and saved, and when a rule was decided."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from highbar.model import RuleResult, Verdict
 from highbar.report.titles import bound_words, slice_words
 from highbar.report.visible import visible
 
-if TYPE_CHECKING:  # of a plan: every text report loads this module
+if TYPE_CHECKING:  # every text report loads this module, and few need a plan
     from highbar.planning.plans import EarlyChance
 
 
 def saved_line(verdict: Verdict) -> str:
-    """`67 of 200 planned scenarios run, 133 saved`; nothing if no rule is sequential.
+    """`67 of 200 planned scenarios run, 133 saved`; empty if no rule is sequential.
 
-    What was not run is saved only if there is a verdict without it.
+    An inconclusive verdict says `not run` instead of `saved`, since those scenarios may still be needed.
     """
     run = verdict.sequential
     if run is None:
@@ -33,7 +33,7 @@ def saved_line(verdict: Verdict) -> str:
 
 
 def at_stopping(rule: RuleResult) -> str:
-    """`at stopping, after 38 of 200 scenarios`: where a value and its interval were taken; empty of any other rule."""
+    """`at stopping, after 38 of 200 scenarios`: when value and interval were taken; empty if at the end of the run."""
     stopping = rule.stopping
     if stopping is None or stopping.method == "at the end":
         return ""
@@ -44,7 +44,7 @@ def at_stopping(rule: RuleResult) -> str:
 
 
 def open_line(rule: RuleResult) -> str:
-    """A rule that is not decided yet, while a run goes on: its value, what would decide it, and how far that is."""
+    """A line about a rule that is still open during a run: its value, and what would decide it."""
     value, stopping = rule.value, rule.stopping
     number = None if value is None else value.value
     named = rule.rule
@@ -54,7 +54,7 @@ def open_line(rule: RuleResult) -> str:
     if value is None or number is None:
         return f"{visible(named)}: {stopping.standing if stopping and stopping.standing else 'open'}"
     if stopping is not None and stopping.standing is not None:
-        # More has been done since: the line beside it says how much.
+        # The progress line beside it counts trials that ended after this look.
         return f"{named}: at the last look {digits.amount(number, value.unit)}; {stopping.standing}"
     if rule.best is None:
         return f"{named}: {digits.amount(number, value.unit)}; open"
@@ -63,7 +63,7 @@ def open_line(rule: RuleResult) -> str:
 
 
 def expected_line(rows: Sequence[EarlyChance]) -> str:
-    """How many scenarios a rule needs on average until it is decided, at several true rates."""
+    """The expected number of scenarios until a rule is decided, for several true rates."""
     first, *others = [f"{round(row.expected)} if the true rate is {bound_words(row.rate, 'ratio')}" for row in rows]
     later = [text.replace("if the true rate is", "at") for text in others]
     named = visible(rows[0].rule or "")

@@ -1,7 +1,7 @@
 """The verdict as an aggregate of Every Eval Ever (`eval.schema.json`): one evaluation result for each metric.
 
-What the schema requires and no verdict has (the model, who evaluated it, the dataset, the date) comes from `--meta`.
-A metric that is undefined is no evaluation result: it is listed, with the reason, where the verdict and the rules are.
+What the schema requires and a verdict lacks (the model, who evaluated it, the dataset, the date) comes from `--meta`.
+An undefined metric is no evaluation result: it is listed with its reason in `eval_library`, beside verdict and rules.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REQUIRED: Mapping[str, str] = MappingProxyType(
         "date": "2026-11-17",
     }
 )
-"""The keys of `--meta` that must be given, each with an example."""
+"""The required keys of `--meta`, each with an example."""
 _CHOICES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "evaluator_relationship": ("first_party", "third_party", "collaborative", "other"),
@@ -49,12 +49,12 @@ _SOURCE = ("source_name", "source_organization_url")
 _MODEL = ("developer", "inference_platform")
 _DATASET = ("evaluation_name", "dataset_url", "hf_repo", "hf_split")
 _KNOWN = frozenset((*_REQUIRED, *_CHOICES, *_SOURCE, *_MODEL, *_DATASET, "model_name"))
-_SECONDS = re.compile(r"[0-9]{9,11}(\.[0-9]{1,9})?")  # fewer digits are a date: 20261117
+_SECONDS = re.compile(r"[0-9]{9,11}(\.[0-9]{1,9})?")  # 8 digits are a date: 20261117
 _UNITS: Mapping[Unit, str] = MappingProxyType({"ratio": "proportion"})
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
-    """Every metric that has a value, with its interval. Raises InputError if `--meta` does not say what is required."""
+    """Every defined metric with its interval. Raises InputError if `--meta` lacks a required key."""
     meta = dict(display.meta)
     problems = meta_problems(meta)
     if problems:
@@ -85,14 +85,17 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """No evaluation result, and why. It lacks what the schema requires, so that nobody can publish it as a record."""
+    """A document with the problems and no evaluation result.
+
+    It lacks what the schema requires, so that nobody can publish it as a record.
+    """
     found = {f"problem.{place}": problem.message for place, problem in enumerate(problems, 1)}
     found["verdict"] = "none"
     return encode({"schema_version": SCHEMA_VERSION, "eval_library": _library(found), "evaluation_results": []})
 
 
 def meta_problems(meta: _Meta) -> list[Problem]:
-    """What `--meta` lacks of what the schema requires, in one message; and each value that the schema does not know."""
+    """One problem that names all required keys that `--meta` lacks, and one for each value that is not valid."""
     missing = [key for key in _REQUIRED if not meta.get(key)]
     problems = []
     if missing:
@@ -109,7 +112,7 @@ def meta_problems(meta: _Meta) -> list[Problem]:
 
 
 def _seconds(date: str) -> str | None:
-    """The date in seconds since 1970, as the schema has it; None if it is no date. Without a zone it is in UTC."""
+    """The date as seconds since 1970, as the schema wants it; None if it is not valid. UTC if it has no time zone."""
     if _SECONDS.fullmatch(date):
         return date
     try:
@@ -121,7 +124,7 @@ def _seconds(date: str) -> str | None:
 
 
 def _source(meta: _Meta) -> dict[str, Any]:
-    """Who evaluated. What the caller says beyond the schema (commit, link) is among the details."""
+    """Who evaluated. Other keys of `--meta` (commit, link) go into the additional details."""
     others = {key: value for key, value in meta.items() if key not in _KNOWN}
     return {
         **_given(meta, _SOURCE),
@@ -162,7 +165,7 @@ def _library(details: _Texts) -> dict[str, Any]:
 
 
 def _findings(verdict: Verdict) -> _Texts:
-    """The verdict, what it is based on, every rule, and the metrics without a value. The schema allows only texts."""
+    """The verdict, the counts, the policy, every rule and the undefined metrics; all as text, as the schema demands."""
     counts, policy = verdict.counts, verdict.policy
     found = {
         "verdict": verdict.verdict or "none",
@@ -184,12 +187,12 @@ def _findings(verdict: Verdict) -> _Texts:
 
 
 def _rule(rule: RuleResult) -> str:
-    """Level, outcome and threshold. Not the reason, which may quote the agent and the ids of a private suite."""
+    """Level, outcome and threshold, without the reason, which may quote the agent and ids of a private suite."""
     return f"{rule.level}: {rule.outcome}" + (f": {rule.threshold}" if rule.threshold else "")
 
 
 def _metric(name: str, value: Value) -> dict[str, Any]:
-    """The identity of a metric. The definition is Highbar's own or the policy's, so that the id is no global one."""
+    """The identity of a metric. Its id has the prefix `highbar.`, since Highbar or the policy defines the metric."""
     words = metric_words(name, str)
     return {
         "evaluation_description": f"{words}, as Highbar or the policy of the run defines it",
@@ -202,7 +205,7 @@ def _metric(name: str, value: Value) -> dict[str, Any]:
 
 
 def _scale(value: Value) -> dict[str, Any]:
-    """The lowest and the highest score. Of a plain number neither is known, and the schema then wants no type."""
+    """The lowest and the highest possible score; empty for a plain number, whose range is unknown."""
     if value.unit == "number":
         return {}
     if value.unit == "ratio":
@@ -221,7 +224,7 @@ def _score(value: Value, score: Fraction, bounds: tuple[Fraction, ...], verdict:
 
 
 def _interval(value: Value, verdict: Verdict) -> dict[str, Any]:
-    """The interval, if both ends are known: the schema has no interval with one end."""
+    """The interval; empty unless both ends are known, because the schema has no one-sided intervals."""
     if value.low is None or value.high is None or not (math.isfinite(value.low) and math.isfinite(value.high)):
         return {}
     method = f"two one-sided bounds, each with confidence {number(verdict.confidence)}, over scenarios"
@@ -236,7 +239,7 @@ def _interval(value: Value, verdict: Verdict) -> dict[str, Any]:
 
 
 def _details(value: Value, bounds: tuple[Fraction, ...]) -> Iterator[tuple[str, str]]:
-    """What the schema has no member for: undecided trials, missing scenarios, and an interval with one end."""
+    """What the schema has no field for: undecided trials, missing scenarios, the correction, a one-sided interval."""
     if value.undecided:
         yield "undecided_trials", str(value.undecided)
         yield "score_at_best", number(value.best, bounds) or "undefined"

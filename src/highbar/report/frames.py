@@ -1,4 +1,4 @@
-"""A verdict's metrics, rules or scenarios as a table for data analysis, one row each."""
+"""A verdict's metrics, rules or scenarios as a data frame, one row each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Row = Mapping[str, Any]
 
 
 def frame(verdict: Verdict, table: str) -> Any:
-    """A pandas data frame, a polars one if only that is installed, or else a list of dicts. Raises InputError."""
+    """A pandas data frame, a polars one if only polars is installed, else a list of dicts.
+
+    Raises InputError if `table` is not one of `TABLES`.
+    """
     if table not in TABLES:
         raise InputError(Problem(f"found the table {table!r}", hint=f"wanted one of {', '.join(TABLES)}"))
     rows = list(_rows(verdict, table))
@@ -65,7 +68,7 @@ def _scenario(scenario: ScenarioResult) -> Row:
 
 
 def _columns(table: str) -> Sequence[str]:
-    """The columns of a table, also if it has no rows."""
+    """The columns of a table, so that it has them even without rows."""
     if table == "metrics":
         return ("metric", *_VALUE)
     return (*_RULE, *_VALUE) if table == "rules" else (*_SCENARIO, "reason")

@@ -1,7 +1,7 @@
 """For GitHub Actions: annotations at the policy's lines, a summary page of the run, and outputs of the step.
 
-A workflow command is a line that begins with `::`; `encode_property` and `encode_message` are the only ways into one.
-Outputs contain only the verdict, counts and digests: no text of the agent gets into the files of a step.
+A workflow command is a line that begins with `::`. Text gets into one only through `encode_property` and
+`encode_message`. Outputs contain only the verdict, counts and digests: no text of the agent gets into a step's files.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:  # few runs compare, and its classes take time to make
     from highbar.model.comparison import Comparison
 
 Located = Callable[[str], str | None]
-"""The name of a file in the repository; None if it is outside."""
+"""From a file to its path in the repository; None if it is outside."""
 
-MOST_ANNOTATIONS = 10  # of one kind, of one step: GitHub shows no more
-LARGEST_SUMMARY = 1_048_576  # bytes, of one step
-_LONGEST_SUMMARY = 200_000  # characters, which leaves room for what else the step writes
+MOST_ANNOTATIONS = 10  # of one kind in one step: GitHub shows no more
+LARGEST_SUMMARY = 1_048_576  # bytes in one step: GitHub's limit
+_LONGEST_SUMMARY = 200_000  # characters; leaves room for what else the step writes
 _LONGEST_MESSAGE = 1000
 """Characters of an annotation, which GitHub shows beside the code."""
 _LONGEST_TITLE = 200
-"""Characters of its title, likewise."""
+"""Characters of an annotation's title."""
 
 
 class Annotation(Struct, frozen=True):
-    """A line of a log that GitHub shows beside the code: `kind` is error or warning."""
+    """A log line that GitHub shows beside the code; `kind` is error or warning."""
 
     kind: str
     message: str
@@ -55,7 +55,7 @@ class Annotation(Struct, frozen=True):
 
 
 def rule_annotations(verdict: Verdict, located: Located) -> str:
-    """A line for each demand that is not met, at the place of its first rule; no more than GitHub shows."""
+    """A line for each problem and each missed demand, at the place of its first rule; no more than GitHub shows."""
     missed = [demand for demand in demands(verdict) if demand.rule.outcome != "pass"]
     errors = [_of_demand(demand, "error", located) for demand in missed if demand.rule.level == "blocking"]
     warned = [_of_demand(demand, "warning", located) for demand in missed if demand.rule.level == "warning"]
@@ -63,7 +63,7 @@ def rule_annotations(verdict: Verdict, located: Located) -> str:
 
 
 def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
-    """A line for each problem, in place of a verdict."""
+    """A line for each problem, written in place of a verdict; no more than GitHub shows."""
     found = [
         Annotation(
             "error",
@@ -79,7 +79,7 @@ def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """The page of the run: the Markdown report, longer than a comment may be."""
+    """The summary page: the Markdown report, which may be longer here than in a comment."""
     return markdown.within(verdict, _LONGEST_SUMMARY)
 
 
@@ -103,7 +103,7 @@ def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
 
 
 def comparison_outputs(comparison: Comparison, exit_code: int) -> Mapping[str, str]:
-    """The outputs of a comparison. Their names differ from those of a check: neither replaces the other's verdict."""
+    """The outputs of a comparison. The names differ from those of a check, so that neither replaces the other."""
     from highbar.report import comparison_words  # few runs compare
 
     missed = [rule for rule in comparison.rules if rule.outcome != "pass" and rule.level == "blocking"]
@@ -120,7 +120,7 @@ def comparison_outputs(comparison: Comparison, exit_code: int) -> Mapping[str, s
 
 
 def refusal_outputs(exit_code: int) -> Mapping[str, str]:
-    """The outputs if nothing could be judged: they replace a verdict of an earlier command of the step."""
+    """The outputs if nothing could be judged; they replace the verdict of an earlier command in the step."""
     return {"verdict": "none", "exit_code": str(exit_code), "headline": NO_VERDICT}
 
 
@@ -138,7 +138,7 @@ def _of_demand(demand: DemandResult, kind: str, located: Located) -> Annotation:
 
 
 def _shown(found: list[Annotation]) -> list[Annotation]:
-    """As many annotations as GitHub shows; the last one counts the rest."""
+    """As many annotations as GitHub shows; if there are more, the last one says how many."""
     if len(found) <= MOST_ANNOTATIONS:
         return found
     shown = found[: MOST_ANNOTATIONS - 1]
@@ -151,7 +151,7 @@ def _lines(found: Iterable[Annotation]) -> str:
 
 
 def encode_message(text: str) -> str:
-    r"""The one encoder for the text after the second `::`.
+    r"""The only encoder for the text after the second `::`.
 
     >>> encode_message("50%\nnext")
     '50%25%0Anext'
@@ -161,7 +161,7 @@ def encode_message(text: str) -> str:
 
 
 def encode_property(text: str) -> str:
-    """The one encoder for the value of a property.
+    """The only encoder for the value of a property.
 
     >>> encode_property("a: b, c")
     'a%3A b%2C c'

@@ -1,4 +1,4 @@
-"""Drift and flaky scenarios of a history, for a terminal and as JSON. Texts of records go through `visible`."""
+"""Drift and flaky scenarios of a history, for a terminal and as JSON. Texts from records go through `visible`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAKY_SCHEMA = "highbar/history-flaky/1"
 
 
 def say_drift(found: Decline) -> str:
-    """Whether scenarios pass less and less often, and how sure that is."""
+    """A sentence on whether scenarios pass less and less often, and how strong the evidence is."""
     if found.runs < 2:
         return "no drift to see: no earlier run is judged and scored alike"
     strength = f"drift score {min(found.evidence, _MOST):.3g}, alarm at {ALARM:g}"
@@ -36,14 +36,14 @@ def say_drift(found: Decline) -> str:
 
 
 def render_drift(drift: Drift, display: Display = PAGE) -> str:
-    """One line, and what was left out."""
+    """The sentence of `say_drift`, and how many runs were left out and why."""
     line = say_drift(drift.found)
     shown = paint(line, "red", display) if drift.found.is_alarm else line
     return "\n".join(["", shown, *_left_out(drift.chosen)]) + "\n"
 
 
 def write_drift(drift: Drift) -> dict[str, Any]:
-    """What `highbar history trend --format json` says about drift."""
+    """The drift part of `highbar history trend --format json`."""
     found = drift.found
     return {
         "alarm": found.is_alarm,
@@ -57,7 +57,7 @@ def write_drift(drift: Drift) -> dict[str, Any]:
 
 
 def render_flaky(found: FlakyScenarios, display: Display = PAGE) -> str:
-    """One line for each scenario that passed and failed."""
+    """A table of the scenarios that both passed and failed, and how many runs were left out and why."""
     number = len(found.chosen.runs)
     runs = count(number, "run") if number != 1 else "run"
     lines = [f"{len(found.scenarios)} of {count(found.of, 'scenario')} both passed and failed in the last {runs}"]
@@ -75,7 +75,7 @@ def _row(one: PassingRate) -> tuple[str, ...]:
 
 
 def write_flaky(folder: str, found: FlakyScenarios, damaged: Sequence[DamagedRecord]) -> dict[str, Any]:
-    """`highbar/history-flaky/1`."""
+    """The JSON document of `highbar history flaky`, schema `highbar/history-flaky/1`."""
     return {
         "schema": FLAKY_SCHEMA,
         "folder": folder,

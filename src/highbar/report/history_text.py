@@ -1,6 +1,6 @@
 """The history for a terminal: a list of runs, one run, and each metric as a sparkline or a chart.
 
-Every text of a record comes from a file that anybody may have written, and goes through `visible`.
+Anyone may have written the file of a record, so every text from it goes through `visible`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHANGES = MappingProxyType(
 
 
 def render_list(runs: Sequence[RunRecord], display: Display = PAGE) -> str:
-    """One line for each run, in the order of time."""
+    """A line for each run, in the order of `runs`; without the column `agent` if no run names its agent."""
     if not runs:
         return "no runs\n"
     header = ("time", "verdict", "failed", "commit", "branch", "agent", "version", "record")
@@ -67,7 +67,7 @@ def _commit(run: RunRecord) -> str:
 
 
 def render_origin(run: RunRecord, display: Display = PAGE) -> str:
-    """Where a run comes from and what it was measured with, above its verdict."""
+    """The facts printed above a run's verdict: commit, branch, agent, and the digests of what it was measured with."""
     sources = {"run": "when the run ended", "given": "as given", "added": "when it was added"}
     facts = [
         ("record", run.record),
@@ -88,7 +88,7 @@ def render_origin(run: RunRecord, display: Display = PAGE) -> str:
 
 
 def render_trends(found: Sequence[Series], runs: Sequence[RunRecord], display: Display = PAGE) -> str:
-    """Each metric on a line: a sparkline, the value of the last run with its interval, and what is demanded."""
+    """A line for each metric: a sparkline, the last value with its interval, and the threshold with its outcome."""
     lines = [_span(runs)]
     names = [cut(visible(series.metric), _LONGEST) for series in found]
     width = max((cells(name) for name in names), default=0)
@@ -117,7 +117,7 @@ def _cuts(found: Sequence[Series]) -> list[str]:
 
 
 def _spark(series: Series, room: int) -> tuple[str, str]:
-    """The last points that fit as bars, and below them which of them missed a blocking rule."""
+    """The last points that fit, as bars, and a line that marks those that missed a blocking rule."""
     places = _places(series)[-room:]
     low, high = _range(point for point in places if isinstance(point, SeriesPoint))
     bars = "".join(_CUT if not isinstance(one, SeriesPoint) else _bar(one.value, low, high) for one in places)
@@ -126,7 +126,7 @@ def _spark(series: Series, room: int) -> tuple[str, str]:
 
 
 def _places(series: Series) -> list[SeriesPoint | Break]:
-    """The points, and before each segment but the first what changed."""
+    """The points, and between two segments what changed."""
     places: list[SeriesPoint | Break] = []
     for segment in series.segments:
         places += [segment.because] if segment.because else []
@@ -135,7 +135,7 @@ def _places(series: Series) -> list[SeriesPoint | Break]:
 
 
 def _range(points: Iterable[SeriesPoint]) -> tuple[float, float]:
-    """From the least to the greatest of all values and thresholds."""
+    """The least and the greatest of all values and thresholds; 0 and 1 if there are none."""
     found = [number for point in points for number in (point.value, _bound(point)) if number is not None]
     return (min(found), max(found)) if found else (0.0, 1.0)
 
@@ -145,12 +145,12 @@ def _bar(value: float | None, low: float, high: float) -> str:
 
 
 def _level(value: float, low: float, high: float, levels: int) -> int:
-    """Which of so many levels a value is on, from 0; all are on the highest one if nothing varies."""
+    """The level of a value, from 0 to `levels` - 1; the highest if `low` equals `high`."""
     return levels - 1 if high <= low else round((value - low) / (high - low) * (levels - 1))
 
 
 def _rule(point: SeriesPoint) -> RuleInRun | None:
-    """The rule that is shown: the first blocking one with a number, or else the first with a number."""
+    """The rule that is shown: the first blocking rule with a number, else the first rule with a number."""
     bounded = [rule for rule in point.rules if rule.bound is not None]
     return next((rule for rule in bounded if rule.level == "blocking"), bounded[0] if bounded else None)
 
@@ -165,7 +165,7 @@ def _missed(point: SeriesPoint) -> bool:
 
 
 def _last(series: Series) -> str:
-    """`96.0% (91.2–98.6), ≥ 90% pass`."""
+    """The last value: `96.0% (91.2–98.6), ≥ 90%: pass`."""
     points = series.points
     if not points:
         return "no value"
@@ -187,7 +187,7 @@ def _value(point: SeriesPoint, unit: Unit) -> Value:
 
 
 def render_chart(series: Series, runs: Sequence[RunRecord], display: Display = PAGE) -> str:
-    """One metric, a column for each run: `o` its value, ✗ a missed blocking rule, `-` the threshold."""
+    """One metric with a column for each run: `o` is the value, `✗` if it missed a blocking rule, `-` the threshold."""
     places = _places(series)
     low, high = _range(point for point in places if isinstance(point, SeriesPoint))
     labels = {level: amount(Fraction(str(low + (high - low) * level / (_HEIGHT - 1))), series.unit)
@@ -217,7 +217,7 @@ def _cell(place: SeriesPoint | Break, level: int, ends: tuple[float, float]) -> 
 
 
 def _moments(series: Series) -> list[str]:
-    """When the line was cut, and why."""
+    """For each cut of the line its date, its commit and the reason."""
     return [
         f"{_CUT} {part.points[0].run.time[:10]}, {_commit(part.points[0].run)}: {CHANGES[part.because]}"
         for part in series.segments

@@ -1,6 +1,6 @@
-"""Verdicts, comparisons and plans as JSON; `highbar.store` has the documents, with their schemas.
+"""Verdicts, comparisons, calibrations and plans as JSON; `highbar.store` defines the documents and their schemas.
 
-The display does not matter: the bytes depend on what is written alone.
+The display is ignored: the same verdict always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ if TYPE_CHECKING:  # each document is loaded only if it is written
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """Everything the verdict holds, schema `highbar/verdict/1`."""
+    """The whole verdict, schema `highbar/verdict/1`."""
     from highbar.store import verdict as document  # loaded only if it is written
 
     return encode(document.write(verdict))
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """What is printed in place of a verdict if nothing could be judged."""
+    """A document with all problems, written in place of a verdict if nothing could be judged."""
     from highbar.store import verdict as document  # loaded only if it is written
 
     return encode(document.write_problems(problems))
 
 
 def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
-    """Everything the comparison holds, schema `highbar/comparison/1`."""
+    """The whole comparison, schema `highbar/comparison/1`."""
     from highbar.store import comparison as document  # loaded only if it is written
 
     return encode(document.write(comparison))
 
 
 def render_comparison_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """What is printed in place of a comparison if there is none."""
+    """A document with all problems, written in place of a comparison."""
     from highbar.store import comparison as document  # loaded only if it is written
 
     return encode(document.write_problems(problems))
 
 
 def render_calibration(calibration: Calibration, _display: Display = PAGE) -> str:
-    """Everything the calibration holds, schema `highbar/calibration/1`."""
+    """The whole calibration, schema `highbar/calibration/1`."""
     from highbar.store import calibration as document  # loaded only if it is written
 
     return encode(document.write(calibration))
 
 
 def render_calibration_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """What is printed in place of a calibration if a judge could not be calibrated."""
+    """A document with all problems, written in place of a calibration."""
     from highbar.store import calibration as document  # loaded only if it is written
 
     return encode(document.write_problems(problems))
 
 
 def render_plan(plan: Plan, _display: Display = PAGE) -> str:
-    """Everything the plan holds, schema `highbar/plan/1`."""
+    """The whole plan, schema `highbar/plan/1`."""
     from highbar.store import plan as document  # loaded only if it is written
 
     return encode(document.write(plan))

@@ -1,6 +1,6 @@
-"""The judge that results rest on, in words: one line for every report, and all that is known for those with room.
+"""The judge of the results, in words: one line for every report, and all details for longer reports.
 
-The name of the judge comes from files: it goes through the `encode` of the calling report. Computes nothing.
+The name of the judge comes from files, so it goes through the `encode` of the calling report. Computes nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:  # few results rest on a judge
     from highbar.model.judge_quality import JudgeRate, JudgeReport
 
 _MOST_NAMED = 3
-"""Names in one sentence."""
+"""Judges that the line names; it counts the others."""
 _LONGEST_NAME = 100
-"""Characters of a name there."""
+"""Characters of a name on the line."""
 _SOURCES = {"same run": "of this run", "another run": "of another run", "mixed": "some of them of another run"}
 
 
@@ -37,7 +37,7 @@ def one_line(report: JudgeReport, encode: Callable[[str], str]) -> str:
 
 
 def judge_details(report: JudgeReport, encode: Callable[[str], str]) -> list[tuple[str, str]]:
-    """All that is known about the judge, each with its name."""
+    """All facts about the judge, as pairs of a name and a text."""
     facts = [("judge", ", ".join(encode(name) for name in report.by)), ("calibrated", _calibrated(report, encode))]
     facts += [("sensitivity", _rate(report.sensitivity))] if report.sensitivity else []
     facts += [("specificity", _rate(report.specificity))] if report.specificity else []

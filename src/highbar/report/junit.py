@@ -1,13 +1,13 @@
 """The verdict as JUnit XML: a test case for each rule and for each scenario, as GitLab, Jenkins and GitHub read them.
 
 - A blocking rule that did not pass is a failure. A warning is skipped, so that it is shown but fails nothing.
-- A scenario that failed a trial is a failure; it is an error if all its failed trials ended in errors, or if nothing
-  decides whether it passed.
+- A scenario that failed a trial is a failure; it is an error if all its failed trials ended in errors, or if it is
+  undecided.
 - The reason is in `message`, which Jenkins shows, and in the body, the only part that GitLab shows.
-- GitLab merges test cases of the same suite, class and name, joined by `_`; other readers those of the same name in a
-  suite. Names are unique either way.
+- GitLab merges test cases whose suite, class and name, joined by `_`, are equal; other readers merge those with the
+  same name in a suite. Names are unique for both.
 - Every suite and case has a time, since some readers show a missing one as NaN.
-- GitLab reads no file above 30 MB. What does not fit, and what the verdict does not list, is counted in one last case.
+- GitLab reads no file above 30 MB. A last case counts the scenarios that do not fit or that the verdict does not list.
 
 ASCII only, so that the file reads the same in any encoding.
 """
@@ -35,11 +35,11 @@ from highbar.report.visible import cut, visible
 if TYPE_CHECKING:  # few runs compare, and its classes take time to make
     from highbar.model.comparison import Comparison
 
-LARGEST = 29_000_000  # bytes; GitLab reads 30 MB
+LARGEST = 29_000_000  # bytes; GitLab reads at most 30 MB
 _LONGEST_NAME = 400
 """Characters of a name: CI systems show it in a list."""
 _MOST_BROKEN = 10_000
-"""Scenarios of a comparison, each a test case: what CI systems can show."""
+"""Broken scenarios of a comparison, each a test case: as many as CI systems can show."""
 _BROKEN = "passed in the base, not in the head"
 _LONGEST_MESSAGE = 1000
 """Characters of a line of a message: CI systems show it in a list."""
@@ -49,7 +49,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 class _TestSuite(Struct):
-    """Test cases as text, with the counts that the suite must state, and the names that are taken."""
+    """Rendered test cases, with the counts that the suite element states and the names that are taken."""
 
     name: str
     cases: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class _TestSuite(Struct):
             self.count[case.outcome] += 1
 
     def _unique(self, case: _TestCase) -> str:
-        """The case's name, with a number appended if readers would confuse it with another."""
+        """The case's name, with a number appended if a reader would merge it with another case."""
         name, place = case.name, 1
         while not self.taken.isdisjoint(keys := (name, f"{case.classname}_{name}")):
             place += 1
@@ -88,7 +88,7 @@ class _TestSuite(Struct):
 
 
 class _TestCase(Struct, frozen=True):
-    """A test case. `outcome` is the element that says how it did not pass; empty if it passed."""
+    """A test case. `outcome` is the element for a case that did not pass: failure, error or skipped; else empty."""
 
     classname: str
     name: str
@@ -111,7 +111,7 @@ class _TestCase(Struct, frozen=True):
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """Two suites, `rules` and `scenarios`; whatever there is to say of the whole is in the properties of the first."""
+    """Two suites, `rules` and `scenarios`; the properties of the first have the verdict, the counts and the metrics."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     rules, scenarios = _TestSuite("rules"), _TestSuite("scenarios")
     for problem in verdict.problems:
@@ -134,7 +134,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """An error for each problem, and no rule: a reader sees that nothing was judged, never an empty success."""
+    """An error for each problem and no rules, so that readers see errors, not an empty success."""
     suite = _TestSuite("problems")
     for problem in problems:
         suite.add(_problem(problem))
@@ -142,7 +142,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 
 def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
-    """The rules that compare two runs, and the scenarios that broke if a blocking rule did not pass."""
+    """The rules that compare two runs; if a blocking rule did not pass, also a failure for each broken scenario."""
     from highbar.report.comparison_words import as_verdict  # few runs compare
 
     verdict = as_verdict(comparison)
@@ -181,7 +181,7 @@ def _problem(problem: Problem) -> _TestCase:
 
 
 def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
-    """The file, read once before anyone else does: a report that cannot be read shows no failures."""
+    """The file. It is parsed once here, because a CI system shows no failures of a file that it cannot parse."""
     made = list(suites)
     counts = [("tests", sum(len(suite.cases) for suite, _ in made))]
     counts += [(f"{kind}s", sum(suite.count[kind] for suite, _ in made)) for kind in ("failure", "error")]
@@ -199,7 +199,7 @@ def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
 
 
 def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
-    """A failure if a blocking rule did not pass, or could not be judged; named by its title and its path."""
+    """A failure if a blocking rule did not pass for any reason; its name has the rule's title and path."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
     lines = [message, visible(rule.description or ""), how_sure(rule) if could_change(rule) else ""]
@@ -227,7 +227,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
 
 
 def _titled(rule: RuleResult, verdict: Verdict) -> str:
-    """`Safety rate is 100% (thresholds.blocking.safety_rate)`: the path keeps the names of two rules apart."""
+    """`Safety rate is 100% (thresholds.blocking.safety_rate)`: with the path, rules with equal titles differ."""
     words = rule_title(rule, verdict)
     return _name(words if words == visible(rule.rule) else f"{words} ({rule.rule})")
 
@@ -241,7 +241,7 @@ def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
 
 
 def _advice(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
-    """A typical threshold if there is no policy: skipped, since it decides nothing, passed or not."""
+    """A typical threshold, if there is no policy: always skipped, since it decides nothing."""
     message = f"advice: {visible(rule.reason)}"
     properties = _rule(rule, verdict, bounds).properties
     return _TestCase(
@@ -254,7 +254,7 @@ def _where(where: Where) -> Iterator[tuple[str, str]]:
 
 
 def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[tuple[str, str | int | None]]:
-    """The value with its interval; what is undefined or unbounded is left out."""
+    """The value and its interval as properties; None, which is left out, for an undefined value or an open end."""
     named = f"{prefix}." if prefix else ""
     yield prefix or "value", number(value.value, bounds) or None
     yield f"{named}low", interval_end(value.low) or None
@@ -299,7 +299,7 @@ def _scenario(scenario: ScenarioResult, *, quarantined: bool = False) -> _TestCa
     kind = (
         "undecided" if scenario.undecided else "error" if only_errors else "violated" if scenario.violated else "failed"
     )
-    # Jenkins takes everything behind the last dot for the class.
+    # Jenkins takes everything after the last dot as the class.
     category = "." + visible(scenario.category).replace(".", "_") if scenario.category else ""
     return _TestCase(
         classname=f"highbar.scenarios{category}",
@@ -318,7 +318,7 @@ def _scenario(scenario: ScenarioResult, *, quarantined: bool = False) -> _TestCa
 
 
 def _failed(verdict: Verdict) -> Iterator[ScenarioResult]:
-    """What is known of a verdict that was made without the list of all scenarios."""
+    """The failed and undecided scenarios, for a verdict without the list of all scenarios."""
     for one in verdict.scenarios_failed:
         yield ScenarioResult(
             one.id, one.category, one.trials, one.passed_trials, reason=one.reason, required=one.required
@@ -347,7 +347,7 @@ def _seconds(time: float) -> str:
 
 
 def _open(element: str, attributes: _Attributes) -> str:
-    """An opening tag; an attribute without a value is left out."""
+    """An opening tag; attributes whose value is None are left out."""
     pairs = [f'{name}="{_attribute(str(value))}"' for name, value in attributes if value is not None]
     return f"<{' '.join([element, *pairs])}>"
 
@@ -360,16 +360,16 @@ def _properties(found: _Attributes) -> Iterator[str]:
 
 
 def _body(text: str) -> str:
-    """Lines that are visible already; never blank, or GitLab shows the element's attributes in their place."""
+    """`text`, which is visible already, as XML; never blank, or GitLab would show the element's attributes instead."""
     shortened = "\n".join(cut(line, _LONGEST_MESSAGE) for line in text.split("\n"))
     return _xml(shortened if shortened.strip() else "(no reason given)")
 
 
-@lru_cache(maxsize=1000)  # a hundred thousand scenarios have few categories
+@lru_cache(maxsize=1000)  # a hundred thousand scenarios share a few categories
 def _attribute(text: str) -> str:
     return _xml(cut(visible(text), _LONGEST_MESSAGE))
 
 
 def _xml(text: str) -> str:
-    """The one encoder of this output: visible text as XML, in attributes and between tags."""
+    """The only encoder of this format: visible text as ASCII XML, for attributes and between tags."""
     return text.translate(_ESCAPES).encode("ascii", "xmlcharrefreplace").decode()

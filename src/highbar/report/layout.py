@@ -1,6 +1,6 @@
-"""Lines for a terminal: columns that line up, text that wraps, and color if the screen has it.
+"""Lines for a terminal: aligned columns, wrapped text, and color if the screen has it.
 
-Everything here takes text that is already `visible`: escapes are added after it, never around raw input.
+All functions expect text that went through `visible` already, so that the only escape sequences are our own.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ def paint(text: str, styles: str, display: Display) -> str:
 
 
 def title(text: str, display: Display) -> list[str]:
-    """The blank line and the heading that a section starts with."""
+    """A blank line and the heading of a section."""
     return ["", paint(text, "bold", display)]
 
 
 def paragraph(text: str, indent: int, display: Display) -> list[str]:
-    """`text` wrapped at spaces to the width; a single longer word stays whole."""
+    """`text` wrapped at spaces to the display's width; a longer word stays whole."""
     width = max(display.width - indent, 20)
     return [" " * indent + line for line in wrap(text, width, break_long_words=False, break_on_hyphens=False)]
 
 
 def columns(rows: Iterable[Sequence[str]], indent: int, display: Display, widest: int = 48) -> list[str]:
-    """The rows with their cells lined up, each cut at `widest`; the last cell of a row wraps in the rest of the line.
+    """The rows with aligned cells, each cut at `widest`, except that the last cell of a row wraps.
 
-    Rows may be of different lengths: the last cell of a short one runs on below the columns of the others.
+    Rows may have different lengths: the last cell of a short row extends across the columns of the others.
     """
     return [line for block in _blocks(rows, indent, display, widest) for line in block]
 
@@ -57,7 +57,7 @@ def _blocks(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
-    """The rows below a header, which names every column but the first; the first is cut so that the others fit."""
+    """The rows below a header; the first column is cut so that the others fit. Empty if there are no rows."""
     lines = [header, *rows]
     full = [line for line in lines if len(line) == len(header)]
     others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
@@ -67,7 +67,7 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Di
 
 
 def titled_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[list[str]]:
-    """The lines of the header, then those of each row; a title that leaves no room is on lines of its own."""
+    """The lines of the header, then of each row; a title that is too long gets lines of its own above its row."""
     lines = [header, *rows]
     full = [line for line in lines if len(line) == len(header)]
     others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
@@ -82,7 +82,7 @@ def titled_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: 
 
 
 def titled(rows: Sequence[tuple[str, str, str]], display: Display) -> list[str]:
-    """A mark and a title, and a text beside them; a long title is on a line of its own, and the text below it."""
+    """For each row a mark, a title, and a text beside it; below it if the title takes more than about half a line."""
     widest = display.width // 2 + 2
     width = max((cells(name) for _, name, _ in rows if cells(name) <= widest), default=2)
     lines: list[str] = []
@@ -101,7 +101,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def _with_tail(head: str, tail: str, display: Display) -> list[str]:
-    """The head, then the tail beside it, or below it if little room is left."""
+    """The head with the tail wrapped beside it, or below it if less than a third of the width is left."""
     room = display.width - cells(head)
     if cells(tail) <= room:
         return [(head + tail).rstrip()]

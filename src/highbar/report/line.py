@@ -1,7 +1,7 @@
-"""The verdict on one line, for a chat message: what came out, and which demands are not met, with their values.
+"""The verdict on one line, for a chat message: the headline, and the demands that are not met with their values.
 
-A chat obeys `@here`, `<!channel>` and links. Names come from the policy, and nothing here comes from the
-results; even so, every character of a name that is not plain is escaped.
+A chat acts on `@here`, `<!channel>` and links. The line contains names from the policy and no text from the results;
+even so, every special character of a name is escaped.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
 _MOST_DEMANDS = 3
-"""Demands on the line: it is for a chat."""
+"""Demands that the line names: a chat message is short."""
 _LONGEST_NAME = 60
-"""Characters of a name on it."""
-# Inside a word `:` and `/` are plain: `origin/main:suite` is a rule at a git ref, and no link without `://`.
+"""Characters of a name on the line."""
+# `:` and `/` inside a word stay: `origin/main:suite` is a rule at a git ref, and without `://` it is no link.
 _NOT_PLAIN = re.compile(r"(?![\w.\-\[\]* \\]|(?<=\w)[:/](?=\w))[\x21-\x7e]")
 
 
 def render(verdict: Verdict) -> str:
-    """The line, without its end."""
+    """The line, without a newline."""
     missed = [demand for demand in demands(verdict, _plain) if demand.rule.outcome != "pass"]
     blocking = [demand for demand in missed if demand.rule.level == "blocking"]
     shown = [_demand(demand) for demand in blocking[:_MOST_DEMANDS]]
@@ -40,7 +40,7 @@ def _plain(name: str) -> str:
 
 def _demand(demand: DemandResult) -> str:
     """`Safety rate is 100%: 83.3%`; only the title if the demand is not about one number."""
-    value, title = demand.rule.value, demand.title.replace("@", " at ")  # a chat would call someone
+    value, title = demand.rule.value, demand.title.replace("@", " at ")  # `pass@3` would mention someone
     if value is None:
         return title
     bounds = bounds_by_metric(demand.rules).get(demand.rule.metric or "", ())

@@ -1,7 +1,7 @@
 """The verdict as Markdown, for a pull request comment or a job summary: what matters first, everything else folded.
 
-Every text from a file is in a code span, in which it cannot close an element, load an image, mention a user or refer to
-an issue. Inputs and outputs of scenarios are left out: more people read a comment than a results file.
+Every text from a file is in a code span, so that it cannot close an element, load an image, mention a user or refer to
+an issue. Inputs and outputs of scenarios are omitted, since more people read a comment than a results file.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from highbar.report.missed import short_reason
 from highbar.report.titles import DemandResult, demands, metric_words
 from highbar.report.visible import cut, visible
 
-LONGEST = 65_536  # characters of a GitHub comment
+LONGEST = 65_536  # characters that a GitHub comment may have
 _LONGEST_TEXT = 300
 """Characters of a text from a file: about three lines."""
 _ROOM_FOR_A_COUNT = 40
-_MOST_BYTES = 2500  # that are not folded
-_TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # the longest cell and the most rows, until it fits
+_MOST_BYTES = 2500  # of the part that is not folded
+_TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # characters of a cell and rows of a table, until it fits
 _FOLDED = "<details><summary>All demands, metrics, slices and notes</summary>"
 _UNFOLD = "</details>"
 _SCENARIO = ("scenario", "category", "trials passed", "why")
@@ -60,7 +60,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 class _Section(Struct, frozen=True):
-    """A heading, the first lines of a table, and its rows, of which there are `total` in all."""
+    """A heading, the first lines of a table, and rows; `total` counts also the rows that are not here."""
 
     heading: str
     opening: tuple[str, ...]
@@ -69,9 +69,10 @@ class _Section(Struct, frozen=True):
 
 
 def code_span(text: str, longest: int = _LONGEST_TEXT) -> str:
-    """The one encoder of this output: `text` as a code span that also holds inside a table cell."""
+    """The only encoder of this format: `text` as a code span that is safe inside a table cell, too."""
+    # Escaped even in code, so that no text looks like the hidden line by which our comment is found (`comment`).
     shown = cut(visible(text), longest).replace("<!--", r"\x3c!--")
-    # A table cell ends at a bare `|`, in code too, and renderers disagree on what `\\|` is.
+    # A bare `|` ends a table cell even in code, and renderers disagree about `\\|`.
     shown = _PIPE.sub(lambda match: r"\x5c\x7c" if match[1] else r"\|", shown)
     if not shown.strip():
         return "(blank)"
@@ -81,13 +82,14 @@ def code_span(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """The report, cut at whole rows if it is longer than a comment may be; the verdict always stays."""
+    """The report, cut between rows if it is too long for a comment; the verdict always stays."""
     return within(verdict, LONGEST)
 
 
 def within(verdict: Verdict, longest: int) -> str:
-    """The report in at most so many characters: what a reader must see, and everything else folded."""
+    """The report in at most `longest` characters: what a reader must see, and everything else folded."""
     top = _top(verdict)
+    # 12 more characters are enough for the blank lines between these parts and the final newline.
     room = longest - len(top) - len(_FOLDED) - len(_UNFOLD) - len(_CUT_HERE) - 12
     parts: list[str] = []
     for section in (section for section in _sections(verdict) if section.rows):
@@ -103,7 +105,7 @@ def within(verdict: Verdict, longest: int) -> str:
 
 
 def _sections(verdict: Verdict) -> Iterator[_Section]:
-    """What is folded."""
+    """The folded sections; if the report is too long, the last ones are cut."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     if _is_calm(verdict):
         yield _Section("### Evidence", (), (_about(verdict),), 1)
@@ -120,7 +122,7 @@ def _sections(verdict: Verdict) -> Iterator[_Section]:
 
 
 def _changes(verdict: Verdict) -> str:
-    """Everything that changed since the baseline, with headings one level down; empty if there is none."""
+    """The comparison with the baseline, with headings one level lower; empty if there is no baseline."""
     compared = verdict.details.comparison if verdict.details else None
     if compared is None:
         return ""
@@ -134,12 +136,15 @@ def _changes(verdict: Verdict) -> str:
 
 
 def _is_calm(verdict: Verdict) -> bool:
-    """Whether one line says enough: a pass by a bar that is not weakened, with warnings or without."""
+    """Whether the headline is enough: the verdict is a pass, with or without warnings, and the bar is not weakened."""
     return verdict.verdict == "pass" and not weakened_rows(verdict, code_span)[1]
 
 
 def _top(verdict: Verdict) -> str:
-    """The verdict, what changed, what is not met and which scenarios failed, in at most `_MOST_BYTES`."""
+    """The headline, what changed, what is not met and which scenarios failed, in about `_MOST_BYTES` at most.
+
+    If even the last of `_TRIES` is longer, it is used all the same.
+    """
     heading = f"## {headline(verdict)}"
     if _is_calm(verdict):
         return heading
@@ -153,7 +158,7 @@ def _top(verdict: Verdict) -> str:
 
 
 def _unfolded(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
-    """The sections, with cells and lists so long."""
+    """The sections that are not folded, with at most `longest` characters in a cell and `most` rows in a table."""
 
     def short(text: str) -> str:
         return code_span(text, longest)
@@ -184,7 +189,7 @@ def _missed(demand: DemandResult, verdict: Verdict, short: Callable[[str], str])
 
 
 def _since(verdict: Verdict, short: Callable[[str], str], most: int) -> str:
-    """What changed since the baseline: the scenarios that broke or were fixed, and the metrics that surely moved."""
+    """The scenarios that broke or were fixed since the baseline, and the metrics that are better or worse."""
     compared = verdict.details.comparison if verdict.details else None
     if compared is None:
         return ""
@@ -214,7 +219,7 @@ def _lines(section: _Section, rows: Sequence[str]) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """A list of the problems, in place of a verdict, under a heading that no verdict has."""
+    """A list of all problems, written in place of a verdict, under a heading that no verdict has."""
     rows = tuple(_problem(problem) for problem in problems)
     section = _Section(f"## {NO_VERDICT}", (), rows, len(rows))
     return _fitted(section, LONGEST - 1) + "\n"
@@ -227,7 +232,7 @@ def _problem(problem: Problem, short: Callable[[str], str] = code_span) -> str:
 
 
 def _fitted(section: _Section, room: int) -> str:
-    """The section with as many rows as fit, and a count of the rest; empty if no row fits."""
+    """The section with as many rows as fit, and the number of the others; empty if no row fits."""
     head = [section.heading, "", *section.opening]
     left = room - sum(len(line) + 1 for line in head) - _ROOM_FOR_A_COUNT
     shown: list[str] = []
@@ -263,7 +268,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _rules(verdict: Verdict, bounds: _Bounds) -> _Section:
-    """Every demand, those that are not met first, the blocking ones before the warnings."""
+    """Every demand: those that are not met first, blocking ones before warnings."""
     found = sorted(
         demands(verdict, code_span), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking")
     )
@@ -299,7 +304,7 @@ def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
 
 
 def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
-    """A table for each column, and below it which slices are worse."""
+    """For each column a table of its slices, and sentences on which of them are worse."""
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     sections: list[_Section] = []
     for column in dict.fromkeys(part.by[0] for part in verdict.slices):

@@ -1,4 +1,4 @@
-"""Why a demand is not met, in a few words for lists. Texts from files go through the `encode` of the calling report."""
+"""Short reasons why a demand is not met. Texts from files go through the `encode` of the calling report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.report.titles import Encode
 
 
 def short_reason(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
-    """`90.0% (81.2–95.6), 60 scenarios`, why the one required scenario failed, or the rule's own reason."""
+    """`90.0% (81.2–95.6), 60 scenarios` if a value explains it; else why the scenario failed, or the rule's reason."""
     value = rule.value
     failed = next((one for one in verdict.scenarios_failed if rule.rule.endswith(f"_scenarios.{one.id}")), None)
     if rule.outcome == "fail" and value and rule.evidence in (None, "estimate") and held_against(rule.threshold or ""):

@@ -1,4 +1,4 @@
-"""Numbers for reports that programs read: the same floats as in the JSON report, with all their digits."""
+"""Numbers for reports that programs read: the same floats as in the JSON report, with all digits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NOTHING: tuple[Fraction, ...] = ()
 
 
 def number(value: Fraction | None, bounds: Iterable[Fraction] = _NOTHING) -> str:
-    """The value as a float, on the same side of every bound; empty if it is undefined."""
+    """The value rounded to a float on the same side of every bound; empty if it is undefined."""
     return "" if value is None else repr(as_float(value, bounds))
 
 
 def interval_end(found: float | None) -> str:
-    """An end of an interval; empty if the data do not limit it."""
+    """An end of an interval; empty if it is unknown or infinite."""
     return repr(found) if found is not None and math.isfinite(found) else ""
 
 
@@ -29,5 +29,5 @@ def threshold_number(rule: RuleResult) -> str:
 
 
 def two_sided_level(each: Fraction) -> float:
-    """The confidence with which both ends of an interval hold at once: 90 % if each of them holds with 95 %."""
+    """The confidence that both ends of an interval hold, 2c - 1: 90% if each holds with c = 95%."""
     return float(2 * each - 1)

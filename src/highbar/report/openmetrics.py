@@ -1,9 +1,9 @@
 r"""The verdict as OpenMetrics text, for Prometheus and for GitLab's metrics reports.
 
-A value that is undefined, or an end that the data do not limit, has no sample: never 0, never NaN. The number of
-scenarios behind a metric always has one. Values are in the metric's own unit, which the `unit` label names.
+An undefined value, or an open end of an interval, has no sample: never 0, never NaN. The number of scenarios behind a
+metric always has one. Values are in the metric's own unit, which the `unit` label names.
 
-GitLab cuts a line at any `#`, and then finds its quotes unpaired: in a label it is written as `\x23`.
+GitLab cuts a line at any `#` and then fails on the unpaired quotes, so `#` becomes `\x23` in labels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OUTCOMES: Sequence[str] = get_args(Outcome)
 
 
 class _Family(Struct):
-    """A metric family: type and help, then all its samples, each label set once."""
+    """A metric family: its type and help text, and one sample for each set of labels."""
 
     name: str
     type: str
@@ -40,7 +40,7 @@ class _Family(Struct):
     samples: dict[str, str] = field(default_factory=dict)
 
     def add(self, value: str, labels: _Labels = _NO_LABELS, suffix: str = "") -> None:
-        """Add one sample, unless the value is empty."""
+        """Add one sample, unless the value is empty or the labels have one already."""
         if value:
             label = ",".join(f'{name}="{_label(text)}"' for name, text in labels.items())
             self.samples.setdefault(f"{self.name}{suffix}{{{label}}}" if label else f"{self.name}{suffix}", value)
@@ -58,7 +58,7 @@ class _Family(Struct):
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """The verdict, the counts, every metric, every slice and every rule, as gauges and sets of states."""
+    """The verdict, the counts, and every metric, slice and rule, as gauges and state sets."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     about = _Family("highbar", "info", "What was judged.")
     about.add("1", _about(verdict), "_info")
@@ -73,7 +73,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """The state `none` of the verdict, and the number of problems; their texts do not belong in a label."""
+    """The verdict's state `none`, and the number of problems, without their texts."""
     return _text([_verdict("none"), _problems(problems)])
 
 
@@ -193,7 +193,7 @@ def _corrected(value: Value, bounds: tuple[Fraction, ...]) -> str:
 
 
 def _judge(report: JudgeReport) -> list[_Family]:
-    """Who judged, how much, and how good that judge is by its labels."""
+    """Which judges judged, how much, and how good they are according to labels."""
     about = _Family("highbar_judge", "info", "The judge that results rest on.")
     for name in report.by:
         about.add("1", {"judge": name, "calibrated": str(report.calibrated).lower()}, "_info")
@@ -214,5 +214,5 @@ def _judge(report: JudgeReport) -> list[_Family]:
 
 
 def _label(text: str) -> str:
-    """The one encoder of this output: visible text inside the quotes of a label."""
+    """The only encoder of this format: visible text for the inside of a label's quotes."""
     return visible(text).replace("#", r"\x23").replace("\\", r"\\").replace('"', r"\"")

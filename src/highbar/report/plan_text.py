@@ -1,4 +1,4 @@
-"""A plan for a terminal: what it assumes, then a small table for each question."""
+"""A plan for a terminal: its assumptions, then a small table for each question."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TOLD = {
 
 
 def render(plan: Plan, display: Display = PAGE) -> str:
-    """The whole plan, as lines no wider than the display if the words allow it."""
+    """The whole plan, wrapped to the display's width."""
     lines = [
         _assumed(plan),
         *_supposed(plan, display),
@@ -138,7 +138,7 @@ def _chances(plan: Plan, display: Display) -> list[str]:
 
 
 def _early(plan: Plan, display: Display) -> list[str]:
-    """What runs that stop as soon as they are decided come to, beside the same suites judged once."""
+    """The chances of runs that stop as soon as they are decided, compared with the same suites judged once."""
     lines: list[str] = []
     for _, listed in groupby(plan.early, key=lambda row: (row.rule, row.threshold)):
         rows = list(listed)
@@ -211,7 +211,7 @@ def _needs(plan: Plan, display: Display) -> list[str]:
 
 
 def _joint(plan: Plan, display: Display) -> list[str]:
-    """How likely all blocking rules pass at once."""
+    """A sentence on how likely all blocking rules pass at once; empty if the plan is about early stopping."""
     if plan.joint is None or plan.early:
         return []
     each = f"on {_scenarios(plan.scenarios)} for each" if plan.scenarios else "with the scenarios that each needs"
@@ -234,7 +234,7 @@ def _supposition(row: RuleNeed) -> str:
 
 
 def _suited(row: RuleNeed) -> tuple[str, ...]:
-    """The true rates that the suite passes and fails, in the metric's direction."""
+    """The true rates from which an agent likely passes and fails, with signs for the metric's direction."""
     signs = ("≥", "≤") if row.better == "higher" else ("≤", "≥")
     rates = (row.rate_to_pass, row.rate_to_fail)
     return tuple(_NONE if rate is None else f"{sign} {_rate(rate)}" for sign, rate in zip(signs, rates, strict=True))
@@ -273,7 +273,7 @@ def _standings(plan: Plan, display: Display) -> list[str]:
 
 
 def _settled_by(row: RuleStanding) -> str:
-    """The scenarios of a new run that would settle a rule."""
+    """How many scenarios a new run needs to settle a rule: those of this run and `more_scenarios`."""
     size = (row.value.scenarios if row.value else 0) + (row.more_scenarios or 0)
     return "too close" if size > MOST_TO_SETTLE else f"{size} of the slice" if row.slice else str(size)
 
@@ -298,7 +298,7 @@ def _named(row: RuleNeed | RuleStanding) -> tuple[str, str]:
 
 
 def _name(row: RuleNeed | RuleStanding) -> str:
-    """The rule's name, with its metric and its slice if the name is only a number."""
+    """The rule's name; with its metric and slice if it is in the list `rules`, where the name is only a number."""
     if not row.rule.startswith("rules["):
         return visible(row.rule)
     return visible(f"{row.rule} {row.metric}") + _over(row.slice)

@@ -1,4 +1,4 @@
-"""Problems for a terminal. A module of its own, so that a refused call loads no more than it needs."""
+"""Problems for a terminal. A separate module, so that a wrong call loads no more than it needs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from highbar.report.visible import cells, visible
 
 
 def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
-    """`file:line:column: what was found and wanted` of each; below it the line itself, the hint, and its example."""
+    """For each problem `file:line:column: message`, then the line of the file, the hint and its example, if any."""
     lines: list[str] = []
     for problem in problems:
         place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-        # With its colon: a file that is named by one would make an order of the two.
+        # The colon that follows the place is escaped with it: after a file named `:`, the two would be a CI command.
         where = visible(f"{place}:").removesuffix(":")
         lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
         if problem.excerpt:
@@ -28,7 +28,7 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
 
 
 def _excerpt(excerpt: LineExcerpt, number: int | None) -> list[str]:
-    """The line of a file with its number, and below it a caret at the place."""
+    """The line of the file with its number, and a line with a caret below the place."""
     margin = f"  {number or ''} | "
     caret = " " * cells(visible(excerpt.text[: excerpt.before]))
     return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]

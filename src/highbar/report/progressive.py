@@ -1,4 +1,4 @@
-"""The progress of progressive rules, as rows for every report that people read. Computes nothing."""
+"""Rows on the progress of progressive rules, for all reports for people. Computes nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Encode = Callable[[str], str]
 
 
 def progressive_rows(verdict: Verdict, encode: Encode) -> list[tuple[str, ...]]:
-    """For each progressive rule a row of the step that holds, behind the rule's name; then of the next, of the target.
+    """For each progressive rule a row for the current step, which has the rule's name, for the next and for the target.
 
-    `encode` is the report's own, for what comes from the policy.
+    Texts from the policy go through `encode`.
     """
     return list(_rows(verdict, encode))
 

@@ -1,6 +1,6 @@
-"""What a ratchet proposes, as text and as JSON (`highbar/ratchet/1`).
+"""The proposals of a ratchet, as text and as JSON (`highbar/ratchet/1`).
 
-Every text of a policy goes through `visible`: its lines are shown, and a CI log must not obey them.
+Every text from the policy goes through `visible`: its lines are printed, and a CI runner must not execute them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _COLORS = {"+": "green", "-": "red"}
 
 
 def render(ratchet: Ratchet, display: Display = PAGE) -> str:
-    """First what becomes of each threshold and why, then the diff, which `git apply` finds behind the words."""
+    """Each threshold with its change and the reason, then the diff; `git apply` skips the text before the diff."""
     lines = [*_about(ratchet), *(line for each in ratchet.proposals for line in _proposal_lines(each, display))]
     diff = [_shown(line, display) for line in ratchet.diff.splitlines()]
     return "\n".join([*lines, *([""] if diff else []), *diff]) + "\n"
 
 
 def render_json(ratchet: Ratchet) -> str:
-    """Everything; `after` is null if a threshold stays."""
+    """All proposals as JSON; `after` is null if a threshold stays the same."""
     return encode(
         {
             "schema": SCHEMA,
@@ -73,14 +73,14 @@ def _pooled(pooled: PooledRuns) -> dict[str, object]:
 
 def _proposal_lines(proposal: Proposal, display: Display) -> list[str]:
     change = f"-> {_wanted(proposal.after)}" if proposal.after else "stays"
-    # The name of a rule in the list `rules` is only a number.
+    # A rule in the list `rules` is named by its number alone, so the metric is added.
     name = f"{proposal.rule} {proposal.metric}" if proposal.rule.startswith("rules[") else proposal.rule
     heading = f"  {visible(name)}: {_wanted(proposal.before)} {change}"
     return ["", heading, *paragraph(visible(proposal.reason), 4, display)]
 
 
 def _shown(line: str, display: Display) -> str:
-    """A line of the diff; tabs stay, or it could not be applied."""
+    """A line of the diff, made visible except for tabs, without which the diff could not be applied."""
     safe = "\t".join(visible(part) for part in line.removesuffix("\r").split("\t"))
     return paint(safe, _COLORS[line[0]], display) if line[:1] in _COLORS else safe
 

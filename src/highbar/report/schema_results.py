@@ -1,4 +1,4 @@
-"""The JSON Schema of results: one trial (a line of JSONL), or an array of them. The columns are in `columns.py`."""
+"""The JSON Schema of results: one trial (a line of JSONL), or an array of trials. `columns.py` defines the columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLAGS = {"type": "object", "additionalProperties": {"type": "boolean"}}
 
 
 def _flagged(flag: str) -> dict[str, Any]:
-    """A list of names, a mapping from names to whether, or a list of both together."""
+    """A list of names, a mapping from names to booleans, or a list of objects with `name` and `flag`."""
     item = {
         "type": "object",
         "required": ["name", flag],
@@ -28,12 +28,12 @@ def _flagged(flag: str) -> dict[str, Any]:
 
 
 def _schema_of(column: Column) -> dict[str, Any]:
-    """The schema of one column: that of its form, with the column's own limits."""
+    """The schema of a column: that of its form, and for a number the column's limits."""
     if column.form not in ("number", "whole"):
         return _OF_FORM.get(column.form, _TEXT)
     limits: dict[str, Any] = {"type": ["integer" if column.form == "whole" else "number", "null"]}
     if column.least is not None:
-        # The least weight is what still counts as a weight; a schema says what is meant: above 0.
+        # The least weight, 0.000001, only excludes what is too small to be a weight; the schema says: above 0.
         limits |= {"exclusiveMinimum": 0} if column.least > 0 else {"minimum": 0}
     if column.most is not None and not column.least:
         limits["maximum"] = column.most
@@ -57,11 +57,11 @@ _OF_FORM: Mapping[Form, dict[str, Any]] = MappingProxyType(
         "tags": {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}},
     }
 )
-"""The forms that are neither plain text nor a number."""
+"""The schemas of the forms that are neither plain text nor numbers."""
 
 
 def schema() -> dict[str, Any]:
-    """The schema, as draft 2020-12. Other columns are welcome."""
+    """The schema, draft 2020-12. Other columns are allowed."""
     trial = {
         "type": "object",
         "required": ["id"],

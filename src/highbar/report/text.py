@@ -1,7 +1,7 @@
 """The verdict for a terminal, on one screen: the headline, what did not pass, the failed scenarios, how certain it is.
 
-`-v` shows everything (`text_whole`). Readable without color: a mark or a word says the same as every color. Every text
-that comes from a file goes through `visible`.
+`-v` shows everything (`text_whole`). Every color also has a mark or a word, so that the report is readable without
+color. Texts from files go through `visible`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
 _MOST_DEMANDS = 20
-"""Demands in a list: a screen shows about as many. --verbose lists all."""
+"""Demands in a list: about as many as a screen shows. --verbose lists all."""
 _MOST_SCENARIOS = 10
 """Failed scenarios, the worst first; --verbose lists more."""
 _MOST_NOTES = 3
@@ -50,7 +50,7 @@ COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusi
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
-    """The report, as lines no wider than the display if the words allow it; the headline again if it scrolled away."""
+    """The report, wrapped to the display's width; if it is longer than the screen, the headline is repeated below."""
     head = headline_lines(verdict, display)
     if display.verbose:
         from highbar.report import text_whole  # few runs show everything
@@ -64,21 +64,24 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
 
 
 def headline_lines(verdict: Verdict, display: Display = PAGE) -> list[str]:
-    """The verdict, wrapped to the width."""
+    """The headline, wrapped to the display's width, with its first word in color."""
     word, _, rest = headline(verdict).partition(":")
     first, *others = paragraph(f"{word}:{rest}", 0, display)
     return [paint(word, COLORS[verdict.verdict], display) + first.removeprefix(word), *others]
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem, in place of a verdict, after a first line that no verdict has."""
+    """All problems, written in place of a verdict; the first line differs from every verdict's headline."""
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
 
 
 def about_lines(verdict: Verdict, display: Display) -> list[str]:
-    """What was judged, by which bar. Texts from files are not wrapped, so that none can start a line at the margin."""
+    """What was judged and by which bar.
+
+    Lines with texts from files are not wrapped, so that no such text can start a line.
+    """
     origin = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
-    if verdict.verdict is not None:  # else the headline and the problems below say that there is none
+    if verdict.verdict is not None:  # else the headline and the problems below say that there is no policy
         origin.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
@@ -89,7 +92,7 @@ def about_lines(verdict: Verdict, display: Display) -> list[str]:
 
 
 def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
-    """What the policy demanded at the git ref and does not any more."""
+    """What the policy demanded at the git ref and no longer demands."""
     heading, rows = weakened_rows(verdict, visible)
     if not rows:
         return []
@@ -98,13 +101,13 @@ def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
 
 
 def advice_lines(verdict: Verdict, display: Display) -> list[str]:
-    """Without a policy: the typical thresholds."""
+    """The comparison with the typical thresholds; empty if there is a policy."""
     rows = advice.advice_rows(verdict)
     return [*title(advice.HEADING, display), *text_table(("", *advice.COLUMNS), rows, display)] if rows else []
 
 
 def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
-    """The failed scenarios, those that a rule requires first, then the worst."""
+    """At most `most` failed scenarios: those that a rule requires first, then the worst."""
     if not verdict.counts.failed and not verdict.scenarios_failed:
         return []
     scenarios = sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)[:most]
@@ -124,7 +127,7 @@ def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
 
 
 def undecided_lines(verdict: Verdict, display: Display) -> list[str]:
-    """The scenarios of which nothing says whether they passed."""
+    """The first undecided scenarios, with the reasons."""
     rows = [(id_, category, cut(reason, _LONGEST_REASON)) for id_, category, reason in undecided(verdict, visible)]
     if not rows:
         return []
@@ -133,7 +136,7 @@ def undecided_lines(verdict: Verdict, display: Display) -> list[str]:
 
 
 def note_lines(noted: Sequence[str], most: int, display: Display) -> list[str]:
-    """Notes, which decide nothing."""
+    """At most `most` notes, which decide nothing."""
     if not noted:
         return []
     rows = [("-", visible(note)) for note in noted[:most]]
@@ -141,7 +144,7 @@ def note_lines(noted: Sequence[str], most: int, display: Display) -> list[str]:
 
 
 def rest_line(total: int, shown: int) -> list[str]:
-    """A line that counts what is not shown; none if all is."""
+    """A line with the number of items that are not shown; no line if all are."""
     text = more(total, shown)
     return [f"  {text}"] if text else []
 
@@ -176,7 +179,7 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
 
 
 def _missed(verdict: Verdict, found: Sequence[DemandResult], display: Display) -> list[str]:
-    """A line for each demand that is not met: a mark, the title, and the value with its interval, or the reason."""
+    """For each missed demand a mark, the title, and the value with its interval or the reason."""
     shown = found[:_MOST_DEMANDS]
     lines = titled([(_mark(demand.rule), demand.title, _why(demand.rule, verdict)) for demand in shown], display)
     colors = {"✗": "red", "?": "yellow", "!": "yellow"}
@@ -189,7 +192,7 @@ def _mark(rule: RuleResult) -> str:
 
 
 def _why(rule: RuleResult, verdict: Verdict) -> str:
-    """The value or the reason, and whether a re-run may well have another outcome."""
+    """The value or the reason, and for a close rule how likely a re-run has another outcome."""
     return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), differs(rule))))
 
 
@@ -198,7 +201,7 @@ def _shortened(text: str) -> str:
 
 
 def _closing(verdict: Verdict, found: Sequence[DemandResult], report_option: str) -> str:
-    """How certain the verdict is, how many blocking demands are met, and how to see more."""
+    """Sentences on how certain the verdict is, how many blocking demands are met, and how to see more."""
     met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
     narrow = sum(could_change(rule) for rule in met)
     are = f"{count(len(met), 'demand')} {'is' if len(met) == 1 else 'are'} met" if met else ""

@@ -1,6 +1,6 @@
 """The whole verdict for a terminal (`-v`): every demand with its paths, the metrics, the slices, and the rest.
 
-Every text that comes from a file goes through `visible`.
+Texts from files go through `visible`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cells, cut, visible
 
 _MOST_ROWS = 20
-"""Rows of a table: a screen shows about as many."""
+"""Rows of a table: about as many as a screen shows."""
 _MOST_MET = 50
-"""Demands that are met: the list of those that are not comes first, and is whole."""
+"""Met demands that are listed; all missed demands are listed, and come first."""
 _LONGEST_REASON = 300
 """Characters of a reason: about four lines."""
 _CLOSE = (
@@ -62,7 +62,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 def report_lines(verdict: Verdict, display: Display) -> list[str]:
-    """All that comes after the headline."""
+    """The report without the headline."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     found = demands(verdict)
     return [
@@ -95,7 +95,8 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
     for demand in sorted(found, key=lambda demand: demand.rule.level != "blocking"):
         word, color = _outcome(demand.rule)
         indent = 4 + len(word)
-        first, *others = paragraph(demand.title, indent, display) or [""]  # a document can name a rule with a space
+        # The title can be blank: a document that was read back can have any name for a rule.
+        first, *others = paragraph(demand.title, indent, display) or [""]
         text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
         details = (visible(demand.rule.reason), how_sure(demand.rule))
         text += [line for sentence in details for line in paragraph(sentence, indent, display)]
@@ -105,14 +106,14 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
 
 
 def _outcome(rule: RuleResult) -> tuple[str, str]:
-    """The word for a rule that did not pass, and its color. A warning is always called one."""
+    """The word and color for a rule that did not pass; `WARN` for a warning, whatever its outcome."""
     if rule.level == "warning":
         return "WARN", "bold yellow"
     return ("INCONCLUSIVE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
 
 
 def _met(found: list[DemandResult], bounds: _Bounds, display: Display) -> list[str]:
-    """The demands that are met; first, in a list of their own, those that a second run may judge differently."""
+    """The demands that are met; first, in a separate list, those that a re-run may judge differently."""
     close = [demand for demand in found if could_change(demand.rule)]
     firm = [demand for demand in found if not could_change(demand.rule)]
     text: list[str] = []
@@ -131,7 +132,7 @@ def _met(found: list[DemandResult], bounds: _Bounds, display: Display) -> list[s
 def _with_paths(
     header: tuple[str, ...], found: list[DemandResult], rows: list[tuple[str, ...]], display: Display
 ) -> list[str]:
-    """A table of titles and what belongs to them, with the paths of each below it."""
+    """A table with a row for each demand, and below each row its paths in the policy."""
     shown = [(demand.title, *row) for demand, row in zip(found, rows, strict=False)]
     head, *blocks = titled_table(header, shown, display)
     text = [paint(line, "dim", display) for line in head]
@@ -158,7 +159,7 @@ def _close_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
 
 
 def _is_plain(rule: RuleResult) -> bool:
-    """Whether a value and a threshold say all; of a rule about the baseline its reason says more."""
+    """Whether the value and the threshold explain the outcome; a rule about the baseline needs its reason, too."""
     threshold = rule.threshold or ""
     if held_against(threshold) is not None:
         return True
@@ -166,7 +167,7 @@ def _is_plain(rule: RuleResult) -> bool:
 
 
 def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
-    """The value without its interval, for lists to skim; the metrics show the intervals."""
+    """The value without its interval, for short lists; the table of metrics shows the intervals."""
     return show(replace(value, low=None, high=None), bounds)
 
 
@@ -194,7 +195,7 @@ def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
 
 
 def _undefined(metrics: Mapping[str, Value]) -> dict[str, list[str]]:
-    """The metrics without a value, by their reason."""
+    """The names of the undefined metrics, by reason."""
     found: dict[str, list[str]] = {}
     for name, value in metrics.items():
         if value.value is None:
@@ -220,7 +221,7 @@ def _has(parts: Iterable[Slice], name: str) -> bool:
 
 
 def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display: Display) -> list[str]:
-    """A row for each slice; without intervals if they do not fit, and only with the metrics that fit."""
+    """A row for each slice, with as many metrics as fit; without intervals if not all fit with them."""
     room = display.width - 2
     header = ["", "scenarios", *(visible(name) for name in names)]
     for intervals in (True, False):
@@ -246,7 +247,7 @@ def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: boo
 
 
 def _fitting(rows: list[list[str]], width: int) -> int:
-    """How many columns fit, from the left, but at least two: a table that wraps is unreadable."""
+    """How many columns fit, from the left, but at least two; a table that wraps is unreadable."""
     taken = 0
     for place in range(len(rows[0])):
         taken += max(cells(row[place]) for row in rows) + 2

@@ -1,6 +1,6 @@
-"""A rule → its title, the demand in words ("Safety rate is 100%"); and the rules that make the same demand as one.
+"""A rule → its title, the demand in words ("Safety rate is 100%"). Rules that demand the same are grouped.
 
-Titles contain names from the policy: they go through the `encode` of the calling report. Nothing is computed here.
+Titles contain names from the policy, which go through the `encode` of the calling report. Computes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from highbar.report.visible import visible
 
 Encode = Callable[[str], str]
 
-# A rule at a git ref begins with the ref; an id may hold anything, a rule's name included.
+# The name of a rule at a git ref begins with the ref and a colon. A scenario's id may contain anything, even the name
+# of a rule, so the first `required_scenarios.` ends the prefix.
 _SCENARIO = re.compile(
     r"(?:(?!(?:required|optional)_scenarios\.)[^:]*:)?(required|optional)_scenarios\.(.+)", re.DOTALL
 )
@@ -31,9 +32,9 @@ _OPERATORS = MappingProxyType(
 )
 _WORDS = MappingProxyType({"f1": "F1", "behavior_coverage_pooled": "pooled behavior coverage"})
 _MOST_PATHS = 6
-"""Rules that one title names; it counts the others."""
+"""Paths of rules that are listed below one title; the others are counted."""
 _SECOND = 1000
-_TENTH = 100  # milliseconds: 1500 ms is written as 1.5 s, and 1234 ms as it is
+_TENTH = 100  # milliseconds: 1500 ms becomes 1.5 s, and 1234 ms stays
 _SUITE = "Every scenario of the suite has a result, and no other has one"
 _PATHS = MappingProxyType(
     {
@@ -48,18 +49,18 @@ _PATHS = MappingProxyType(
 )
 _NEW_FAILURES = "that passed in the baseline fails or is missing"
 _MOST_PATTERNS = 3
-"""Patterns of ids in one title."""
+"""Id patterns that one title lists."""
 
 
 class DemandResult(Struct, frozen=True):
-    """What one demand came to: its title, and the rules that make it; all of them have the same outcome and reason."""
+    """A demand with its title and the rules that make it, which all have the same outcome and reason."""
 
     title: str
     rules: tuple[RuleResult, ...]
 
     @property
     def rule(self) -> RuleResult:
-        """The first of the rules; the others differ from it only in path, place and description."""
+        """The first rule; the others differ only in path, place and description."""
         return self.rules[0]
 
     @property
@@ -68,21 +69,21 @@ class DemandResult(Struct, frozen=True):
         return tuple(rule.rule for rule in self.rules)
 
     def places(self, encode: Encode = visible) -> str:
-        """The first paths on one line, and how many more there are."""
+        """The first paths, comma-separated, and how many more there are."""
         rest = len(self.rules) - _MOST_PATHS
         shown = ", ".join(encode(path) for path in self.paths[:_MOST_PATHS])
         return f"{shown} and {rest} more" if rest > 0 else shown
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """The descriptions of the rules, each once, not encoded."""
+        """The distinct descriptions of the rules, not encoded."""
         return tuple(dict.fromkeys(rule.description for rule in self.rules if rule.description))
 
 
 def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, ...]:
-    """The rules of a verdict in the policy's order, those that make the same demand together.
+    """The rules of a verdict, grouped by demand, in the policy's order.
 
-    Rules are the same demand if they agree in everything but path, place and description.
+    Rules make the same demand if they agree in everything but path, place and description.
     """
     groups: dict[object, list[RuleResult]] = {}
     for rule in verdict.rules:
@@ -91,16 +92,16 @@ def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, .
 
 
 def _key(rule: RuleResult, verdict: Verdict) -> object:
-    """What two rules must share. The outcome and the reason too: whatever differs in them is never hidden."""
+    """What two rules must share to be one demand; also the outcome and the reason, so that grouping hides neither."""
     demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
     by_path = rule_title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
     return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
 
 def rule_title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
-    """What the rule demands, in words: `Pass rate of happy_path is at least 90%`. The verdict has units and confidence.
+    """What the rule demands: `Pass rate of happy_path is at least 90%`; units and confidence come from the verdict.
 
-    Every kind of rule has a title; one from a document of ours that says neither a metric nor a known path keeps its
+    A rule without a metric, a threshold or a known path, which only a document that was read back can have, gets its
     path as its title.
     """
     scenario = _SCENARIO.fullmatch(rule.rule)
@@ -111,17 +112,17 @@ def rule_title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> 
 
 
 def metric_words(name: str, encode: Encode = visible) -> str:
-    """A metric's name in words, as in the middle of a sentence: `safety rate`, `latency p95`, `pass@3`."""
+    """A metric's name in words, for the middle of a sentence: `safety rate`, `latency p95`, `pass@3`."""
     repeated = re.fullmatch(_REPEATED, name)
     if repeated:
         return f"pass{'@' if repeated[1] == 'at' else '^'}{repeated[2]}"
-    if not (name.isascii() and name.isidentifier()):  # a document can say anything
+    if not (name.isascii() and name.isidentifier()):  # a document that was read back can have any name
         return encode(name)
     return _WORDS.get(name) or " ".join(name.split("_")).strip() or encode(name)
 
 
 def slice_words(where: Where, encode: Encode = visible) -> str:
-    """The scenarios that a rule is about: ` of happy_path`, ` for tags.locale de or fr`; empty if it is about all."""
+    """The slice that a rule is about: ` of happy_path`, ` for tags.locale de or fr`; empty if all scenarios."""
     if len(where) == 1 and where[0][0] == "category":
         return f" of {' or '.join(encode(value) for value in where[0][1])}"
     parts = (f"{encode(column)} {' or '.join(encode(value) for value in values)}" for column, values in where)
@@ -129,7 +130,7 @@ def slice_words(where: Where, encode: Encode = visible) -> str:
 
 
 def bound_words(bound: Fraction, unit: Unit | None) -> str:
-    """The number of a threshold, exactly: `90%`, `5 s`, `$0.05`."""
+    """The exact number of a threshold with its unit: `90%`, `5 s`, `$0.05`."""
     if unit == "ratio":
         return f"{write_decimal(bound * 100)}%"
     if unit == "ms":
@@ -159,7 +160,7 @@ def _of_metric(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
 
 
 def _compared(operator: str, bound: Fraction, unit: Unit | None, metric: str) -> str:
-    """`is at least 90%`; `is 100%` if no better value exists."""
+    """`is at least 90%`; `is 100%` if no value can be better."""
     best = {">=": 1, "<=": 0}.get(operator)
     # Only final_score can exceed 100 %: its weights need not add up to 1.
     word = "is" if unit == "ratio" and bound == best and metric != "final_score" else _OPERATORS[operator]
@@ -170,7 +171,7 @@ def _beside_baseline(operator: str, way: str, size: Fraction, share: bool, unit:
     """`at most 5 points below`, `at least 200 ms above`, `not below`."""
     if not size:
         return "not below" if operator == ">=" else "not above"
-    slack = (operator == ">=") == (way == "-")  # a margin; else a step that is demanded
+    slack = (operator == ">=") == (way == "-")  # a margin that is accepted; else an improvement that is demanded
     apart = f"{write_decimal(size * 100)}%" if share else _apart(size, unit)
     return f"at {'most' if slack else 'least'} {apart} {'below' if way == '-' else 'above'}"
 
@@ -189,7 +190,7 @@ def _unit(metric: str, verdict: Verdict) -> Unit | None:
 
 
 def _weighed(rule: RuleResult, verdict: Verdict) -> str:
-    """How much evidence the rule demands, beyond the value itself."""
+    """What the rule demands beyond the value: confidence, margin, accepted failures and a least number of scenarios."""
     confident = rule.evidence not in (None, "estimate")
     parts = [f" with {write_decimal(verdict.confidence * 100)}% confidence"] if confident else []
     demand = rule.demand
@@ -254,12 +255,12 @@ def _of_path(rule: RuleResult, encode: Encode) -> str:
 
 
 def _one_of(patterns: tuple[str, ...], encode: Encode) -> str:
-    """` SEC-* or CORE-*`; of many the first, and how many more there are."""
+    """` SEC-* or CORE-*`; for many patterns the first ones, and how many more there are."""
     shown = [encode(pattern) for pattern in patterns[:_MOST_PATTERNS]]
     rest = len(patterns) - len(shown)
     return f" {', '.join(shown)} or {rest} more" if rest else f" {' or '.join(shown)}" if shown else ""
 
 
 def _started(text: str) -> str:
-    """With a capital letter, unless it starts with a name that must stay as it is."""
+    """The text with a capital first letter, unless its first word has an underscore: such a name must not change."""
     return text if "_" in text.partition(" ")[0] else text[:1].upper() + text[1:]

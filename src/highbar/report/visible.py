@@ -1,23 +1,23 @@
 r"""Untrusted text → text that a terminal, a log viewer or a CI runner only shows and never executes.
 
 Ids, column names, categories, errors and outputs come from the agent under test, which may be hostile. Nothing is
-stripped: what could act is written out (`\x1b`, `\u202e`, `\n`), so that the reader sees what was there.
+stripped: dangerous characters become escapes (`\x1b`, `\u202e`, `\n`), so that the reader sees what was there.
 """
 
 from __future__ import annotations
 
 import re
 
-# Printable by Unicode's word, yet drawn as nothing: joiners, fillers, variation selectors, the blank braille cell.
+# Unicode calls these printable, but they are drawn as nothing: joiners, fillers, variation selectors, blank braille.
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
 _INVISIBLE = re.compile(f"[{_UNSEEN}]")
-# `::command` at the start of a line and `##[command]` anywhere are orders to a CI runner. A line may be broken at any
-# space, so every word counts as a start.
+# CI runners execute `::command` at the start of a line, and `##[command]` anywhere. Our layout may break a line at any
+# space, so every word counts as the start of a line.
 _RUNNER_ORDER = re.compile(r"(?<!\S)::|##(?=\w*\[)")
 
 
 def visible(text: str) -> str:
-    r"""`text` on one line, with everything that is not plainly printable written as an escape.
+    r"""`text` on one line, with invisible and control characters and CI commands as escapes.
 
     >>> print(visible("ok\x1b[2J\n::error::x"))
     ok\x1b[2J\n::error::x
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
 
 
 def revealed(text: str) -> str:
-    r"""`text` on one line, with what is not plainly printable as an escape; an order to a CI runner is left as it is.
+    r"""`text` on one line, with invisible and control characters as escapes; CI commands stay as they are.
 
     >>> print(revealed("ok\x1b[2J\n::error::x"))
     ok\x1b[2J\n::error::x
@@ -43,7 +43,7 @@ def _hidden(char: str) -> bool:
 
 
 def cells(text: str) -> int:
-    """How many columns `text` takes on a terminal: wide characters take two, combining marks none."""
+    """The number of terminal columns that `text` takes: two for a wide character, none for a combining mark."""
     if text.isascii():
         return len(text)
     # The character tables are loaded only for text beyond ASCII: most reports have none.
