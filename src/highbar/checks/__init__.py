@@ -1,7 +1,7 @@
-"""Recognizing behaviors: a check as a suite writes it, and an answer → whether it was observed, and the evidence.
+"""Recognizes behaviors: a check as a suite writes it, and an answer → whether it was observed, and the evidence.
 
-`read` makes a check of what a decoder of YAML or JSON gives, with all its problems. `apply` carries it out on an
-answer. `correct` and `predicted` make the columns of those names.
+`read` turns decoded YAML or JSON into a check, or into all its problems. `apply` carries it out on an answer. `correct`
+and `predicted` make the columns of those names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an agent said and called in messages that it added to the conversation itself, for the reading of must-nots."""
+"""What the agent said and called in messages that it added to the conversation itself; must-nots read these too."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import Answer, ToolCall
 
 OF_OTHERS = frozenset({"user", "human", "system", "developer", "tool", "function"})
-"""Roles of those who are not the agent. What anyone else says, the agent says."""
+"""The roles that are not the agent. Fail closed: any other role counts as the agent."""
 _key = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
 
 
 def with_added(answer: Answer) -> Answer:
     """The answer with the texts of the agent's own messages as replies, and their calls as calls.
 
-    A call that the agent reports as one, too, counts once: how often a tool was called must not double.
+    A call that the agent also reports as a tool call counts once, so that the number of calls does not double.
     """
     own = [message for message in answer.messages if role_of(message) not in OF_OTHERS]
     if not own:
@@ -43,7 +43,7 @@ def role_of(message: Mapping[str, Any]) -> str:
 
 
 def message_texts(content: Any) -> Iterator[str]:
-    """The texts of a message: its content, or the parts of it that are text."""
+    """The texts of a message: its content, or the text parts and refusals of its content."""
     for part in content if isinstance(content, list) else [content]:
         text = part.get("text", part.get("refusal")) if isinstance(part, Mapping) else part
         if isinstance(text, str):
@@ -51,7 +51,7 @@ def message_texts(content: Any) -> Iterator[str]:
 
 
 def message_calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
-    """The calls of a message, in the forms that chat interfaces have for them."""
+    """The calls of a message, in any of the forms of chat interfaces."""
     content, calls = message.get("content"), message.get("tool_calls")
     blocks = [part for part in content if _is_use(part)] if isinstance(content, list) else []
     for call in (*(calls if isinstance(calls, list) else []), message.get("function_call"), *blocks):
@@ -68,7 +68,7 @@ def _is_use(part: Any) -> bool:
 
 
 def _decoded(arguments: Any) -> Any:
-    """Arguments are often JSON inside of a text."""
+    """The arguments of a call, decoded if they are JSON in a text."""
     if not isinstance(arguments, str):
         return arguments
     try:

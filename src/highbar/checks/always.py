@@ -1,4 +1,4 @@
-"""Checks that always hold, or never: nothing that an agent does would change what they say."""
+"""Finds checks that always hold, or never, whatever the agent does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Path = tuple[str | int, ...]
 
 
 def always_faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]]:
-    """Where a combination of checks always holds, or never; that a single one does is found when it is read."""
+    """The places where a combination of checks always holds, or never; the readers refuse single checks that do."""
     if is_constant(check, holds=True):
         yield (), "this check always holds"
     elif is_constant(check, holds=False) and must_not:
@@ -21,11 +21,11 @@ def always_faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]
 
 
 def is_constant(check: Check, *, holds: bool) -> bool:
-    """Whether a check holds for every answer (or for none), whatever its parts come to."""
+    """Whether a check holds for every answer (or, with `holds=False`, for none), whatever its parts find."""
     if isinstance(check, Not):
         return is_constant(check.check, holds=not holds)
     if isinstance(check, All | AnyOf):
-        if isinstance(check, All) != holds:  # one part decides; two that contradict each other do, too
+        if isinstance(check, All) != holds:  # one constant part is enough, and so are two that contradict each other
             parts = _flat(check)
             written = {repr(part) for part in parts}
             opposed = any(isinstance(part, Not) and repr(part.check) in written for part in parts)
@@ -35,7 +35,7 @@ def is_constant(check: Check, *, holds: bool) -> bool:
 
 
 def _flat(check: All | AnyOf) -> list[Check]:
-    """The parts of a check, and the parts of those that are combined in the same way."""
+    """The parts of a check; a part that is combined in the same way is replaced by its own parts."""
     return [
         part
         for inner in check.checks

@@ -1,8 +1,9 @@
 """A check and an answer → a finding. Nothing here raises, whatever the agent said.
 
-A must-not is read more strictly than a behavior that is expected: case never counts, text inside of words counts,
-every reply and every argument of every call is read, as it is and as a reader would see it. What the plain reading
-finds, the strict one finds as well. Under `not` the plain reading holds: there, to find more would be to find less.
+A must-not is read more strictly than an expected behavior: case never counts, text inside of words counts, and every
+reply and every argument of every call is read, as it is and as a reader would see it. The strict reading finds
+everything that the plain one finds. Under `not` the plain reading applies, because the strict one could miss a
+violation there: it would find more, and `not` reverses that.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _ONLY_LAST = "only the last reply was recorded"
 
 
 class FunctionFailed(Exception):
-    """A function of the user's that gave no answer. The message says what it did instead: "raised ValueError: …"."""
+    """A user's function gave no answer. The message says what it did instead: "raised ValueError: …"."""
 
 
 def apply(
@@ -58,16 +59,16 @@ def apply(
     functions: Functions | None = None,
     judged: Mapping[str, Finding] = _NO_JUDGE,
 ) -> Finding:
-    """What a check comes to on an answer; with `must_not` by the stricter reading.
+    """The finding of a check on an answer; with `must_not` by the strict reading.
 
-    `functions` finds the functions of `python` checks. `judged` has what a judge found, by statement. What is absent
-    from them cannot be carried out.
+    `functions` finds the functions of `python` checks. `judged` has the judge's findings by statement. A check whose
+    function or finding is absent could not be carried out.
     """
     if isinstance(check, All | AnyOf):
         parts = (apply(part, answer, must_not=must_not, functions=functions, judged=judged) for part in check.checks)
         return _all(parts) if isinstance(check, All) else _any(parts)
     if isinstance(check, Not):
-        # To find more under `not` would be to find less: the stricter reading must not excuse an agent.
+        # The strict reading finds more, which `not` would turn into less: it must not excuse an agent.
         return negated(apply(check.check, answer, must_not=False, functions=functions, judged=judged))
     if isinstance(check, Function):
         return _called(check.name, answer, functions)
@@ -77,7 +78,7 @@ def apply(
         return unclear(lack)
     try:
         found = _leaf(check, answer)
-        # The plain reading first: what it finds, the strict one finds too, and its evidence is easier to read.
+        # The plain reading first: the strict one would find the same, and the plain evidence is easier to read.
         if must_not and found.observed is not True:
             stricter = strict_checks.find(check, answer)
             found = found if stricter.observed is False else stricter
@@ -89,7 +90,10 @@ def apply(
 
 
 def _lack(check: Check, answer: Answer) -> str | None:
-    """Why a check cannot be carried out on what was recorded; None if it can. What was not recorded may be there."""
+    """Why a check cannot be carried out on a recorded answer; None if it can.
+
+    What was not recorded may still have happened, so that its absence proves nothing.
+    """
     if isinstance(check, Called | CalledInOrder | CalledOnly):
         return "no tool calls were recorded" if "tool_calls" in answer.unrecorded else None
     if "replies" in answer.unrecorded and getattr(check, "reply", "last") != "last":
@@ -98,7 +102,7 @@ def _lack(check: Check, answer: Answer) -> str | None:
 
 
 def statements(check: Check) -> tuple[str, ...]:
-    """The statements in a check that a judge has to look at, each once."""
+    """The statements in a check that a judge has to decide, each once."""
     if isinstance(check, Statement):
         return (check.text,)
     inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
@@ -152,7 +156,7 @@ def _reported(name: str, answer: Answer) -> Finding:
 
 
 def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
-    """What a function of the user's says: true, false, or {observed, found}."""
+    """The finding of a user's function, which returns true, false, or {observed, found}."""
     if functions is None:
         return unclear(f"the function {name} was not loaded")
     try:
@@ -173,7 +177,7 @@ def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
 
 
 def as_mapping(answer: Answer) -> dict[str, Any]:
-    """An answer as a function of the user's gets it; what was not recorded is None."""
+    """An answer in the form that users' functions get; what was not recorded is None."""
     calls = [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
     return {
         "output": answer.output,
@@ -187,14 +191,14 @@ def as_mapping(answer: Answer) -> dict[str, Any]:
 
 
 def negated(finding: Finding) -> Finding:
-    """True for false and false for true; what could not be carried out stays so."""
+    """The opposite finding; a check that could not be carried out stays so."""
     if finding.observed is None:
         return finding
     return Finding(not finding.observed, finding.found, finding.reason)
 
 
 def _all(parts: Iterable[Finding]) -> Finding:
-    """False if one is false; else not carried out if one was not."""
+    """False if one part is false; otherwise None if one was not carried out; otherwise true."""
     founds, unknown = [], None
     for part in parts:
         if part.observed is False:
@@ -207,7 +211,7 @@ def _all(parts: Iterable[Finding]) -> Finding:
 
 
 def _any(parts: Iterable[Finding]) -> Finding:
-    """True if one is true; else not carried out if one was not."""
+    """True if one part is true; otherwise None if one was not carried out; otherwise false."""
     unknown, missed = None, None
     for part in parts:
         if part.observed:

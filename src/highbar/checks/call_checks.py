@@ -21,7 +21,7 @@ def find(
     in_text: value_checks.InText = reply_checks.in_text,
     same_text: SameText | None = None,
 ) -> Finding:
-    """What a check of calls comes to. The functions say what is equal in the stricter reading."""
+    """The finding of a check of calls. The functions define what is equal, which differs in the strict reading."""
     if isinstance(check, CalledInOrder):
         return _in_order(check.names, answer.calls, same_name)
     if isinstance(check, CalledOnly):
@@ -35,7 +35,7 @@ def find(
 
 
 def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -> Finding:
-    """Whether enough calls met the check, and not too many; a call of which it is not known may count or not."""
+    """Whether enough calls met the check, and not too many; if that depends on unclear calls, it is unclear."""
     good = [found for found, finding in zip(calls, met, strict=True) if finding.observed]
     unknown = [finding for finding in met if finding.observed is None]
     bad = next(((found, one.reason) for found, one in zip(calls, met, strict=True) if one.observed is False), None)
@@ -52,7 +52,7 @@ def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -
 
 
 def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_text: SameText | None) -> Finding:
-    """Whether one call has the arguments that are wanted, and not those that are not."""
+    """Whether one call has the wanted arguments, and not the unwanted ones."""
     try:
         refuse_depth(found.arguments)
     except Unreadable as error:
@@ -61,14 +61,14 @@ def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_te
         difference = _difference(check.arguments, found.arguments, same_text or _same_text, exact=check.exact)
         if difference is not None:
             return no(cut_evidence(difference))
-    # What the arguments must not be is compared plainly: to find more of it would be to miss calls without it.
+    # Unwanted arguments are always compared plainly: a strict comparison would exclude more calls and miss violations.
     if check.not_arguments is not None and _difference(check.not_arguments, found.arguments, _same_text) is None:
         return no("every call has these arguments")
     return value_checks.find_at(check.where, found.arguments, in_text, same_text) if check.where else yes()
 
 
 def _difference(wanted: Mapping[str, Any], found: Any, same_text: SameText, *, exact: bool = False) -> str | None:
-    """How the arguments of a call differ from those that are named; None if they do not."""
+    """How the arguments of a call differ from the wanted ones; None if they do not."""
     if not isinstance(found, Mapping):
         return f"the arguments are {value_words(found)}, wanted a mapping"
     for name, value in wanted.items():

@@ -1,4 +1,4 @@
-"""What a row keeps of the evidence: short, and still a part of what the agent said."""
+"""Evidence in the form that a row stores: short, but still a part of what the agent said."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from highbar.model.answer import ToolCall
 
 
 def cut_evidence(text: str) -> str:
-    """The beginning of a text."""
+    """The first MOST_FOUND characters of a text."""
     return text[:MOST_FOUND]
 
 
 def cut_value(value: Any) -> Any:
-    """A JSON value; one that is large is the beginning of its JSON text."""
+    """A JSON value; for a large one, the beginning of its JSON text."""
     if isinstance(value, str):
         return cut_evidence(value)
     text = as_json(value)
@@ -29,7 +29,7 @@ def cut_value(value: Any) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON text, or a description if it has none."""
+    """A value as JSON text, or a description if JSON cannot express it."""
     try:
         refuse_depth(value)
         return json.dumps(value, ensure_ascii=False, default=_plain)
@@ -38,14 +38,14 @@ def as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A number that JSON text cannot have exactly, as the nearest one, or as text if there is none."""
+    """A Decimal as the nearest int or float, for the JSON encoder; as text if it is too large; other values as text."""
     if isinstance(value, Decimal) and math.isfinite(float(value)):
         return int(value) if value == int(value) else float(value)
     return str(value)
 
 
 def value_words(value: Any) -> str:
-    """A value and its kind, for a reader who must see that the text "99" is not the number 99."""
+    """A value with its kind, so that a reader sees that the text "99" is not the number 99."""
     text = as_json(value)[:200]
     return text if value is None else f"the {kind(value)} {text}"
 

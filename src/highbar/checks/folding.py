@@ -1,8 +1,8 @@
 """Text → the form in which it is compared, with a map back to the original, so that evidence is what the agent wrote.
 
-Two forms. The plain one ignores case, runs of space, and the kinds of quotes and dashes. The strict one, in which
-must-nots are read, is also in compatibility form (NFKD), without invisible characters, and with look-alikes as ASCII.
-Both are made character by character, which is what makes the map possible: a table gives each character its text.
+There are two forms. The plain form ignores case, runs of spaces, and the kinds of quotes and dashes. The strict form,
+for must-nots, is also in compatibility form (NFKD), without invisible characters, and with look-alikes as ASCII. Both
+are made character by character, by a table, because only then can a place be mapped back to the original.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _DOUBLE_QUOTES = frozenset('"“”„‟«»″❝❞〝〞〟')
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-"""Default-ignorable characters that are not format characters, and the blank braille cell."""
+"""Default-ignorable characters that are not format characters, and the blank Braille cell."""
 _MARK = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
-"""Marks that are put on letters of any script: accents, but also overlays and enclosures, which hide the letter."""
+"""Marks on letters of any script: accents, but also overlays and enclosures, which hide the letter."""
 _MARKS = re.compile(f"{_MARK.pattern}{{2,}}")
 _ACCENT = re.compile("[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
-"""Marks that make another letter of one, as in ö."""
+"""Marks that make a different letter, as in ö."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _SPACES = re.compile(" {2,}")
 _PIECE = 4096
 _MOST_CHARACTERS = 50_000
-"""Characters whose folding is remembered: hostile text may use all of Unicode."""
+"""Characters whose folding is cached: hostile text may use all of Unicode."""
 _STANDS_FOR_SEVERAL = 0xFDD0
-"""The first of 32 code points that are no characters: each means a set of letters that something looks like."""
+"""The first of 32 code points that are no characters, used as placeholders: each means a set of similar letters."""
 
 
 class _FoldTable(dict[int, str]):
-    """What each character is folded into, found when it is first met."""
+    """The folded text of each character, computed on first use."""
 
     def __init__(self, fold: Callable[[str], str]) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class _FoldTable(dict[int, str]):
 
 
 class Folded(Struct, frozen=True):
-    """A folded text, the original, and the table that leads from one to the other."""
+    """A folded text, the original, and the table that made one from the other."""
 
     text: str
     original: str
@@ -61,8 +61,8 @@ class Folded(Struct, frozen=True):
     def stretch(self, start: int, end: int) -> str:
         """The part of the original text that was folded into this part of the folded text, which is not empty.
 
-        Found only now, since most texts are searched in vain: first the pieces in which it begins and ends, then the
-        characters.
+        It is computed only on demand, since most searches find nothing: first the pieces in which it begins and ends,
+        then the characters.
         """
         if len(self.text) == len(self.original) and self.original.isascii():
             return self.original[start:end]
@@ -70,7 +70,7 @@ class Folded(Struct, frozen=True):
         return self.original[first : last + 1]
 
     def _origin(self, index: int) -> int:
-        """The place of the original character that gave the folded character at `index`."""
+        """The index of the original character that became the folded character at `index`."""
         at, space = 0, False
         for begin in range(0, len(self.original), _PIECE):
             piece = self.original[begin : begin + _PIECE]
@@ -87,7 +87,7 @@ class Folded(Struct, frozen=True):
 
 
 def _length(piece: str, *, after_space: bool) -> tuple[int, bool]:
-    """How much a translated piece adds to the folded text, and whether that then ends in a space."""
+    """How many characters a translated piece adds to the folded text, and whether the result ends in a space."""
     folded = _SPACES.sub(" ", piece)
     if after_space and folded.startswith(" "):
         folded = folded[1:]
@@ -95,7 +95,7 @@ def _length(piece: str, *, after_space: bool) -> tuple[int, bool]:
 
 
 def _simple(character: str) -> str:
-    """Every kind of space, quote and dash as the plain one."""
+    """The character, with every kind of space, quote and dash as the ASCII one."""
     if character.isspace():
         return " "
     if character in _SINGLE_QUOTES:
@@ -106,7 +106,7 @@ def _simple(character: str) -> str:
 
 
 def _plain(character: str) -> str:
-    """Also without case; decomposed, so that an accent may be a character of its own. Korean syllables stay whole."""
+    """As `_simple`, in lower case, and decomposed, since an accent may be a separate character; Hangul stays whole."""
     simple = _simple(character)
     if simple.isascii() or _HANGUL.match(simple):
         return simple.lower()
@@ -124,11 +124,11 @@ def _is_invisible(character: str) -> bool:
 
 
 def _looks_like() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """For each look-alike its letter, or a placeholder if there are several; and the letters of each placeholder."""
+    """The letter of each look-alike, or a placeholder if it looks like several; and the letters of each placeholder."""
     letters: dict[str, str] = {}
     for letter, others in LOOK_ALIKES.items():
         for other in others:
-            digit = str(unicodedata.decimal(other, ""))  # a digit of another script is also that digit
+            digit = str(unicodedata.decimal(other, ""))  # a digit of another script also means its own value
             letters[other] = "".join(sorted({*letters.get(other, ""), letter, *digit}))
     several = sorted({found for found in letters.values() if len(found) > 1})
     placeholders = {found: chr(_STANDS_FOR_SEVERAL + i) for i, found in enumerate(several)}
@@ -153,7 +153,7 @@ def _strict(character: str, dropped: re.Pattern[str]) -> str:
 
 
 def _seen(character: str) -> str:
-    """As a reader sees it: a look-alike as what it looks like, a digit of any script as that digit."""
+    """The character as a reader sees it: a look-alike as its letter, a digit of any script as the ASCII digit."""
     if character in _LETTER_OF:
         return _LETTER_OF[character]
     digit = unicodedata.decimal(character, None)
@@ -169,7 +169,7 @@ _STRICT_WITH_ACCENTS = _FoldTable(lambda character: _strict(character, _NOT_ACCE
 
 
 def simple(text: str) -> str:
-    """`text` with every kind of space, quote and dash as the plain one, of the same length; lines stay lines."""
+    """`text` with every kind of space, quote and dash as the ASCII one; the length and the line breaks stay."""
     return text if text.isascii() else text.translate(_SIMPLE)
 
 
@@ -187,7 +187,7 @@ def strict(text: str, *, accents: bool) -> Folded:
 
 @lru_cache(maxsize=1024)
 def has_accents(text: str) -> bool:
-    """Whether the strict form of `text` has an accent to keep."""
+    """Whether the strict form of `text` has an accent."""
     return _ACCENT.search(_fold(text, _STRICT_WITH_ACCENTS).text) is not None
 
 
@@ -203,5 +203,5 @@ def _remembered_strict(text: str, *, accents: bool) -> Folded:
 
 def _fold(text: str, table: _FoldTable) -> Folded:
     folded = _SPACES.sub(" ", text.translate(table))
-    # Several marks on one letter in Unicode's order. They are decomposed already, so that no length changes.
+    # Put several marks on one letter into Unicode's order. They are already decomposed, so that no length changes.
     return Folded(_MARKS.sub(lambda marks: unicodedata.normalize("NFD", marks[0]), folded), text, table)

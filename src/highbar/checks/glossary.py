@@ -1,4 +1,4 @@
-"""Behaviors that every suite may name without a definition of its own."""
+"""Behaviors that every suite may name without defining them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 class Entry(Struct, frozen=True):
     """A behavior of the glossary: a check as a suite would write it, and what it means in plain words.
 
-    `weak`: a list of phrases recognizes it, in English only. It misses other wordings; a judge does not.
+    `weak`: it is recognized by a list of English phrases, which misses other wordings; a judge does not.
     """
 
     check: Any

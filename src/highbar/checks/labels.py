@@ -26,11 +26,11 @@ from highbar.model.answer import Answer
 
 Label: TypeAlias = str | bool
 _MOST_PREDICTED = 200
-"""Characters of a reply that is none of the labels."""
+"""The characters to store of a reply that is none of the labels."""
 
 
 class Predict(Struct, frozen=True):
-    """Where the label is in a reply that is JSON."""
+    """Where the label is in a JSON reply."""
 
     pointer: Pointer
 
@@ -57,8 +57,8 @@ def read_predict(value: Any) -> tuple[Predict | None, tuple[ValueProblem, ...]]:
 def predicted(answer: Answer, labels: Iterable[Label], predict: Predict | None = None) -> Label | None:
     """The column `predicted`: the label that equals the reply, as the suite spells it; else the beginning of the reply.
 
-    Case, space, and punctuation around the whole do not count. None if there is no reply, or no value at the pointer:
-    no prediction is a wrong one. A reply that could be two labels is none of them.
+    Case, spaces, and punctuation around the whole do not count. None if there is no reply, or no value at the pointer:
+    no prediction counts as a wrong one. A reply that could be two labels is neither of them.
     """
     predicted_label = _predicted_label(answer, predict)
     if predicted_label is None:

@@ -1,22 +1,22 @@
-"""How large a check and a reply may be, so that no text takes more than bounded time and memory."""
+"""How large checks and replies may be, so that every text takes bounded time and memory."""
 
 from __future__ import annotations
 
 MOST_TEXT = 2**24
-"""Characters of a reply that are read; in a longer one, a check can be found true but not false."""
+"""Characters of a reply that are read; in a longer reply, a check can be found true but not false."""
 MOST_FOUND = 500
-"""Characters of evidence that a row keeps."""
+"""Characters of evidence that a row stores."""
 MOST_REMEMBERED = 2**16
-"""Longer texts are normalized again for each check: to remember them would take too much memory."""
+"""Characters of a text whose folded form is cached; a longer text is folded again for each check, to save memory."""
 MOST_WANTED = 10_000
 """Characters of a text or a pattern in a check."""
 MOST_STATEMENT = 2000
 """Characters of a statement for a judge: a longer one says several things."""
 MOST_DIGITS = 400
-"""Digits of a number in a reply, and the size of its exponent; a longer one equals no number of a check."""
+"""Digits of a number in a reply, and the size of its exponent; a longer number equals no number of a check."""
 DEEPEST_CHECK = 32
-"""Checks inside of checks."""
+"""The depth of checks inside of checks."""
 DEEPEST_VALUE = 200
-"""JSON values inside of JSON values. The JSON Schema library crashes on values that are much deeper."""
+"""The depth of JSON values inside of JSON values. The JSON Schema library crashes on much deeper values."""
 MOST_SCHEMA_BYTES = 2**20
 """The size of a schema file."""

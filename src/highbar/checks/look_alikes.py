@@ -1,7 +1,7 @@
-"""Characters that look like a letter or a digit of ASCII and are not: a reader takes them for the same.
+"""Characters that look like an ASCII letter or digit, so that a reader takes them for it.
 
-From the table of confusable characters of Unicode (UTS 39), without those that compatibility form (NFKD) already maps,
-and with a few small capitals and lower-case letters. What looks like a capital I means `i` and `l`.
+From Unicode's table of confusable characters (UTS 39), without those that compatibility form (NFKD) already maps, and
+with a few small capitals and lower-case letters. A character that looks like a capital I means both `i` and `l`.
 """
 
 from __future__ import annotations

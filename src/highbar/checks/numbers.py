@@ -1,4 +1,4 @@
-"""The numbers in a text, exact, each with the stretch that it was read from."""
+"""The exact numbers in a text, each with its place."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BETWEEN = re.compile(r"[^,]+")
 
 
 def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal, int, int]]:
-    """Each number in `text` with its place: a point is decimal, commas group thousands, digits are of any script.
+    """Each number in `text` with its start and end. A point is decimal, commas group thousands, digits of any script.
 
-    A minus counts if there is nothing right before it (10-12 is a range). What follows a letter (B12) is a name, and
-    1.2.3 is a version: neither is a number.
+    A minus counts unless something is right before it (10-12 is a range). Neither a name (B12) nor a version (1.2.3) is
+    a number; with `inside_words`, digits after a letter are.
 
     >>> [str(number) for number, _, _ in numbers("-1,250.5 of B12 in 1.2.3, or 7%")]
     ['-1250.5', '7']
@@ -33,7 +33,7 @@ def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal,
     for run in _RUN.finditer(digits):
         start, end = run.span()
         before = digits[start - 1] if start else ""
-        # A point before it is the rest of a version or of an ellipsis, a letter before it makes it a name.
+        # After a point it is the rest of a version or of an ellipsis; after a letter it is part of a name.
         if before == "." or (before.isalpha() and not inside_words):
             continue
         if _DECIMAL.fullmatch(run[0]):
@@ -53,7 +53,7 @@ def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal,
 
 
 def _listed(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
-    """Numbers with commas and no space between them: `1,5,7`."""
+    """Numbers that are separated by commas without spaces: `1,5,7`."""
     for part in _BETWEEN.finditer(run[0]):
         found = _decimal(part[0]) if _DECIMAL.fullmatch(part[0]) else None
         if found is not None:
@@ -61,7 +61,7 @@ def _listed(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """None if it is too long to equal any number that a check can want."""
+    """The number; None if it is too long to equal any number that a check can want."""
     if len(text) > MOST_DIGITS or len(text.lower().partition("e")[2]) > len("+400"):
         return None
     found = Decimal(text)
@@ -73,7 +73,7 @@ def _ends_something(character: str) -> bool:
 
 
 def _with_plain_digits(text: str) -> str:
-    """Digits of all scripts as ASCII, character for character."""
+    """`text` with the digits of all scripts as ASCII; the length stays."""
     if text.isascii():
         return text
     table = {ord(c): str(unicodedata.decimal(c)) for c in set(text) if unicodedata.decimal(c, None) is not None}
@@ -81,7 +81,7 @@ def _with_plain_digits(text: str) -> str:
 
 
 def is_wanted(found: Number, check: NumberIs) -> bool:
-    """Whether a number is one of those that the check wants, or near enough to one."""
+    """Whether a number is one that the check wants, or near enough to it."""
     if not check.within:
         return found in check.wanted  # a decimal equals a whole number of the same value
     return any(low <= found <= high for low, high in _bounds(check))
@@ -90,7 +90,7 @@ def is_wanted(found: Number, check: NumberIs) -> bool:
 @lru_cache(maxsize=256)
 def _bounds(check: NumberIs) -> tuple[tuple[Decimal, Decimal], ...]:
     """The least and the greatest number that is near enough to each wanted one, exact."""
-    # Decimal rounds to 28 digits by default, and a bound that is rounded would accept what it should not.
+    # Decimal rounds to 28 digits by default, and a rounded bound would accept numbers that are too far away.
     with localcontext(prec=16 * MOST_DIGITS):
         size = Decimal(check.within)
         exact = [(Decimal(wanted), abs(Decimal(wanted))) for wanted in check.wanted]

@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: RE2, which knows no lookahead and no backreference."""
+"""Regular expressions in linear time, by RE2, which has no lookahead and no backreferences."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PROBES = (
     "".join(map(chr, range(1, 0x250))),
     "".join(map(chr, range(0x250, 0, -1))),
 )
-"""Texts that have nothing in common: a pattern that occurs in all of them occurs in every text."""
+"""Texts that have nothing in common: a pattern that occurs in all of them is taken to occur in every text."""
 
 
 def error_of(pattern: str) -> str | None:
-    """What is wrong with a pattern; None if nothing is."""
+    """What is wrong with a pattern; None if it is valid."""
     import re2  # only for a suite with patterns
 
     try:
@@ -39,17 +39,17 @@ def error_of(pattern: str) -> str | None:
 
 
 def always_matches(pattern: str) -> bool:
-    """Whether the pattern occurs in every text, the empty one included."""
+    """Whether the pattern occurs in every text, including the empty one."""
     return all(search(pattern, probe) is not None for probe in _PROBES)
 
 
 def bad_boundary(pattern: str) -> str | None:
-    r"""A letter beyond ASCII beside `\b` or `\B`, which do not see it as a letter.
+    r"""A letter beyond ASCII beside `\b` or `\B`, which do not treat it as a letter; None if there is none.
 
     >>> bad_boundary(r"\bécole"), bad_boundary(r"(café)\b"), bad_boundary(r"\bcafé "), bad_boundary(r"\\bé")
     ('é', 'é', None, None)
     """
-    # Every escape is taken as a whole, so that the `b` of `\\b` is not mistaken for a boundary.
+    # Every escape is matched as a whole, so that the `b` of `\\b` is not mistaken for a boundary.
     for match in re.finditer(r"\\(.)", pattern, re.DOTALL):
         if match[1] not in "bB":
             continue
@@ -64,20 +64,20 @@ def bad_boundary(pattern: str) -> str | None:
 
 
 def search(pattern: str, text: str, *, any_case: bool = False) -> tuple[int, int] | None:
-    """Where the pattern first occurs in `text`."""
+    """Where the pattern first occurs in `text`; None if it does not."""
     # Half of a surrogate pair has no UTF-8; its replacement has the same length.
     found = compiled(pattern, any_case=any_case).search(_SURROGATE.sub("\ufffd", text))
     return None if found is None else found.span()
 
 
 def search_folded(text: str, wanted: str) -> tuple[int, int] | None:
-    """Where `wanted` first occurs in a text, both in the strict form, in which a character may mean several letters."""
+    """Where `wanted` first occurs in a text, both in the strict form, in which a placeholder means several letters."""
     return search("".join(_class_of(character) for character in wanted), text)
 
 
 @lru_cache(maxsize=1024)
 def _class_of(character: str) -> str:
-    """A pattern for one character of a folded text and those that may replace it."""
+    """A pattern for one character of a folded text and the placeholders that may mean it."""
     own = PLACEHOLDERS.get(character, character)
     others = "".join(placeholder for placeholder, letters in PLACEHOLDERS.items() if set(letters) & set(own))
     if not others:
@@ -92,6 +92,6 @@ def compiled(pattern: str, *, any_case: bool = False) -> Any:
     import re2
 
     options = re2.Options()
-    options.log_errors = False  # else it writes to standard error on its own
+    options.log_errors = False  # otherwise RE2 itself writes to standard error
     options.case_sensitive = not any_case
     return re2.compile(pattern, options)

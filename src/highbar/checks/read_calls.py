@@ -14,7 +14,7 @@ from highbar.documents.problems import ValueCursor
 def read_calls_check(
     entries: Mapping[str, Any], place: ValueCursor, at_values: Callable[[Any, ValueCursor], Any]
 ) -> Check | None:
-    """`calls` and all conditions on the calls of that tool."""
+    """`calls`, with all conditions on the calls of that tool."""
     known = len(place.problems)
     name = _name(entries["calls"], place.at("calls"))
     exact, every = read_flag(entries, "exact", place), read_flag(entries, "every", place)
@@ -38,7 +38,7 @@ def read_in_order(entries: Mapping[str, Any], place: ValueCursor) -> Check | Non
 
 
 def read_only(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
-    """`calls_only`: no others than these; an empty list says that no tool is called."""
+    """`calls_only`: no tools other than these; an empty list says that no tool is called."""
     names = _names(entries["calls_only"], place.at("calls_only"), least=0)
     return None if names is None else CalledOnly(names)
 

@@ -75,7 +75,7 @@ def _wanted(value: Any, place: ValueCursor, kind: _Kind, *, exact: bool) -> str 
 
 
 def read_matches(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
-    """`matches`: one pattern, or a list of which any may occur."""
+    """`matches`: one pattern, or a list of patterns of which at least one must occur."""
     exact, which = read_flag(entries, "exact", place), read_which(entries, place)
     items = list(_items(entries["matches"], place.at("matches"), "a regular expression"))
     found = [pattern for value, inside in items if (pattern := _pattern(value, inside)) is not None]
@@ -117,7 +117,7 @@ def read_words(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
 
 
 def whole_bounds(value: Any, place: ValueCursor) -> tuple[int | None, int | None] | None:
-    """`{at_least: …, at_most: …}` with whole numbers; a most of 0 is refused, since nothing is counted then."""
+    """`{at_least: …, at_most: …}` with whole numbers. Refuses `at_most: 0`, since nothing would be counted then."""
     if not isinstance(value, dict) or not value or not value.keys() <= {"at_least", "at_most"}:
         place.refuse_value(value, "{at_least: …}, {at_most: …}, or both")
         return None
@@ -150,7 +150,7 @@ def read_number_is(entries: Mapping[str, Any], place: ValueCursor) -> Check | No
 
 
 def _within(value: Any, place: ValueCursor) -> tuple[Number, bool] | None:
-    """A distance: `0.5`, or as a part of the wanted number: `1%`."""
+    """The distance from the wanted number, and whether it is relative: `0.5`, or `1%` of the wanted number."""
     if isinstance(value, str) and value.strip().endswith("%"):
         share = value.strip().removesuffix("%").strip()
         if read_decimal(share) is not None:

@@ -42,7 +42,7 @@ def read_bound(entries: Mapping[str, Any], place: ValueCursor) -> Check | None:
 
 
 def is_json_value(value: Any, place: ValueCursor) -> bool:
-    """Whether a value, at every depth, is one that JSON can have; if not, that is a problem."""
+    """Whether JSON can express a value at every depth; adds a problem if not."""
     try:
         refuse_depth(value)
     except Unreadable as error:

@@ -1,7 +1,7 @@
 """A check as a suite writes it → a check as data, with every problem at once.
 
-Several names in one mapping must all hold. A plain text is a statement for a judge; under `answer` and under a JSON
-pointer it is the value that is wanted.
+All checks in one mapping must hold. A plain text is a statement for a judge; under `answer` and under a JSON pointer it
+is the wanted value.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*
 
 _LATIN = "[A-Za-z0-9_\u00c0-\u024f]+"
 NAME_PATTERN = rf"{_LATIN}(?:[.:/-]{_LATIN})*"
-"""One word, such as the name of a behavior. In scripts that write no spaces, a sentence is not one."""
+"""One word, such as the name of a behavior. Only Latin letters: in scripts without spaces, a sentence would match."""
 _NAME = re.compile(NAME_PATTERN)
 
 
 class Reading(Struct, frozen=True):
-    """What was read: the check, which is None if there is a problem, and all problems."""
+    """The check, which is None if there is a problem, and all problems."""
 
     check: Check | None
     problems: tuple[ValueProblem, ...]
 
 
 def read(value: Any, *, must_not: bool = False, folder: Path | None = None) -> Reading:
-    """A check of an answer, as `expected_behaviors`, `must_not` and the glossary hold it.
+    """A check of an answer, as in `expected_behaviors`, `must_not` and the glossary.
 
-    `value` is what a decoder of JSON or YAML gives. A check that always holds is a problem; so is, under `must_not`,
-    one that never holds, since nothing could ever violate it. Schema files are looked for below `folder`.
+    `value` is decoded JSON or YAML. A check that always holds is a problem, and so is a check under `must_not` that
+    never holds, since nothing could ever violate it. Schema files must be below `folder`.
     """
     place = ValueCursor(folder=folder)
     return _finished(_answer_check(value, place, 0), place, must_not=must_not)
 
 
 def read_answer(value: Any, *, folder: Path | None = None) -> Reading:
-    """The check under `answer`: as `read`, but a bare value is that value (`equals`)."""
+    """The check under `answer`: as `read`, but a bare value means `equals`."""
     place = ValueCursor(folder=folder)
     check = _answer_check(value if isinstance(value, dict) else {"equals": value}, place, 0)
-    if not isinstance(value, dict):  # the path names what was written
+    if not isinstance(value, dict):  # paths must lead to what the suite says, which has no `equals`
         place.problems[:] = [ValueProblem(problem.path[1:], problem.text, problem.hint) for problem in place.problems]
     return _finished(check, place, must_not=False)
 
@@ -76,7 +76,7 @@ def _answer_check(value: Any, place: ValueCursor, depth: int) -> Check | None:
 
 
 def _value_check(value: Any, place: ValueCursor, depth: int) -> Check | None:
-    """A check of the JSON value at a pointer; anything but a mapping is the value itself."""
+    """A check of the JSON value at a pointer; anything but a mapping is the wanted value itself."""
     if not isinstance(value, dict):
         return read_values.read_equals({"equals": value}, place, path=())
     return _mapping(value, place, depth, VALUE_CHECKS, _VALUE_READERS, _value_check)
@@ -95,7 +95,7 @@ def _mapping(
     readers: Mapping[str, _Reader],
     inner: _Inner,
 ) -> Check | None:
-    """Every check of a mapping, each with its own modifiers."""
+    """All checks of a mapping, each with its own modifiers."""
     if not isinstance(value, dict):
         place.refuse_value(value, "a check: a mapping such as {contains: …}, or a statement in plain words")
         return None
@@ -129,7 +129,7 @@ def _mapping(
 def _refuse_others(
     value: Mapping[Any, Any], names: list[str], place: ValueCursor, checks: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Unknown names, and modifiers that belong to none or to several of the checks beside them."""
+    """Refuse unknown names, and modifiers that belong to none or to several of the checks beside them."""
     for key in value:
         if key in checks:
             continue
@@ -183,7 +183,7 @@ def _pointers(name: str, entries: _Entries, place: ValueCursor, depth: int) -> C
 
 
 def _at_values(value: Any, place: ValueCursor, depth: int) -> Any:
-    """Pointers and the checks of what they lead to."""
+    """JSON pointers, each with the check of the value that it leads to; None if there is a problem."""
     if not isinstance(value, dict) or not value:
         place.refuse_value(value, "a mapping from JSON pointers to checks", "for example {/total: {at_least: 1}}")
         return None

@@ -33,7 +33,7 @@ TOO_LONG = unclear(f"the reply is longer than {MOST_TEXT} characters")
 
 
 def find(check: ReplyCheck, answer: Answer) -> Finding:
-    """What a check of the reply comes to, on the reply that it names."""
+    """The finding of a check on the replies that it names: true if it holds for one of them."""
     missed = NOT_FOUND
     for text in chosen_replies(check.reply, answer):
         found = in_text(check, text)
@@ -44,7 +44,7 @@ def find(check: ReplyCheck, answer: Answer) -> Finding:
 
 
 def chosen_replies(which: Which, answer: Answer) -> list[str]:
-    """The replies that a check reads, without empty ones."""
+    """The replies that a check reads, except empty ones."""
     if which == "any":
         replies = answer.replies
     elif which == "last":
@@ -55,7 +55,7 @@ def chosen_replies(which: Which, answer: Answer) -> list[str]:
 
 
 def in_text(check: ReplyCheck, text: str) -> Finding:
-    """What a check comes to on one text that is not empty."""
+    """The finding of a check on one text that is not empty."""
     if len(text) > MOST_TEXT:
         return _in_long_text(check, text)
     match check:
@@ -73,7 +73,7 @@ def in_text(check: ReplyCheck, text: str) -> Finding:
 
 
 def _in_long_text(check: ReplyCheck, text: str) -> Finding:
-    """What is found in the beginning of a text is in the text; nothing else is known of it."""
+    """The finding on a text that is too long to read: true if the beginning contains the wanted text, else unclear."""
     if isinstance(check, Texts) and check.kind != "equals":
         whole_words = text[:MOST_TEXT].rpartition(" ")[0]
         found = _texts(check, whole_words) if whole_words else TOO_LONG
@@ -105,17 +105,17 @@ def _one_text(check: Texts, wanted: str | Number, text: str) -> str | None:
 
 
 def _in_lower_case(check: Texts, wanted: str, text: str) -> str | None:
-    """What an exact check finds if both texts are in lower case."""
+    """What an exact check finds if both texts are in lower case, in the spelling of the original."""
     lower = text.lower()
     found = _one_text(replace(check, any_case=False), wanted.lower(), lower)
-    if found is None or len(lower) != len(text):  # few letters become two, and then the places differ
+    if found is None or len(lower) != len(text):  # a few letters become two in lower case, and shift the places
         return found
     at = 0 if check.kind == "equals" else lower.find(found)
     return text[at : at + len(found)] if at >= 0 else found
 
 
 def _is_number(text: str, wanted: Number) -> bool:
-    """Whether the whole text is one number, and that one."""
+    """Whether the whole text is one number, the wanted one."""
     whole = texts.core(text)
     found = list(numbers(whole)) if len(whole) < 1000 else []
     return len(found) == 1 and found[0][1:] == (0, len(whole)) and found[0][0] == Decimal(wanted)

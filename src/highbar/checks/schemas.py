@@ -1,4 +1,4 @@
-"""JSON Schema: whether a schema can be used, and whether a value meets it. Nothing is fetched, patterns are linear."""
+"""JSON Schema: whether a schema can be used, and whether a value meets it. Offline, and patterns take linear time."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _SAY_NOTHING = (
 )  # fmt: skip
 """Keywords that accept every value if there are no others."""
 KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS, *_SAY_NOTHING))
-"""Everything that JSON Schema defines. A validator ignores other words, so that a slip would accept every value."""
+"""All keywords of JSON Schema. A validator ignores any other word, so that a misspelling would accept every value."""
 
 Fault = tuple[tuple[str | int, ...], str, str | None]
 """The path in the schema, what is wrong, and a hint."""
 
 
 def schema_faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
-    """What is wrong with a schema. It has no more levels than a check may have."""
+    """What is wrong with a schema. Unknown keywords are found down to DEEPEST_CHECK levels."""
     yield from _unknown_words(schema, (), 0)
     if schema.keys() <= set(_SAY_NOTHING):
         yield (), "this schema accepts every value", "write `is_json: true`"
@@ -52,12 +52,12 @@ def schema_faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def schema_text(schema: Any) -> str:
-    """A schema as JSON text, in which form a check keeps it."""
+    """A schema as JSON text, the form that a check stores."""
     return json.dumps(schema, default=_plain)
 
 
 def read_file(name: str, folder: Path) -> Any:
-    """The schema in a file below `folder`; ValueError says what is wrong with it."""
+    """The schema in a file below `folder`. Raises ValueError that says what is wrong with the file."""
     try:
         path = (folder / name).resolve()
         outside = not path.is_relative_to(folder.resolve())
@@ -77,7 +77,7 @@ def read_file(name: str, folder: Path) -> Any:
 
 
 def meets(value: Any, schema: str) -> str | None:
-    """None if a value meets the schema (its JSON text); else what is wrong with the value."""
+    """What is wrong with a value by a schema (as JSON text); None if the value meets it."""
     # Loaded only if a suite has a schema.
     from jsonschema_rs import ValidationError
 
@@ -117,7 +117,7 @@ def _unknown_words(schema: Any, path: tuple[str | int, ...], depth: int) -> Iter
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The same value, with every half of a surrogate pair as the character for what cannot be read."""
+    """The same value, with the replacement character for every half of a surrogate pair."""
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, Mapping):

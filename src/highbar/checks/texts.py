@@ -16,7 +16,7 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00017000-\U00018dff\U0001b000-\U0001b16f"
     "\U00020000-\U0003ffff"
 )
-"""Scripts that put no space between words, or join particles to them, as Korean does: they have no whole words."""
+"""Scripts without spaces between words, or with particles joined to them (Korean): they have no whole words."""
 _IN_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _MAY_END_WORD = re.compile(rf"[\W_{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
@@ -28,12 +28,12 @@ _BULLET = re.compile(r"(?:[-*+>]|#{1,6}) ")
 
 
 def count_words(text: str) -> int:
-    """How many words `text` has: whatever is between spaces and has a letter or digit; an ideograph is a word."""
+    """The number of words: anything between spaces that has a letter or digit; an ideograph is a word."""
     return sum(1 for match in _WORD.finditer(text) if any(character.isalnum() for character in match[0]))
 
 
 def find_text(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
-    """The first stretch of `text` that is `wanted`; whole words, unless `part`."""
+    """The first part of `text` that is `wanted`, only as whole words unless `part`; None if there is none."""
     if exact:
         span = next(_occurrences(text, wanted, part=part), None)
         return text[slice(*span)] if span else None
@@ -43,7 +43,7 @@ def find_text(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
 
 
 def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
-    """The beginning of `text` that is `wanted`, Markdown marks and punctuation before it left out unless `exact`."""
+    """The beginning of `text` if it is `wanted`, else None. Unless `exact`, skips Markdown marks and punctuation."""
     if exact:
         starts = text.startswith(wanted) and (part or not _joined(text, len(wanted)))
         return wanted if starts else None
@@ -53,7 +53,7 @@ def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None
 
 
 def is_equal(text: str, wanted: str, *, exact: bool) -> bool:
-    """Whether `text` is `wanted`; unless `exact`, case, runs of space and what surrounds the whole do not count."""
+    """Whether `text` is `wanted`; unless `exact`, case, runs of spaces and marks around the whole do not count."""
     if exact or not (bare := core(wanted)):
         return text == wanted
     return core(text) == bare
@@ -69,12 +69,12 @@ def core(text: str) -> str:
 
 
 def find_strictly(text: str, wanted: str) -> str | None:
-    """The first stretch of `text` that a reader may take for `wanted`, in the strict form and inside words too."""
+    """The first part of `text` that a reader may take for `wanted`, by the strict form and also inside of words."""
     return _strictly(text, wanted, _look)
 
 
 def find_start_strictly(text: str, wanted: str) -> str | None:
-    """The beginning of `text` that a reader may take for `wanted`."""
+    """The beginning of `text` if a reader may take it for `wanted`, or None."""
     return _strictly(text, wanted, _look_at_start)
 
 
@@ -97,7 +97,7 @@ def _strictly(text: str, wanted: str, look: Callable[[str, str], Span | None]) -
 
 
 def _look(text: str, sought: str) -> Span | None:
-    # A look-alike of several letters is one placeholder, which equals each of them: only a pattern can say that.
+    # A look-alike of several letters is a placeholder, which equals each of them: only a pattern can express that.
     if any(placeholder in text or placeholder in sought for placeholder in PLACEHOLDERS):
         return search_folded(text, sought)
     at = text.find(sought)
@@ -113,7 +113,7 @@ def _look_at_start(text: str, sought: str) -> Span | None:
 
 
 def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
-    """Where `wanted` occurs in `text`. A hit inside of a word leads to the next word, so that the time stays linear."""
+    """Where `wanted` occurs in `text`. After a hit inside of a word, skips to the next word, so that time is linear."""
     at = text.find(wanted)
     while at >= 0 and wanted:
         end = at + len(wanted)
@@ -150,17 +150,17 @@ def _start(text: str, wanted: str, *, part: bool) -> Span | None:
 
 
 def _starts(text: str) -> tuple[int, ...]:
-    """Where a folded text may start: at its first character, and after marks before its first word."""
+    """Where a folded text may start: at its first character, and at its first word, after marks."""
     first = len(text) - len(text.lstrip(" "))
     word = re.compile(r"[^\W_]").search(text, first)
     return (first, word.start()) if word and word.start() > first else (first,)
 
 
 def _stripped(folded: str) -> str:
-    """A folded text without what surrounds the whole. Signs that change the meaning stay: `-5`, `.5`, `50%`, `A*`."""
+    """A folded text without marks around the whole. Signs that change the meaning stay: `-5`, `.5`, `50%`, `A*`."""
     start, end = 0, len(folded)
-    opened = "(" in folded  # else a `)` at the end is that of `b)`, a label of a list
-    # Until nothing more goes: `**"Yes."**` has three layers, in any order.
+    opened = "(" in folded  # otherwise a `)` at the end is that of `b)`, a label of a list
+    # Repeat until nothing changes: `**"Yes."**` has three layers, and they may be in any order.
     before = (-1, -1)
     while start < end and before != (start, end):
         before = (start, end)

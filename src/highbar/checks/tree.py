@@ -1,4 +1,4 @@
-"""A check as data: what `read` makes of a suite's words, and what `apply` carries out."""
+"""A check as data: `read` makes it from a suite, and `apply` carries it out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pointer: TypeAlias = tuple[str, ...]
 
 
 class Texts(Struct, frozen=True):
-    """`equals`, `contains`, `contains_all` and `starts_with`: one of the wanted texts; `contains_all`: all of them.
+    """`equals`, `contains` and `starts_with`: one of the wanted texts is found; `contains_all`: all of them are.
 
     With `any_case` an exact check compares both texts in lower case.
     """
@@ -37,7 +37,7 @@ class Matches(Struct, frozen=True):
 
 
 class Words(Struct, frozen=True):
-    """The text has so many words."""
+    """The number of words in the text is within the bounds."""
 
     at_least: int | None
     at_most: int | None
@@ -45,7 +45,10 @@ class Words(Struct, frozen=True):
 
 
 class NumberIs(Struct, frozen=True):
-    """A number in the text is one of the wanted ones, or so near to it: a part of the wanted one if `relative`."""
+    """A number in the text differs from a wanted one by at most `within`, or if `relative`, `within` × the wanted one.
+
+    With `last`, only the last number in the text counts.
+    """
 
     wanted: tuple[Number, ...]
     within: Number = 0
@@ -55,7 +58,7 @@ class NumberIs(Struct, frozen=True):
 
 
 class IsJson(Struct, frozen=True):
-    """The reply is JSON that meets the schema (as JSON text), if there is one. `whole`: no fenced block counts."""
+    """The reply is JSON and meets the schema (as JSON text) if there is one. `whole`: fenced blocks do not count."""
 
     schema: str | None = None
     reply: Which = "last"
@@ -71,7 +74,7 @@ class Equal(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
-    """A JSON number is within bounds, the bounds included."""
+    """A JSON number is within the bounds, which are inclusive."""
 
     at_least: Number | None
     at_most: Number | None
@@ -86,7 +89,7 @@ class At(Struct, frozen=True):
 
 
 class JsonAt(Struct, frozen=True):
-    """The values at pointers: in the reply (`json`), or in what the agent reported (`state`, `context`).
+    """Checks hold for the values at pointers, in the reply (`json`) or in the agent's report (`state`, `context`).
 
     `whole`: the reply itself is the JSON; a fenced block in it does not count.
     """
@@ -98,7 +101,10 @@ class JsonAt(Struct, frozen=True):
 
 
 class Called(Struct, frozen=True):
-    """A tool was called, with arguments that meet every condition on them, so many times."""
+    """A tool was called with arguments that meet every condition, `at_least` to `at_most` times.
+
+    With `every`, no call of the tool may miss the conditions. With `exact`, no other arguments may be present.
+    """
 
     name: str
     arguments: Any = None  # a mapping, or None if any will do
@@ -111,13 +117,13 @@ class Called(Struct, frozen=True):
 
 
 class CalledInOrder(Struct, frozen=True):
-    """These tools were called in this order, others between them or not."""
+    """These tools were called in this order; other calls may be between them."""
 
     names: tuple[str, ...]
 
 
 class CalledOnly(Struct, frozen=True):
-    """No other tools were called than these."""
+    """No tools other than these were called."""
 
     names: tuple[str, ...]
 
@@ -130,19 +136,19 @@ class AtMost(Struct, frozen=True):
 
 
 class Function(Struct, frozen=True):
-    """A Python function of the answer says so: `module:function`."""
+    """A Python function (`module:function`) that gets the answer decides."""
 
     name: str
 
 
 class Statement(Struct, frozen=True):
-    """A statement in plain words, which a judge finds true or not."""
+    """A statement in plain words; a judge decides whether it is true."""
 
     text: str
 
 
 class Reported(Struct, frozen=True):
-    """A behavior that the agent reports itself; no check is written for it."""
+    """A behavior that the agent reports itself; the suite has no check for it."""
 
     name: str
 
@@ -185,10 +191,10 @@ Check: TypeAlias = (
 
 
 class Finding(Struct, frozen=True):
-    """What a check came to.
+    """The result of a check.
 
-    `observed` is None if the check could not be carried out; `reason` then says why. `found` is the evidence: a stretch
-    of the original reply, the call, or the number. A `reason` beside False says what was missed.
+    `observed` is None if the check could not be carried out; `reason` then says why. `found` is the evidence: a part of
+    the original reply, the call, or the number. If `observed` is False, `reason` says what was missing.
     """
 
     observed: bool | None

@@ -50,7 +50,7 @@ SameText = Callable[[str, str], bool]
 
 
 def find(check: JsonAt, answer: Answer) -> Finding:
-    """What a check of values at pointers comes to."""
+    """The finding of a check of values at pointers."""
     if check.source != "json":
         value = answer.state if check.source == "state" else answer.context
         if value is None:
@@ -60,7 +60,7 @@ def find(check: JsonAt, answer: Answer) -> Finding:
 
 
 def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, ...], Any], Finding]) -> Finding:
-    """What it comes to on the first reply for which it holds."""
+    """The finding on the first reply for which the check holds; otherwise an unclear finding, or what was missed."""
     missed = no("there is no reply")
     for text in replies:
         try:
@@ -100,7 +100,7 @@ def find_at(
 
 
 def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
-    """What a check comes to on one JSON value. `same_text` says which texts are equal, if not as `equals` has it."""
+    """The finding of a check on one JSON value. `same_text` compares texts; None: as `equals` compares them."""
     match check:
         case Equal():
             return _equal(check, value, same_text)
@@ -149,7 +149,7 @@ def _within(check: Bounds, value: Any) -> Finding:
 
 
 def _text(check: Texts | Matches | Words | NumberIs, value: Any, in_text: InText) -> Finding:
-    """A check of a text holds for a text, and for a list if it holds for an item."""
+    """The finding of a text check on a text, or on a list of texts, for which it holds if it holds for one item."""
     items = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else [value]
     if items and isinstance(items[0], str):
         findings = [in_text(check, item) for item in items if item]

@@ -1,6 +1,6 @@
 """JSON values: read from a reply, reached by pointers, compared exactly.
 
-A number is its decimal value: 1 equals 1.0, and neither 99 nor true equals a text or a number of another kind.
+Numbers are compared by their decimal values, so that 1 equals 1.0. A number never equals text or true.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _INDEX = re.compile("0|[1-9][0-9]{0,9}")
 _BAD_ESCAPE = re.compile("~(?![01])")
 ABSENT = object()
-"""What a pointer finds if there is nothing."""
+"""What a pointer to nothing finds: null is a value."""
 
 
 class NotJson(ValueError):
-    """A reply that is no JSON; the message says why."""
+    """A reply is not JSON; the message says why."""
 
 
 class Unreadable(ValueError):
-    """A JSON value that cannot be looked at: nested too deeply, or with a number beyond all bounds."""
+    """A JSON value cannot be read: it is nested too deeply, or has a number beyond all bounds."""
 
 
 def json_of_reply(text: str) -> Any:
-    """The JSON value that the reply is, or that its one fenced block is."""
+    """The JSON value of a reply, or else of its only fenced block. Raises NotJson or Unreadable."""
     try:
         return decode_json(text)
     except NotJson:
@@ -45,7 +45,7 @@ def json_of_reply(text: str) -> Any:
 
 
 def decode_json(text: str) -> Any:
-    """The JSON value that `text` is, with exact numbers. Strict: no NaN, no key twice in one object."""
+    """The JSON value of `text`, with exact numbers. Strict: no NaN, no duplicate keys. Raises NotJson or Unreadable."""
     try:
         value = json.loads(
             text,
@@ -121,7 +121,7 @@ def _inside(value: Any) -> Sequence[Any]:
 
 
 def texts_within(value: Any) -> Iterator[str]:
-    """Every text in a value, keys included, and every number as it is written."""
+    """Every text in a value, including keys, and every number as text."""
     stack = [value]
     while stack:
         found = stack.pop()
@@ -137,14 +137,14 @@ def texts_within(value: Any) -> Iterator[str]:
 
 
 def number_text(value: float | Decimal) -> str:
-    """A number as text. One with thousands of digits is cut, since Python refuses to write it."""
+    """A number as text; above about 480 digits rounded to 21, since Python refuses to write thousands of them."""
     if isinstance(value, int) and value.bit_length() > 4 * MOST_DIGITS:
         return f"{'-' if value < 0 else ''}{Decimal(value):.20E}"
     return str(value)
 
 
 def json_number(value: Any) -> Number | None:
-    """A JSON number, exact; None if it is something else. A float is the shortest decimal that gives it."""
+    """A JSON number, exact; None for anything else. A float becomes the shortest decimal that reads back as it."""
     if isinstance(value, bool):
         return None
     if isinstance(value, float):
@@ -182,7 +182,7 @@ def at_pointer(value: Any, pointer: Pointer) -> Any:
 
 
 def same(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
-    """Whether two JSON values are equal at every depth; `texts` says whether two texts are."""
+    """Whether two JSON values are equal at every depth; `texts` compares texts."""
     if isinstance(first, str) or isinstance(second, str):
         return isinstance(first, str) and isinstance(second, str) and texts(first, second)
     if isinstance(first, Mapping) or isinstance(second, Mapping):
@@ -206,7 +206,7 @@ def same(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
 
 
 def same_items(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
-    """Whether two lists have the same items, each as often, in any order."""
+    """Whether two lists have the same items, each equally often, in any order."""
     if not (_is_list(first) and _is_list(second)) or len(first) != len(second):
         return False
     left = list(second)
@@ -219,7 +219,7 @@ def same_items(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bo
 
 
 def kind(value: Any) -> str:
-    """The kind of a JSON value, in a word; empty for anything else."""
+    """The kind of a JSON value in one word; empty for anything else."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from highbar.columns import MEASURED
 
 LIMITS = tuple(column.name for column in MEASURED if column.better == "lower")
-"""Checks that are named as the measured column that they limit."""
+"""Checks that limit a measured column and have its name."""
 
 _TEXT = ("exact", "reply")
 _EQUAL = ("exact", "any_case", "reply")

@@ -79,7 +79,10 @@ class Scorers:
         self._of_scenario[scenario].add(sys.intern(name))
 
     def settle(self) -> None:
-        """Decide who judges, and note it in the report. Raises InputError if no one does, or a demanded judge is absent."""
+        """Decide who judges, and note it in the report.
+
+        Raises InputError if no scorer judges, or if the policy names a scorer that is absent.
+        """
         names = dict.fromkeys((*self._declared, *self._columns))
         unknown = [name for name in self._demands if name not in names]
         if unknown:

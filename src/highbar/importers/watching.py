@@ -71,7 +71,7 @@ class Watch:
             else:
                 found = _never_reached(place)
             blocks = not place.reached if place.condition else self._strict or place.column in JUDGING
-            # For any other column a warning is enough: without it, the rules that need it are undefined and fail.
+            # For any other column a warning is enough: the rules that need it are then undefined, and never pass.
             if blocks:
                 problems.append(found)
             else:
