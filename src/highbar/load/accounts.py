@@ -76,6 +76,7 @@ def account(file: ResultsFile) -> Account:
     """Read a file to its end: once, unless the engine reads a copy of it."""
     # The digest is of the user's file, not of our copy of it: others must be able to recompute it.
     digest = hashlib.sha256()
+    # A link is the user's file under another name: its bytes are read only once.
     is_copy = file.original is not None and not os.path.islink(file.path)
     if is_copy:
         for block in unpacking.blocks_of(file.original or file.path):

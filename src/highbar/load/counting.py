@@ -98,6 +98,7 @@ def _without_quoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
         if last >= 0:
             run = len(block) - last - 1
         seen += len(block)
+        # The `x` stands for quoted text, so that a record of nothing else does not look blank.
         yield b"x" + b"x".join(pieces[1::2]) if quoted else b"x".join(pieces[0::2])
         # After an odd number of quotes, the next block starts on the other side of a quote.
         quoted ^= len(pieces) % 2 == 0

@@ -44,6 +44,7 @@ def first_problems(
 
     found: list[Problem] = []
     for file in files:
+        # Rows without ids have another shape than ours: one problem with a mapping helps more than one for each line.
         unnamed = missing_id(file)
         if unnamed:
             found.append(unnamed)
@@ -232,7 +233,7 @@ def _array_problems(
                 return
         elif text[place : place + 1] != "]":
             break
-    else:
+    else:  # not after a `break`, which means that something other than a comma follows a result
         if place < len(text) and not text[place + 1 :].strip():
             return
     line += text.count("\n", seen, place)
@@ -296,7 +297,7 @@ def _header_problem(name: str, header: Sequence[str]) -> Problem | None:
 
 
 def _mixed_line_ends(name: str, text: str) -> Problem | None:
-    """The problem of the first line that ends differently from the first one; line breaks in quotes are text."""
+    """The first line that ends differently from the first one, which DuckDB refuses; line breaks in quotes are text."""
     wanted, line = "", 1
     for found in _QUOTED_OR_END.findall(text):
         if found in _LINE_ENDS:

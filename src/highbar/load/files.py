@@ -76,6 +76,7 @@ def find_files(
                 found.append(_from_stdin(stdin, input_format, stack, guidance))
             else:
                 named = folders.expand(argument, is_results)
+                # The rules of a run come first: naming its results file must not bypass them.
                 read = [
                     _of_run(path, guidance, regraded, shards, subset=subset)
                     or _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
@@ -330,6 +331,7 @@ def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
     seen: set[str] = set()
     twice: list[Problem] = []
     for file in files:
+        # By the user's file: each copy of ours has a path of its own.
         path = file.original or file.path
         if path in seen:
             twice.append(Problem("this file is named twice", file=file.name, hint="each result counts once"))

@@ -85,6 +85,7 @@ class _FooterReader:
         byte = self._byte()
         if byte == 0:
             return before, 0
+        # The upper four bits are the distance from the previous field; 0 means that the number itself follows.
         return (before + (byte >> 4) if byte >> 4 else self._whole()), byte & 15
 
     def _byte(self) -> int:
@@ -100,6 +101,7 @@ class _FooterReader:
 
     def _whole(self) -> int:
         value = self._varint()
+        # Zigzag encoding: 0, -1, 1, -2 … are written as 0, 1, 2, 3 …
         return value >> 1 if value & 1 == 0 else -(value >> 1) - 1
 
     def _skip(self, type_: int, depth: int) -> None:

@@ -96,6 +96,7 @@ class JudgedRows(Struct):
         if judge is not None:
             self.by[str(judge)] = None
         answers = {name: one.judgment for name, one in judged.statements.items()}
+        # A replayed answer is the earlier one, not another answer to the same question.
         if not judged.replayed:
             self.asked.setdefault(judged.digest, []).append(answers)
         if unjudged.strip() and not is_open:

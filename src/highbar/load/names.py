@@ -139,6 +139,7 @@ def unit_of(name: str) -> str | None:
     ('ms', 's', 'unknown', None, 's')
     """
     stem, _, last = name.rpartition("_")
+    # `ms` alone is a duration, but `s` alone may mean anything.
     if last in MILLISECONDS | SECONDS and (not stem or stem in TIMES) and len(last) > (0 if stem else 1):
         return "ms" if last in MILLISECONDS else "s"
     return "unknown" if name in TIMES else None

@@ -234,6 +234,7 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
     others += [] if is_alone else [Problem("standard input cannot be judged with shards")]
     first = documents[next(iter(found))]
     strange = [problem for path in found for problem in _strange(path, documents[path], first)]
+    # Which shards are missing can be said only if all the others are of one run.
     problems = [*others, *strange] or [*_incomplete(found)]
     if problems:
         raise InputError(*problems)

@@ -306,6 +306,7 @@ def explain_table(
                 return (unnamed,)
             number += 1
             numeric |= {column for column in TRUTHS if _is_zero_or_one(row.get(column))}
+            # Without the columns of 0 and 1: their problems would be repeated for every row.
             rest = {**row, **dict.fromkeys(numeric)}
             wrong = faults(rest, scalars, numbers)
             found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in wrong]

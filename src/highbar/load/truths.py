@@ -52,6 +52,7 @@ def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -
     if not any(meaning in (True, False) for meaning in by_word.values()):
         return UNREAD if _are_words(unknown, given, clear=clear) else None
     crashed = tuple(text for text, meaning in by_word.items() if meaning == "crashed")
+    # A trial that crashed has not passed: its word is false here, and also feeds `error` (`guess`).
     table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
     return Truths(
         {**table, **_opposites(table)},
