@@ -1,4 +1,4 @@
-"""A call of a tool in; its answer, or every problem with it, out, as JSON values. Nothing here knows the protocol."""
+"""A call of a tool in; its answer or all its problems out, as JSON values. Nothing here knows the protocol."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from highbar.mcp_server.texts import as_document
 from highbar.mcp_server.tools import ServerTool
 
 MOST_PROBLEMS = 6000
-"""Bytes of an answer that says what is wrong."""
+"""Bytes of an answer that lists problems."""
 _MOST_LISTED = 10
 """Problems in one answer: a coding agent pays for every token that it reads."""
 _LONGEST_MESSAGE = 1000
-"""Characters of a text in it."""
+"""Characters of a text in such an answer."""
 _Arguments = TypeVar("_Arguments", bound=ToolArguments)
 
 
@@ -39,7 +39,7 @@ class Answered(Struct, frozen=True):
 
 
 def answered(tool: ServerTool, arguments: Mapping[str, Any], workspace: Workspace) -> Answered:
-    """Call a tool that only reads. Whatever is wrong is in the answer, never raised."""
+    """Call a tool that only reads. Problems are in the answer, and are not raised."""
 
     def call() -> dict[str, Any]:
         asked = read_arguments(tool.arguments, arguments, workspace)
@@ -51,7 +51,7 @@ def answered(tool: ServerTool, arguments: Mapping[str, Any], workspace: Workspac
 
 
 def guarded(call: Callable[[], dict[str, Any]]) -> Answered:
-    """The document that a function makes, or the problems that it raises."""
+    """The document that a function returns, or the problems that it raises."""
     try:
         return Answered(call())
     except HighbarError as error:
@@ -59,13 +59,13 @@ def guarded(call: Callable[[], dict[str, Any]]) -> Answered:
 
 
 def problems_answer(error: HighbarError) -> Answered:
-    """What is wrong, as a document: each problem with file, line, message and hint."""
+    """The problems of an error as a document, each with file, line, message and hint."""
     found = error.problems if isinstance(error, InputError) else (Problem(str(error)),)
     return Answered(as_document(_problems(found), MOST_PROBLEMS, {}, _LONGEST_MESSAGE), is_error=True)
 
 
 def read_arguments(type_: type[_Arguments], given: Mapping[str, Any], workspace: Workspace) -> _Arguments:
-    """The arguments of a call, every path of them below the folder. Raises InputError with every problem."""
+    """The arguments of a call, checked. Raises InputError with all problems, such as paths outside of the folder."""
     try:
         asked = msgspec.convert(given, type_)
     except msgspec.ValidationError as error:
@@ -84,7 +84,7 @@ def read_arguments(type_: type[_Arguments], given: Mapping[str, Any], workspace:
 
 
 def _misread(message: str, given: Mapping[str, Any], known: Sequence[str]) -> Problem:
-    """What is wrong with the arguments, and which there are."""
+    """The problem of invalid arguments, with the nearest valid name or all of them as a hint."""
     wrong = next((name for name in given if name not in known), None)
     near = None if wrong is None else did_you_mean(wrong, known)
     return Problem(message.rstrip("."), hint=near or f"the arguments are {', '.join(known)}")

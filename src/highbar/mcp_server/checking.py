@@ -1,4 +1,4 @@
-"""`check` and `explain_rule`: results and a policy in, the verdict or one of its rules out."""
+"""`check` and `explain_rule`: results and a policy in; the verdict, or one of its rules, out."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from highbar.policy.words import say_all
 from highbar.report import line
 
 MOST_RULES = 10
-"""Rules in one answer: the counts are of all."""
+"""Rules in one answer; the counts cover all of them."""
 MOST_FAILURES = 5
-"""Failed scenarios, the worst first: another tool lists more."""
+"""Failed scenarios in one answer, the worst first; `list_failures` has more."""
 MOST_WEAKENED = 10
-"""Demands that were weakened since the ref."""
+"""Weakened demands in one answer."""
 MOST_NOTES = 5
-"""Notes of the report."""
+"""Notes in one answer."""
 FIX_THE_AGENT = "The bar was lowered since then. Restore it, and fix the agent: do not change the gate to pass it."
 NOT_GUARDED = "Judged by the policy of the working copy alone. Pass against_ref to see whether the bar was lowered."
 
 
 class CheckArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `check` is asked."""
+    """The arguments of `check`."""
 
     results: ResultPaths
     policy: PolicyPath = None
@@ -49,7 +49,7 @@ class CheckArguments(ToolArguments, frozen=True, kw_only=True):
 
 
 class RuleBrief(Struct, frozen=True, omit_defaults=True):
-    """A rule as the verdict document has it, with what matters most."""
+    """The most important fields of a rule in the verdict document."""
 
     rule: str
     level: str
@@ -79,7 +79,7 @@ class FailureBrief(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class JudgedBy(Struct, frozen=True, omit_defaults=True):
-    """Which bar decided: the policy, and the policy as it was at a git ref."""
+    """The policy that decided, and if a ref was given, the policy at that git ref."""
 
     policy: str
     against_ref: str | None = None
@@ -88,7 +88,7 @@ class JudgedBy(Struct, frozen=True, omit_defaults=True):
 
 
 class CheckAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
-    """The verdict: what `highbar check` exits with."""
+    """The verdict, the same as that of `highbar check`."""
 
     verdict: Literal["pass", "fail", "inconclusive"]
     headline: str
@@ -104,7 +104,7 @@ class CheckAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class ExplainArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `explain_rule` is asked."""
+    """The arguments of `explain_rule`."""
 
     rule: Annotated[Word, Meta(description="Its name as check gives it: thresholds.blocking.accuracy")]
     results: Annotated[
@@ -126,7 +126,7 @@ class MetricAnswer(Struct, frozen=True, omit_defaults=True):
 
 
 class ExplainAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
-    """A rule in words, where it is written, how its metric is computed, and what it came to."""
+    """A rule in words, the place where it is written, how its metric is computed, and its outcome."""
 
     rule: str
     demands: Annotated[str, Meta(description="The rule as a sentence.")] = ""
@@ -165,7 +165,7 @@ def answer_check(asked: CheckArguments, workspace: Workspace) -> CheckAnswer:
 
 
 def answer_explain(asked: ExplainArguments, workspace: Workspace) -> ExplainAnswer:
-    """Say what a rule demands, and what became of it in results if any are named."""
+    """Say what a rule demands, and if results are named, its outcome for these."""
     path = workspace.demanded_policy(asked.policy)
     policy = policies.read_named(str(path))
     sentences = {rule.name: sentence for rule, sentence in say_all(policy)}
@@ -185,7 +185,7 @@ def answer_explain(asked: ExplainArguments, workspace: Workspace) -> ExplainAnsw
     return ExplainAnswer(
         untrusted=UNTRUSTED,
         rule=asked.rule,
-        demands=sentences.get(asked.rule, ""),  # a rule of the ref alone has none here
+        demands=sentences.get(asked.rule, ""),  # empty for a rule that only the policy at the ref has
         metric=_metric(policy, found["metric"]),
         result=brief_rule(found),
         fragile=found["fragile"],
@@ -197,18 +197,18 @@ def answer_explain(asked: ExplainArguments, workspace: Workspace) -> ExplainAnsw
 
 
 def _judged(results: Sequence[str], policy: Path, against_ref: str | None) -> Verdict:
-    """The verdict. The policy goes in as a path: a text could be a policy itself."""
+    """The verdict. The policy is passed as a Path: `api.check` may read a plain string as the text of a policy."""
     return api.check(results, policy, against_ref=against_ref)
 
 
 def brief_rule(rule: Mapping[str, Any]) -> RuleBrief:
-    """A rule of a verdict or comparison document, cut to what matters."""
+    """A rule of a verdict or comparison document, with its most important fields only."""
     kept: dict[str, Any] = {name: rule.get(name) for name in RuleBrief.__struct_fields__}
     return RuleBrief(**kept)
 
 
 def failures_in(document: Mapping[str, Any]) -> Iterator[FailureBrief]:
-    """The scenarios of a verdict document that failed, then those that are undecided."""
+    """The failed scenarios of a verdict document, then the undecided ones."""
     yield from (FailureBrief(outcome="failed", **one) for one in document["scenarios_failed"])
     yield from (FailureBrief(outcome="undecided", **one) for one in document["scenarios_undecided"])
 
@@ -219,7 +219,7 @@ def _bar(document: Mapping[str, Any]) -> JudgedBy:
 
 
 def _notes(verdict: Verdict, policy: Path) -> tuple[str, ...]:
-    """What the reader must not overlook, before the warnings of the verdict."""
+    """The notes that a reader must not overlook, then the warnings of the verdict; at most `MOST_NOTES`."""
     found = policies.find_here()
     notes = []
     if found is not None and found != policy:

@@ -1,4 +1,4 @@
-"""`compare`: two runs in, what changed and whether it is real out."""
+"""`compare`: two runs in; what changed, and whether it is more than chance, out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHANGED = ("better", "worse")
 
 
 class CompareArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `compare` is asked."""
+    """The arguments of `compare`."""
 
     base: Annotated[str, Meta(extra=IS_PATH, description="The earlier run: results, a run folder, or a baseline.")]
     head: Annotated[str, Meta(extra=IS_PATH, description="The later run.")]
@@ -29,7 +29,7 @@ class CompareArguments(ToolArguments, frozen=True, kw_only=True):
 
 
 class MetricDifference(Struct, frozen=True, omit_defaults=True):
-    """Head less base over the scenarios of both, with its interval."""
+    """Head minus base over the scenarios of both runs, with its interval."""
 
     metric: str
     outcome: str
@@ -92,7 +92,7 @@ def answer_compare(asked: CompareArguments, workspace: Workspace) -> CompareAnsw
 
 
 def _telling(document: Mapping[str, Any]) -> list[str]:
-    """The pass rate, the metrics that rules are about, and those that surely changed."""
+    """The names of the pass rate, of the metrics that rules are about, and of those that certainly changed."""
     ruled = {"pass_rate", *(rule["metric"] for rule in document["rules"])}
     return [name for name, one in document["metrics"].items() if name in ruled or one["outcome"] in _CHANGED]
 

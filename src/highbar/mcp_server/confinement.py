@@ -1,10 +1,11 @@
 """The folder that a server was started for, and two guards that keep every tool inside of it.
 
-`Workspace.inside` refuses a path argument before anything looks at it. While a tool runs, `confined` watches what
-Python opens, lists, writes and starts, through Python's own auditing. So it does not matter who named a file: an
-argument, a pattern, a link, a policy, its suite, or what is added to Highbar later. What is not allowed is refused.
+`Workspace.inside` refuses a path argument before anything uses it. While a tool runs, `confined` sees everything that
+Python opens, lists, writes and starts, through Python's audit events. So it does not matter what named a file: an
+argument, a glob, a link, a policy, its suite, or code that is added to Highbar later. Everything that is not allowed is
+refused.
 
-This keeps our own code to its promise. It is no sandbox for code of others: none is run here.
+The guards catch mistakes of our own code. They are not a sandbox for foreign code: none is run here.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from highbar.errors import InputError, Problem
 from highbar.mcp_server import git_use
 
 MOST_BYTES = 2**30
-"""Of a file that a tool reads. The command line has no such limit, and shows its progress."""
+"""Bytes of a file that a tool reads. The command line has no such limit, because it shows its progress."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CODE = (".py", ".pyc")
 _ABOUT_PACKAGES = (".dist-info", ".egg-info")
@@ -37,9 +38,9 @@ _ELSEWHERE = "run the same check on the command line, or in CI: highbar check"
 
 
 class Workspace(Struct, frozen=True):
-    """What a server was started for: its folder, and the bar, if whoever started it has fixed that.
+    """What a server was started for: its folder, and the policy and git ref if they were fixed at the start.
 
-    The folder is the working folder of the process: a policy is looked for, and git is asked, from there.
+    The folder is the working folder of the process: the search for a policy and all git commands start there.
     """
 
     root: Path
@@ -47,20 +48,23 @@ class Workspace(Struct, frozen=True):
     against_ref: str | None = None
 
     def inside(self, name: str) -> str:
-        """A path argument as it is, if it is below the folder. Raises InputError."""
+        """The path argument, unchanged. Raises InputError if it is not below the folder."""
         if name == "-":
             raise InputError(Problem("standard input cannot be read: it belongs to the protocol", hint="name a file"))
         if not name or "\0" in name or "://" in name:
             raise InputError(Problem(f"{name!a} is no path of a file or folder", hint="name one below the folder"))
         parts = PurePath(name).parts
-        # A pattern is expanded later. What it matches is seen by the guard below; `..` in it could lead anywhere.
+        # A glob is expanded later, and the guard below sees what it matches. With `..` it could lead anywhere.
         escapes = os.pardir in parts and not _MAGIC.isdisjoint(name)
         if escapes or not _is_below(os.path.realpath(self.root / name), str(self.root)):
             raise InputError(outside(name, self.root))
         return name
 
     def chosen_policy(self, named: str | None) -> Path | None:
-        """The policy that was fixed, named or found below the folder; None if there is none. Raises InputError."""
+        """The policy that is fixed, named, or found below the folder; None if there is none.
+
+        Raises InputError if another one than the fixed policy is named, or if the one that is found is outside.
+        """
         if self.policy is not None:
             if named not in (None, self.policy):
                 message = f"this server judges by {self.policy}, and by no other policy"
@@ -72,7 +76,7 @@ class Workspace(Struct, frozen=True):
         return None if found is None else Path(self.inside(str(found)))
 
     def demanded_policy(self, named: str | None) -> Path:
-        """The same. Raises InputError if there is none: nothing is judged without a policy."""
+        """The same, but raises InputError if there is none: nothing is judged without a policy."""
         found = self.chosen_policy(named)
         if found is None:
             names = f"{', '.join(policies.NAMES[:-1])} or {policies.NAMES[-1]}"
@@ -81,7 +85,7 @@ class Workspace(Struct, frozen=True):
         return found
 
     def chosen_ref(self, named: str | None) -> str | None:
-        """The git ref that was fixed or named. Raises InputError if they differ."""
+        """The git ref that is fixed or named; None if there is none. Raises InputError if the two differ."""
         if self.against_ref is not None and named not in (None, self.against_ref):
             message = f"this server judges against {self.against_ref}, and against no other ref"
             raise InputError(Problem(message, hint="leave out `against_ref`; who started the server has fixed it"))
@@ -89,15 +93,15 @@ class Workspace(Struct, frozen=True):
 
 
 def outside(name: str, root: Path) -> Problem:
-    """That a file is not below the folder, whoever named it."""
+    """The problem of a file that is not below the folder, whatever named it."""
     hint = f"only files below {root} are read; start highbar mcp in a folder that has them all"
     return Problem("is outside of the folder that the server was started for", name, hint=hint)
 
 
 class _Guard(Struct):
-    """What may be opened: files below `root`, `own` temporary files, and the code of installed packages.
+    """Allows to read files below `root`, to use its `own` temporary files, and to read installed packages.
 
-    It collects what it `refused`.
+    It collects the problems of everything that it refuses in `refused`.
     """
 
     root: Path
@@ -107,16 +111,16 @@ class _Guard(Struct):
     refused: list[Problem]
 
     def make(self, name: str) -> None:
-        """Remember a temporary file or folder that this call is about to make: it may be used."""
+        """Note a temporary file or folder that this call is about to create: it may be used."""
         self.own.append(os.path.realpath(name))
 
     def open(self, name: Any, _mode: Any, flags: int) -> Problem | None:
         """Why a file may not be opened like this; None if it may."""
-        if isinstance(name, int):  # a descriptor: it was seen when it was opened
+        if isinstance(name, int):  # a descriptor: the guard saw it when it was opened
             return None
         path = os.fsdecode(name)
         real = os.path.realpath(path)
-        # To open the folder of temporary files itself makes one without a name: Linux has no other use of it.
+        # Opening the folder of temporary files itself creates a file without a name (O_TMPFILE on Linux).
         if self._is_own(real) or real in (os.devnull, self.temporary):
             return None
         if flags & _WRITING:
@@ -126,7 +130,7 @@ class _Guard(Struct):
         return None if self._is_code(real) else outside(path, self.root)
 
     def list(self, name: Any, *_: Any) -> Problem | None:
-        """Why a folder may not be listed; None if it may. Python itself lists those of packages."""
+        """Why a folder may not be listed; None if it may. Importing a module lists the folders of packages."""
         if name is None or isinstance(name, int):
             return None
         real = os.path.realpath(os.fsdecode(name))
@@ -135,34 +139,37 @@ class _Guard(Struct):
         return None if is_allowed else outside(os.fsdecode(name), self.root)
 
     def change(self, name: Any, *others: Any) -> Problem | None:
-        """Why a file or folder may not be made, moved or marked; None for own temporary ones."""
+        """Why a file or folder may not be created, moved or changed; None for own temporary ones."""
         names = [os.fsdecode(one) for one in (name, *others) if isinstance(one, str | bytes)]
         return None if all(self._is_own(os.path.realpath(one)) for one in names) else _written(names[0])
 
     def remove(self, name: Any, folder: int) -> Problem | None:
-        """Why a file or folder may not be removed; None in a folder that is open, which was seen when it was opened."""
+        """Why a file or folder may not be removed; None for one in an open folder, which the guard saw before."""
         return None if folder >= 0 else self.change(name)
 
     def start(self, program: Any, words: Any = (), *_: Any) -> Problem | None:
-        """Why a program may not be started; None for git, if it only reads, below the folder. Raises InputError."""
+        """Why a program may not be started; None for git, if it only reads below the folder.
+
+        Raises InputError for other commands of git, without noting a refusal.
+        """
         command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
         if (command[0] if command else program) != "git":
             return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
         if not git_use.is_reading(command):
-            # Whoever can do without an answer of git goes on, as outside of a repository: nothing is missing then.
+            # Not noted as a refusal: a caller that can do without git goes on as if there were no repository.
             raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
         path = git_use.path_outside(command)
         return None if path is None else outside(path, self.root)
 
     def connect(self, *_: Any) -> Problem:
-        """Why the network may not be used."""
+        """The problem of every use of the network."""
         return Problem("this needs the network, which the tools of this server do not use")
 
     def _is_own(self, real: str) -> bool:
         return any(_is_below(real, made) for made in self.own)
 
     def _is_code(self, real: str) -> bool:
-        if real in self.installed:  # a packed library: most Pythons look for one that is not there
+        if real in self.installed:  # such as python311.zip, which is on the path of most Pythons, but does not exist
             return True
         is_package = real.endswith(_CODE) or os.path.dirname(real).endswith(_ABOUT_PACKAGES)  # noqa: PTH120 - a text
         return is_package and any(_is_below(real, folder) for folder in self.installed)
@@ -179,7 +186,7 @@ _EVENTS: dict[str, Callable[..., Problem | None]] = {
     **dict.fromkeys(("os.exec", "os.fork", "os.forkpty", "os.spawn", "os.startfile", "os.system"), _Guard.start),
     "socket.connect": _Guard.connect,
 }
-"""By the event of Python's auditing, what says why it is refused."""
+"""The check for each audit event of Python; it returns why the event is refused."""
 _active: list[_Guard] = []
 _one_at_a_time = threading.Lock()
 _installed: list[bool] = []
@@ -187,16 +194,17 @@ _installed: list[bool] = []
 
 @contextmanager
 def confined(workspace: Workspace) -> Iterator[None]:
-    """Keep this process to the folder, but for its main thread, in which the protocol runs. One call at a time.
+    """Confine this process to the folder, except for the main thread, which runs the protocol. One call at a time.
 
-    Raises InputError if anything was refused, whether or not the code inside went on without it: an answer that lacks
-    a file, or a check, is not the answer that the command line gives.
+    Fail closed: raises InputError if anything was refused, even if the code inside went on without it. An answer that
+    lacks a file or a check is not the answer that the command line gives.
     """
     with _one_at_a_time:
-        if not _installed:  # a hook can never be removed: one for the whole process
+        if not _installed:  # an audit hook can never be removed, so that there is one for the whole process
             sys.addaudithook(_watch)
             _installed.append(True)
         guard = _guard(workspace.root)
+        # An import inside of the call must not write a .pyc file, and git must not fetch.
         writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         environment = {name: os.environ.get(name) for name in git_use.ALONE}
         os.environ.update(git_use.ALONE)
@@ -237,10 +245,10 @@ def _written(path: str) -> Problem:
 
 
 def _odd_file(path: str, real: str) -> Problem | None:
-    """Why a file inside is not read: a device or a pipe may never end, and a large one takes too long for an answer."""
+    """Why a file inside is not read; None if it is. A device or pipe may never end, and a large file takes too long."""
     try:
         found = Path(real).stat()
-    except OSError:  # to open it says what is wrong
+    except OSError:  # opening it raises the better error
         return None
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         return Problem("not a regular file", path)

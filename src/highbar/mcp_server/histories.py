@@ -1,4 +1,4 @@
-"""`history`: the folder of a history in, its last runs, or one metric over them, out."""
+"""`history`: the folder of a history in; its last runs, or one metric over them, out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS = 12
 
 
 class HistoryArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `history` is asked."""
+    """The arguments of `history`."""
 
     folder: Annotated[str, Meta(extra=IS_PATH, description="The folder of the history.")] = histories.FOLDER
     metric: Annotated[Word | None, Meta(description="One metric, run by run: pass_rate. Else the runs are listed.")] = (
@@ -46,7 +46,7 @@ class RunBrief(Struct, frozen=True, omit_defaults=True):
 
 
 class PointBrief(Struct, frozen=True, omit_defaults=True):
-    """The metric in one run; `new_line` says why it is not comparable with the run before."""
+    """The metric in one run; `new_line` says why it cannot be compared with the run before."""
 
     record: str
     time: str

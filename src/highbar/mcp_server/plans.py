@@ -1,4 +1,4 @@
-"""`plan`: how much evidence a clear verdict takes; about results, a policy, or numbers."""
+"""`plan`: how many scenarios a clear verdict takes, by results, by a policy, or by numbers alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ASKED = ("suppositions", "suites", "chances", "differences", "rules", "sequenti
 
 
 class PlanArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `plan` is asked: about results; about a policy, the default; or with numbers, about these alone."""
+    """The arguments of `plan`: a question about results, about numbers alone, or by default about the policy."""
 
     results: Annotated[
         tuple[Annotated[str, Meta(extra=IS_PATH)], ...],
@@ -43,7 +43,7 @@ class PlanArguments(ToolArguments, frozen=True, kw_only=True):
 
 
 class PlanAnswer(ToolAnswer, frozen=True, omit_defaults=True, kw_only=True):
-    """The plan document of `highbar plan --format json`, without what was not asked for."""
+    """The plan document of `highbar plan --format json`, without the parts that were not asked for."""
 
     assumptions: dict[str, Any]
     policy: str | None = None

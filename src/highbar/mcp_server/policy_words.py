@@ -1,4 +1,4 @@
-"""`read_policy`: a policy in, every rule in words out; or every problem, as `highbar lint` finds them."""
+"""`read_policy`: a policy in; every rule in words out, or every problem, as `highbar lint` finds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from highbar.policy.words import say_all, say_reading
 
 
 class PolicyArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `read_policy` is asked."""
+    """The arguments of `read_policy`."""
 
     policy: PolicyPath = None
 
@@ -36,7 +36,7 @@ class KeyWords(Struct, frozen=True):
 
 
 class PolicyAnswer(ToolAnswer, frozen=True, omit_defaults=True, kw_only=True):
-    """A policy in words, or what is wrong with it."""
+    """A policy in words, or its problems."""
 
     valid: bool
     file: str

@@ -1,7 +1,7 @@
-"""`run`, if whoever started the server has allowed it: the suite's own agent is run, within one budget for all calls.
+"""`run`, if the server was started with it: runs the suite's own agent, within one budget for all calls.
 
-The command line runs it, in a process of its own: what the agent prints, and how it ends, is kept from the protocol,
-and a call that the client gives up can be stopped before it costs more.
+It starts the command line as a process of its own: so nothing that the agent prints or breaks affects the protocol, and
+a call that the client gives up can be stopped before it costs more.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from highbar.store.run_document import RESULTS, read_run_document
 
 FOLDER = "runs"
 _PATIENCE = 30.0
-"""Seconds for a run to end what it has begun, once the client has given up."""
+"""Seconds that a run has, after each signal, to finish the calls that it has begun."""
 _MOST_SAID = 2000
-"""Bytes from the end of what a run printed: enough for its last message."""
+"""Bytes of a run's output, from its end: enough for the last message."""
 _SMALLEST = 10**9
-"""Parts of a dollar in which the command line reads a budget."""
+"""The parts of a dollar that the command line can read in a budget."""
 _UNKNOWN = "what this run cost is not known, so the budget counts as used up"
 
 
 class RunArguments(ToolArguments, frozen=True, kw_only=True):
-    """What `run` is asked."""
+    """The arguments of `run`."""
 
     suite: Annotated[str, Meta(extra=IS_PATH, description="The suite file. Its own agent is run.")] = "suite.yaml"
     only: Annotated[
@@ -52,7 +52,7 @@ class RunArguments(ToolArguments, frozen=True, kw_only=True):
 
 
 class RunAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
-    """What a run did. The folder is what `check`, `list_failures` and `show_trial` read."""
+    """What a run did, and the folder for `check`, `list_failures` and `show_trial`."""
 
     folder: str
     state: Annotated[str, Meta(description="complete, or what ended it: budget, time, interrupted.")]
@@ -66,27 +66,27 @@ class RunAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Allowance(Struct):
-    """What runs may still cost, over the whole life of a server. One run at a time: two could spend it twice."""
+    """What runs may still cost in the whole life of a server. One run at a time: two could spend the same money."""
 
     left: Fraction
     is_running: bool = False
-    is_cut: bool = False  # a run was ended in the middle of calls, of which nobody knows what they cost
+    is_cut: bool = False  # the run was killed during calls whose cost is not known
     process: Process | None = None
-    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))  # while no other tool is at work
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))  # at the start: `confined` changes it
 
     async def stop(self) -> None:
-        """End the run that is under way, so that what was answered is recorded."""
+        """Stop the current run, so that the answers it has are recorded."""
         if self.process is not None:
             await _stop(self.process)
 
 
 async def answer_run(asked: RunArguments, workspace: Workspace, allowance: Allowance) -> RunAnswer:
-    """Run the suite's agent with what is left of the budget, and take what it cost from that. Raises InputError."""
+    """Run the suite's agent with the rest of the budget, and subtract what it cost. Raises InputError."""
     _refuse_beyond(workspace, allowance)
     name = f"{FOLDER}/mcp-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(2).hex()}"
     folder = workspace.root / name
     allowance.is_running = True
-    before, allowance.left = allowance.left, Fraction(0)  # if what it cost is never counted, nothing is left
+    before, allowance.left = allowance.left, Fraction(0)  # fail closed: if the cost is never known, nothing is left
     try:
         said = await _carried_out(_command(asked, name, before), workspace.root, allowance)
     finally:
@@ -111,7 +111,7 @@ async def answer_run(asked: RunArguments, workspace: Workspace, allowance: Allow
 
 
 def _refuse_beyond(workspace: Workspace, allowance: Allowance) -> None:
-    """Refuse a run beside another one, without money, or into a folder that is elsewhere."""
+    """Raise InputError if another run is going on, if no budget is left, or if the run folder would be outside."""
     if allowance.is_running:
         raise InputError(Problem("a run is under way", hint="one at a time: wait for its answer"))
     if _money(allowance.left) is None:
@@ -121,13 +121,13 @@ def _refuse_beyond(workspace: Workspace, allowance: Allowance) -> None:
 
 
 def _money(amount: Fraction) -> str | None:
-    """An amount as the command line reads it, rounded down; None if nothing is left."""
+    """An amount as the command line reads it, rounded down; None if that is 0."""
     parts = amount.numerator * _SMALLEST // amount.denominator
     return f"${Decimal(parts) / _SMALLEST:f}" if parts > 0 else None
 
 
 def _command(asked: RunArguments, folder: str, budget: Fraction) -> list[str]:
-    """The command line. The agent is the suite's own; no text of the client can be an option."""
+    """The command line. It names no agent, so that the suite's own is run; no text of the client becomes an option."""
     command = [sys.executable, "-P", "-m", "highbar", "run", "--no-check", "--quiet"]
     command += [f"--output={folder}", f"--budget={_money(budget)}", *(f"--only={one}" for one in asked.only)]
     command += [] if asked.trials is None else [f"--trials={asked.trials}"]
@@ -135,7 +135,7 @@ def _command(asked: RunArguments, folder: str, budget: Fraction) -> list[str]:
 
 
 async def _carried_out(command: list[str], root: Path, allowance: Allowance) -> str:
-    """Wait for the end of a run; the end of what it said. If the client gives up, it begins nothing more."""
+    """Carry out a run, and return the end of its output. If the client gives up, the run is stopped."""
     process = await anyio.open_process(
         command,
         stdin=subprocess.DEVNULL,
@@ -152,14 +152,14 @@ async def _carried_out(command: list[str], root: Path, allowance: Allowance) -> 
         await process.wait()
     finally:
         allowance.process = None
-        with anyio.CancelScope(shield=True):  # not `async with process`, which would kill it
+        with anyio.CancelScope(shield=True):  # not `async with process`, which would kill it at once
             allowance.is_cut = await _stop(process)
             await process.aclose()
     return said.decode("utf-8", "replace")
 
 
 async def _stop(process: Process) -> bool:
-    """End a run so that what was answered is recorded: first as Ctrl-C does, then at once; whether that was needed."""
+    """Stop a run, first as Ctrl-C does, so that its answers are recorded; then by force. Whether force was needed."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if process.returncode is not None:
             return number == signal.SIGKILL
@@ -171,8 +171,8 @@ async def _stop(process: Process) -> bool:
 
 
 def _cost(folder: Path) -> Fraction | None:
-    """What agent and judge cost; None if that is not known: an unknown price is not 0."""
-    if not folder.exists():  # it appears before the first call
+    """What agent and judge cost; None if that is not known: an unknown cost is not 0."""
+    if not folder.exists():  # the folder is created before the first call, so that nothing was called
         return Fraction(0)
     try:
         judge, agent = read_run_document(folder).judge, _cost_of_agent(folder)
@@ -184,9 +184,9 @@ def _cost(folder: Path) -> Fraction | None:
 
 
 def _cost_of_agent(folder: Path) -> Fraction | None:
-    """The sum over the rows of a run; None if an answer has no cost, or if there are only errors without one.
+    """The sum over the rows of a run; None if an answer has no cost, or if there are errors and no row has a cost.
 
-    An error may have been paid for, so that one without a cost counts as much as the costliest row.
+    An error may have cost something, too: without a recorded cost it counts as much as the costliest row.
     """
     known: list[Fraction] = []
     errors = 0

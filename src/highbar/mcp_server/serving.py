@@ -1,4 +1,4 @@
-"""The tools as a server of the official SDK. Standard output belongs to the protocol: nothing else is written there."""
+"""The tools as a server of the official SDK. Standard output is for the protocol: nothing else is written there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from highbar.report.visible import visible
 
 RUN = "run"
 MOST_OF_RUN = 3000
-"""Characters of the answer about a run."""
+"""Bytes of the answer about a run."""
 _READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _RUNS = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
 RUN_DESCRIPTION = (
@@ -39,7 +39,7 @@ Context = ServerRequestContext[Any]
 
 
 def make_server(workspace: Workspace, allowance: Allowance | None = None) -> Server[Any]:
-    """A server over a folder. With an `allowance` it has the tool `run`, too."""
+    """A server for a folder. With an `allowance` it also has the tool `run`."""
     tools = {tool.name: tool for tool in TOOLS}
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -53,7 +53,7 @@ def make_server(workspace: Workspace, allowance: Allowance | None = None) -> Ser
         try:
             if is_run and allowance is not None:
                 return _result(await _run(arguments, workspace, allowance))
-            # In a thread: the guard of the folder leaves the main thread, in which the protocol runs, alone.
+            # In a thread: the guard of the folder does not watch the main thread, which runs the protocol.
             call = anyio.to_thread.run_sync(answered, tools[asked.name], arguments, workspace)
             return _result(await call)
         except Exception as error:  # noqa: BLE001 - the server must outlive a fault, and the client be told of it
@@ -72,8 +72,8 @@ def make_server(workspace: Workspace, allowance: Allowance | None = None) -> Ser
 async def serve_stdio(workspace: Workspace, allowance: Allowance | None, end: Callable[[int], None]) -> None:
     """Answer on standard input and output until the client closes them.
 
-    On a signal, a run that is under way is stopped, and `end` is called with its number: it must end the process, since
-    a thread that waits for standard input cannot be.
+    On a signal, the current run is stopped, and `end` is called with the number of the signal. `end` must end the
+    process, because a thread that waits for standard input cannot be stopped.
     """
     server = make_server(workspace, allowance)
 
@@ -91,7 +91,7 @@ async def serve_stdio(workspace: Workspace, allowance: Allowance | None, end: Ca
 
 
 def tools_for_client(*, with_run: bool) -> list[types.Tool]:
-    """What a client is told about the tools."""
+    """The descriptions of the tools for a client."""
     found = [_tool(tool.name, tool.title, tool.description, tool.arguments, tool.answer, _READS) for tool in TOOLS]
     if with_run:
         found.append(_tool(RUN, "Run the agent", RUN_DESCRIPTION, RunArguments, RunAnswer, _RUNS))
@@ -125,13 +125,13 @@ async def _run(arguments: Mapping[str, Any], workspace: Workspace, allowance: Al
 
 
 def _result(found: Answered) -> types.CallToolResult:
-    """The document twice, as the protocol wants it: for clients that read values, and for those that read text."""
+    """The document twice, as the protocol demands: as values, and as text for clients that do not read values."""
     text = types.TextContent(type="text", text=msgspec.json.encode(found.document).decode())
     return types.CallToolResult(content=[text], structured_content=dict(found.document), is_error=found.is_error)
 
 
 def _crashed(tool: str, error: Exception) -> types.CallToolResult:
-    """A fault of ours. Its text stays in the log: it may hold texts of the agent, which are written out there, too."""
+    """The answer for a bug of ours. Its message goes only to the log, escaped: it may contain texts of the agent."""
     for line in "".join(traceback.format_exception(error)).splitlines():
         _log.error("%s: %s", tool, visible(line))
     message = f"internal error: {type(error).__name__}; the log of the server says where"

@@ -1,7 +1,7 @@
-"""The pytest plugin: a test session in, rows of results out; and with a policy, its verdict as the exit code.
+"""The pytest plugin: a test session in, rows of results out; with a policy, the verdict is the exit code.
 
-This module is loaded into every pytest session of an environment that has Highbar. So it imports the standard library
-and pytest alone; the rest is loaded if `--highbar` is given, or if a test asks for `behaviors`.
+This module is loaded into every pytest session of an environment that has Highbar. So it imports only the standard
+library and pytest; the rest is loaded if an option of Highbar is used, or if a test requests `behaviors`.
 
 PYTEST_DONT_REWRITE: it asserts nothing, and may be imported before pytest looks for plugins.
 """
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and if rows are asked for, what makes them."""
+    """Register the mark, and if an option of Highbar is used, the plugins that make and judge rows."""
     config.addinivalue_line("markers", _MARK)
     options = config.option
     if options.highbar_file is None and not options.highbar_check and options.highbar_policy is None:
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """If a conftest.py breaks, no session begins: the results of an earlier one must not be taken for its own."""
+    """If a conftest.py breaks, withdraw the results of an earlier session: they must not be taken for this one's."""
     try:
         return (yield)
     except BaseException:

@@ -1,8 +1,8 @@
-"""The collection of a session → every test that there is, chosen or not.
+"""The collection of a session → every test, selected or not.
 
-A session that runs some tests only must not be judged as the whole. So this notes all tests of the files that are
-collected: also those that `-k`, `-m`, `--deselect`, `--lf`, `file.py::test` or another plugin leaves out. The paths on
-the command line say what the whole is: files that they do not name are not looked at.
+A session that runs only some tests must not be judged as the whole. So this notes all tests of the collected files,
+including those that `-k`, `-m`, `--deselect`, `--lf`, `file.py::test` or another plugin leaves out. The paths on the
+command line define the whole: other files are not read.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from highbar.pytest_plugin.marks import MARK, MarkError, mark_columns
 class CollectedTest(msgspec.Struct, frozen=True):
     """A test: its node id, and the columns that describe it.
 
-    `name` is the node id with which it is run: pytest-xdist may add a group to it.
+    `name` is the node id with which the test is run: pytest-xdist may add a group to it.
     """
 
     node_id: str
     name: str
     columns: Mapping[str, Any]
     is_chosen: bool = True
-    is_scenario: bool = False  # it has the mark, or asks for `behaviors`
-    records: bool = False  # it asks for `behaviors`
+    is_scenario: bool = False  # it has the mark, or requests `behaviors`
+    records: bool = False  # it requests `behaviors`
 
 
 def to_text(tests: Sequence[CollectedTest]) -> str:
-    """The tests as text that a worker can send."""
+    """The tests as text that a worker sends."""
     return json.dumps(msgspec.to_builtins(tests))
 
 
@@ -43,15 +43,15 @@ def from_text(text: str) -> list[CollectedTest]:
 
 
 class CollectionWatch:
-    """A plugin that follows the collection, and hands all tests over when it is finished."""
+    """A plugin that follows the collection, and passes all tests to `hand_over` at its end."""
 
     def __init__(self, hand_over: Callable[[list[CollectedTest]], None]) -> None:
         self._hand_over = hand_over
-        # By identity: what pytest compares, the node id, may change.
+        # By identity: the node id, which pytest compares, may change.
         self._found: dict[int, tuple[pytest.Item, str]] = {}
-        self._open: dict[pytest.Collector, None] = {}  # collectors that were found, and not collected
+        self._open: dict[pytest.Collector, None] = {}  # collectors that were found, but not collected
 
-    # The innermost wrapper: `--lf` filters what comes out of this in a wrapper of its own.
+    # The innermost wrapper: `--lf` filters the result in a wrapper of its own, around this one.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
@@ -60,7 +60,7 @@ class CollectionWatch:
         report = yield
         is_skipped_file = isinstance(collector, pytest.File) and not report.result and report.passed
         if is_skipped_file and collector.config.getoption("lf", default=False):
-            self._open[collector] = None  # a file in which no test failed the last time: it was not even read
+            self._open[collector] = None  # no test of this file failed the last time, so that --lf did not read it
         else:
             self._open.pop(collector, None)
         self._note(report.result)
@@ -68,7 +68,7 @@ class CollectionWatch:
 
     @pytest.hookimpl(tryfirst=True)  # before pytest-xdist begins to run tests
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Hand all tests over. A mark that is wrong is an error of the collection: nothing is run."""
+        """Pass on all tests. An invalid mark is an error of the collection: then no test is run."""
         while self._open:
             collector, _ = self._open.popitem()
             self._note(collector.collect())
@@ -82,7 +82,7 @@ class CollectionWatch:
                 report = pytest.CollectReport(node_id, "failed", f"@pytest.mark.{MARK}: {error}", [])
                 session.config.hook.pytest_collectreport(report=report)
         if len(found) < len(self._found) and hasattr(session.config, "workerinput"):
-            session.items.clear()  # pytest stops at errors of the collection; its workers do not
+            session.items.clear()  # pytest stops at errors of the collection, but workers of pytest-xdist do not
         self._hand_over(found)
 
     def _note(self, nodes: Iterable[pytest.Item | pytest.Collector]) -> None:

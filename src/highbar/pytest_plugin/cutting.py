@@ -1,7 +1,7 @@
-"""A test and the exception that ended it → whether it could have recorded more.
+"""A test and the exception that ended it → whether it was cut short, so that it might have recorded more.
 
-A test that records first and asserts last has recorded everything, also if it fails. Of one that fails earlier nobody
-knows what it would have recorded. The source of the test tells them apart; if in doubt, it was cut short.
+A test that records first and asserts last has recorded everything, even if it fails. If it fails earlier, nobody knows
+what it would have recorded. The source of the test distinguishes the two; fail closed: in doubt, it was cut short.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LATER = (
 
 
 def is_cut(item: pytest.Item, error: BaseException) -> bool:
-    """Whether the exception came before the last line of the test that uses `behaviors`."""
+    """Whether the exception came before the end of the last line of the test that uses `behaviors`, or may have."""
     function = getattr(item, "function", None)
     code = getattr(function, "__code__", None)
     line = next((line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is code), None)
@@ -35,7 +35,7 @@ def is_cut(item: pytest.Item, error: BaseException) -> bool:
 
 
 def _has_it_alone(item: pytest.Item, function: Any) -> bool:
-    """Whether nobody but the test itself can use `behaviors`: no other fixture, and no decorator around it."""
+    """Whether only the test itself can use `behaviors`: no other fixture requests it, and no decorator wraps it."""
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
     if fixtures is None or hasattr(function, "__wrapped__") or FIXTURE not in inspect.signature(function).parameters:
         return False
@@ -43,7 +43,7 @@ def _has_it_alone(item: pytest.Item, function: Any) -> bool:
 
 
 def _last_use(function: Any) -> int | None:
-    """The last line of a function that uses `behaviors`, from 1, or 0 if none does; None if nobody can tell."""
+    """The last line of a function that uses `behaviors`, counted from 1; 0 if no line does, None if that is unclear."""
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     except (OSError, TypeError, ValueError, SyntaxError):
@@ -54,12 +54,12 @@ def _last_use(function: Any) -> int | None:
     repeated = {id(node) for loop in _loops(tree) for node in ast.walk(loop)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == FIXTURE and (id(node) not in called or id(node) in repeated):
-            return None  # it is handed on, or called at any time
+            return None  # it is passed on, or may be called at any time
     return max((call.end_lineno or call.lineno for call in called.values()), default=0)
 
 
 def _calls(tree: ast.AST) -> Iterator[tuple[ast.Call, ast.Name]]:
-    """Every `behaviors.method(…)`, with the name in it."""
+    """Every call `behaviors.method(…)`, with the node of the name `behaviors` in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name = node.func.value

@@ -17,7 +17,7 @@ from highbar.pytest_plugin.results import belonging, numbered, result_rows, skip
 from highbar.pytest_plugin.trials import SENT_ROWS, SENT_TESTS, RecordedTrial
 
 _CRASHED = "???"
-"""The phase of the report that pytest-xdist makes for a test in which a worker died."""
+"""The phase in the report that pytest-xdist makes for a test during which a worker died."""
 _REASONS: dict[int, str] = {
     pytest.ExitCode.INTERNAL_ERROR: "pytest had an internal error",
     pytest.ExitCode.USAGE_ERROR: "pytest refused to run",
@@ -30,7 +30,7 @@ def _is_failure(report: pytest.TestReport) -> bool:
 
 
 class GatheredReports:
-    """A plugin of the process that the user started."""
+    """A plugin of the process that the user started. It collects the tests, rows and failures of the session."""
 
     def __init__(self) -> None:
         self._tests: dict[str, CollectedTest] = {}
@@ -43,11 +43,11 @@ class GatheredReports:
         self.is_interrupted = False
 
     def know(self, tests: list[CollectedTest]) -> None:
-        """Take the tests of the session; all workers have the same."""
+        """Add the tests of the session; all workers have the same tests."""
         self._tests = {test.name: test for test in tests} | self._tests
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note what could not be collected: nobody knows how many tests are in it."""
+        """Note what could not be collected (nobody knows how many tests it has), or was skipped as a whole."""
         if report.failed:
             self._not_collected.add(report.nodeid)
         elif report.skipped:
@@ -56,13 +56,13 @@ class GatheredReports:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
-        """Note that the collection came to its end."""
+        """Note that the collection has finished."""
         self._has_begun = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
-        """Take the rows out of a report, and note failures: also those that other plugins make of it."""
-        self._failures[report.nodeid] += _is_failure(report)  # as early as pytest counts them
+        """Take the rows from a report, and note its failure, including one that another plugin makes of it."""
+        self._failures[report.nodeid] += _is_failure(report)  # before other plugins, as pytest counts failures
         result = yield
         if hasattr(report, SENT_TESTS):
             self.know(from_text(getattr(report, SENT_TESTS)))
@@ -76,22 +76,22 @@ class GatheredReports:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take the tests of a worker that ran none of them."""
+        """Add the tests of a worker that ran no test."""
         sent = getattr(node, "workeroutput", {}).get(SENT_TESTS)
         if sent is not None:
             self.know(from_text(sent))
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Note Ctrl-C, errors during collection, and `pytest.exit`, which may come with the exit code 0."""
+        """Note Ctrl-C, errors during collection, and `pytest.exit`, whose exit code may be 0."""
         self.is_interrupted = True
 
     @property
     def tests(self) -> list[CollectedTest]:
-        """The tests of which there are rows."""
+        """The tests that get rows."""
         return belonging(self._tests.values())
 
     def rows(self, session: pytest.Session, status: int) -> list[dict[str, Any]]:
-        """The rows of the session. `status` is how pytest ended."""
+        """The rows of the session. `status` is pytest's exit code."""
         reason = _REASONS.get(status, "it did not come to its end")
         if self._not_collected:
             reason = "errors during collection"
@@ -103,7 +103,7 @@ class GatheredReports:
         return numbered([*rows, *(skipped_row(name, why) for name, why in self._skipped.items())])
 
     def incomplete(self, status: int) -> str | None:
-        """Why the rows are not all that there are; None if every test has one."""
+        """Why rows are missing; None if every test has one."""
         if self._not_collected:
             return f"{count(len(self._not_collected), 'error')} during collection"
         if status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
@@ -113,9 +113,9 @@ class GatheredReports:
         return None if self.tests or self._skipped else "there is no test"
 
     def failures(self, *, of_policy: bool) -> int:
-        """How many failures the policy judges, or how many it has no say in.
+        """How many failures the policy judges, or with False, how many it does not judge.
 
-        If some tests are scenarios, the policy is about them, and does not tolerate the failure of another test.
+        If some tests are scenarios, the policy judges only those: it cannot tolerate the failure of another test.
         """
         of_scenarios = any(test.is_scenario for test in self._tests.values())
         judged = {test.name for test in self._tests.values() if test.is_scenario or not of_scenarios}

@@ -22,14 +22,14 @@ EXIT: Mapping[str | None, int] = {"pass": PASSED, "fail": 1, "inconclusive": 3, 
 
 
 class Judgment(Struct, frozen=True):
-    """What a session came to: its exit code, and the report."""
+    """The exit code and the report of a session."""
 
     code: int
     text: str
 
 
 def read_policy(name: str | None) -> Policy:
-    """The policy, read before the first test is run. Raises UsageError if there is none, or if it is wrong."""
+    """The policy, read before the first test is run. Raises UsageError if there is none, or if it is invalid."""
     try:
         policy = policies.choose(name)
     except InputError as error:
@@ -46,7 +46,7 @@ def _refused(problem: object) -> pytest.UsageError:
 def judge_file(file: Path, shown: str, policy: Policy, display: Display) -> Judgment:
     """Judge a results file, which messages call `shown`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the filters of a project are about its tests
+        warnings.simplefilter("ignore")  # the project's filters, which may raise errors, are meant for its tests
         try:
             verdict = _check(file, shown, policy)
             return Judgment(EXIT[verdict.verdict], reporter("text")(verdict, display))

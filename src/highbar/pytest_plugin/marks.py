@@ -1,4 +1,4 @@
-"""The marks of a test → the columns that describe it in every row, and what is wrong with them."""
+"""The marks of a test → the columns that describe it in every row, or the reason why a mark is invalid."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from highbar.pytest_plugin.recording import LOOKED_FOR, own_value
 MARK = "scenario"
 _ALLOWED = frozenset({"id", "input", *column_names("describes", "demands", "run")})
 _REPEATED = "__pytest_repeat_step_number"
-"""The parameter by which pytest-repeat runs a test several times."""
+"""The parameter that pytest-repeat adds to run a test several times."""
 
 
 class MarkError(ValueError):
-    """A mark that no row can be made of."""
+    """A mark is invalid. The message says why."""
 
 
 def mark_columns(item: pytest.Item, node_id: str) -> dict[str, Any]:
     """The id of a test, by default its node id, and the other columns of its marks. Raises MarkError.
 
-    The mark of a parameter set is preferred to that of its function, then come the class and the file.
+    The mark of a parameter set takes precedence over that of its function, then come the class and the file.
     """
     found: dict[str, Any] = {}
     for columns in _levels(item):
@@ -38,7 +38,7 @@ def mark_columns(item: pytest.Item, node_id: str) -> dict[str, Any]:
 
 
 def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:
-    """The columns that each level gives, the most specific first."""
+    """The columns from the marks of each level, the most specific level first."""
     sets = getattr(getattr(item, "callspec", None), "marks", ())
     for node in reversed(item.listchain()):
         marks = [mark for mark in node.own_markers if mark.name == MARK]
@@ -64,7 +64,7 @@ def _joined(marks: list[pytest.Mark]) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """The value as a row has it."""
+    """The value in the form of a row. Raises MarkError if the column does not take it, or is not for marks."""
     if name in COLUMN_NAMES and name not in _ALLOWED:
         raise MarkError(f"{name} is recorded by the test, not by its mark: use the fixture `behaviors`")
     meant = near_miss(name, COLUMN_NAMES)
@@ -86,7 +86,7 @@ def _names(name: str, value: Any) -> list[str]:
 
 
 def _refuse_names(columns: Mapping[str, Any]) -> None:
-    """No name may be there twice: expected and forbidden, or in another case, which no row can have."""
+    """Raise MarkError if a name is both expected and forbidden, or occurs in two cases: results refuse both."""
     known: dict[str, str] = {}
     for name in (name for column in LOOKED_FOR for name in dict.fromkeys(columns.get(column, ()))):
         if name.casefold() in known:
@@ -96,7 +96,7 @@ def _refuse_names(columns: Mapping[str, Any]) -> None:
 
 
 def _once(item: pytest.Item, node_id: str) -> str:
-    """The node id of a test without the number of its repetition: repetitions are trials of one scenario.
+    """The node id of a test without the number of the repetition: repetitions are trials of one scenario.
 
     pytest-repeat calls the first of three `test[1-3]`, or `test[other-1-3]`.
     """

@@ -1,4 +1,4 @@
-"""The fixture `behaviors`: what a test records about the agent → columns of its row. Misuse raises at once."""
+"""The fixture `behaviors`: what a test records about the agent → columns of its row. Misuse raises immediately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from highbar.language.spelling import near_miss
 from highbar.load.rows import CHECKS, LARGEST_WHOLE, shown
 
 LOOKED_FOR = ("expected_behaviors", "must_not")
-"""What a mark may demand, as lists of names that a test looks for."""
+"""The demands of a mark that are lists of names, which the test looks for."""
 
 _KEY = pytest.StashKey["Behaviors"]()
 _MARKED = frozenset(column_names("identifies", "describes", "demands"))
@@ -28,7 +28,7 @@ _MADE = {
 
 
 def begin_recording(item: pytest.Item) -> Behaviors:
-    """The recorder of this run of a test."""
+    """A new recorder for this run of a test."""
     marks = [mark.kwargs.get(column) for mark in item.iter_markers("scenario") for column in LOOKED_FOR]
     declared = [name for names in marks if isinstance(names, list | tuple) for name in names if isinstance(name, str)]
     item.stash[_KEY] = Behaviors(declared)
@@ -36,7 +36,7 @@ def begin_recording(item: pytest.Item) -> Behaviors:
 
 
 def end_recording(item: pytest.Item) -> Behaviors | None:
-    """What this run of a test has recorded, once it is over; None if it did not ask for the fixture."""
+    """Close the recorder of a run, and return it; None if the test did not request the fixture."""
     found = item.stash.get(_KEY, None)
     if found is not None:
         del item.stash[_KEY]
@@ -45,15 +45,15 @@ def end_recording(item: pytest.Item) -> Behaviors | None:
 
 
 def current(item: pytest.Item) -> Behaviors | None:
-    """The recorder of the run that goes on; None if it did not ask for the fixture."""
+    """The recorder of the current run; None if the test did not request the fixture."""
     return item.stash.get(_KEY, None)
 
 
 class Behaviors:
-    """What one run of a test saw of the agent.
+    """What one run of a test observes of the agent.
 
-    What was recorded counts even if the test fails later. A test that fails before it has recorded something leaves
-    that undecided, so record first and assert last.
+    What was recorded counts even if the test fails later. What a test could not record because it failed earlier is
+    undecided, so record first and assert last.
     """
 
     __slots__ = ("_columns", "_declared", "_is_open", "_observed", "_timed", "_violated")
@@ -67,11 +67,11 @@ class Behaviors:
         self._is_open = True
 
     def observed(self, name: str, seen: bool = True) -> None:  # noqa: FBT001, FBT002 - observed("greets", "hi" in reply)
-        """Record that a behavior was observed, or with False that the test looked for it and did not see it."""
+        """Record that a behavior was observed, or with False, that the test looked for it and did not observe it."""
         self._note(self._observed, "observed", name, seen)
 
     def violated(self, name: str, happened: bool = True) -> None:  # noqa: FBT001, FBT002 - as observed
-        """Record that something happened that must not, or with False that the test looked for it in vain."""
+        """Record that something forbidden happened, or with False, that the test looked for it and it did not."""
         self._note(self._violated, "violated", name, happened)
 
     def input(self, text: str) -> None:
@@ -120,18 +120,19 @@ class Behaviors:
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Measure what is inside, by a monotonic clock, as `latency_ms`. Several times are added up."""
+        """Measure the time of the block, by a monotonic clock, as `latency_ms`. The times of several blocks add up."""
         self._check_open()
         if "latency_ms" in self._columns:
             raise ValueError("behaviors.timing: latency_ms is recorded already")
         start = time.perf_counter()
+        # Not in a `finally`: the time until an exception is not the latency of an answer.
         yield
         self._check_open()
         self._timed = (self._timed or 0) + (time.perf_counter() - start) * 1000
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """The columns that were recorded, without behaviors and violations."""
+        """The recorded columns, without behaviors and violations."""
         timed = {} if self._timed is None else {"latency_ms": round(self._timed, 3)}
         return {**self._columns, **timed}
 
@@ -147,11 +148,11 @@ class Behaviors:
 
     @property
     def looked_for(self) -> frozenset[str]:
-        """The names that the test recorded as observed or not, or as happened or not."""
+        """The names that the test recorded in any way, as observed or not, as violated or not."""
         return frozenset({*self._observed, *self._violated})
 
     def close(self) -> None:
-        """End the recording: what comes later belongs to no row."""
+        """End the recording: later calls raise RuntimeError, because they belong to no row."""
         self._is_open = False
 
     def _note(self, known: dict[str, bool], method: str, name: str, value: bool) -> None:  # noqa: FBT001 - as observed
@@ -163,7 +164,7 @@ class Behaviors:
         meant = near_miss(name, self._declared) or _other_case(name, {*self._observed, *self._violated})
         if meant:
             raise ValueError(f"behaviors.{method}: {name!r} is not in the mark of this test; did you mean {meant!r}?")
-        # In any turn of a conversation: what was seen once was seen.
+        # A test may record each turn of a conversation: what was observed in one turn was observed.
         known[name] = known.get(name, False) or value
 
     def _put(self, name: str, value: Any) -> None:
@@ -188,11 +189,11 @@ def _check_name(method: str, name: object) -> None:
 
 
 def _other_case(name: str, known: Iterable[str]) -> str | None:
-    """A known name that differs only in case: no row can have both."""
+    """A known name that differs only in case; None if there is none. Results refuse a row with both."""
     return next((other for other in known if other != name and other.casefold() == name.casefold()), None)
 
 
 def own_value(value: object) -> str | None:
-    """What was wanted of a value in a column of the user's own; None if the value will do."""
-    is_number = isinstance(value, int | float) and abs(value) <= LARGEST_WHOLE  # which no NaN is
+    """What a column of the user's own accepts, in words; None if it accepts the value."""
+    is_number = isinstance(value, int | float) and abs(value) <= LARGEST_WHOLE  # False for NaN, too
     return None if is_number or isinstance(value, str) else "wanted text, a number, or True or False"

@@ -1,6 +1,6 @@
 """All tests of a session, and their trials → the rows, in the order of the tests, then of the trials.
 
-Every test has a row: one that was not run is undecided, with the reason.
+Every test has a row; if it was not run, the row is undecided and has the reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DESELECTED = "deselected"
 
 
 def belonging(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
-    """The tests that are rows: all, but if only scenarios were chosen (`-m scenario`), the scenarios alone."""
+    """The tests that get rows: all, or if only scenarios were selected (`-m scenario`), only the scenarios."""
     found = list(tests)
     chosen = [test for test in found if test.is_chosen]
     scenarios_only = bool(chosen) and all(test.is_scenario for test in chosen)
@@ -29,9 +29,9 @@ def belonging(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
 def result_rows(
     tests: Sequence[CollectedTest], trials: Iterable[RecordedTrial], failed: Mapping[str, str], reason: str
 ) -> list[dict[str, Any]]:
-    """The rows, without their trials.
+    """The rows, without their trial numbers.
 
-    `failed` has the messages of failed tests by name, and `reason` says why chosen tests were not run.
+    `failed` has the messages of failed tests by name, and `reason` says why selected tests were not run.
     """
     by_test: dict[str, list[RecordedTrial]] = {test.name: [] for test in tests}
     for trial in trials:
@@ -43,16 +43,16 @@ def result_rows(
         test = known.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
         found = [_decided(trial, test, recorded) for trial in sorted(each, key=lambda trial: trial.worker)]
         if name in failed and all(trial.status in ("passed", "not run") for trial in each):
-            found = [*found[:-1], _broken(test, failed[name])]  # a plugin knows something that the rows do not
+            found = [*found[:-1], _broken(test, failed[name])]  # another plugin failed a test that passed by its rows
         rows += found or [not_run_row(test, reason if test.is_chosen else DESELECTED)]
     return rows
 
 
 def _decided(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> dict[str, Any]:
-    """The row of a trial. What a test did not record because it ended too early is not known.
+    """The row of a trial, with `unjudged` if its test ended before it could record what other tests record.
 
-    Otherwise a slow scenario would leave the latencies if its test failed early, and a violation that was not reached
-    would be none.
+    Otherwise a test that fails early would remove a slow scenario from the latencies, and a violation that it did not
+    reach would count as none.
     """
     if not trial.is_cut or not (test.records or trial.recorded):
         return dict(trial.row)
@@ -70,7 +70,7 @@ def not_run_row(test: CollectedTest, reason: str) -> dict[str, Any]:
 
 
 def skipped_row(name: str, reason: str) -> dict[str, Any]:
-    """The row of a file that was skipped as a whole: it has not passed."""
+    """The row of a file that was skipped as a whole; it counts as not passed."""
     return {"id": scenario_id(name), "passed": False, "output": reason, "tags": {"status": "skipped"}}
 
 
@@ -79,7 +79,7 @@ def _broken(test: CollectedTest, message: str) -> dict[str, Any]:
 
 
 def numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with their trials, from 1 in each scenario."""
+    """The rows with trial numbers, from 1 in each scenario."""
     seen: Counter[str] = Counter()
     found = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""The end of a session: its rows are written and judged, the summary says so, and the verdict is the exit code."""
+"""The end of a session: write and judge its rows, print the summary, and set the verdict as the exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # most sessions are not judged
 
 OK, TESTS_FAILED, NOTHING_TO_JUDGE, INTERNAL = 0, 1, 2, 4
 JUDGED = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED})
-"""How pytest ends if it ran the tests that it should run."""
+"""The exit codes of pytest after it ran the tests that it was to run."""
 _WIDTH, _NARROWEST, _WIDEST = 80, 40, 140
 
 
@@ -41,15 +41,15 @@ class SessionEnd:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
-        """Before anything else: the results of an earlier session must not be taken for those of this one."""
+        """Overwrite the results of an earlier session first, so that they cannot be taken for those of this one."""
         self._has_begun = True
         if self._file is not None and not session.config.option.collectonly:
             target.begin_results(self._file)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
-        """Write and judge before the summary is printed; set the exit code after every other plugin."""
-        if not self._has_begun:  # --fixtures, --cache-show: no session of tests
+        """Write and judge before the summary is printed; set the exit code after all other plugins."""
+        if not self._has_begun:  # --fixtures, --cache-show: no tests were to be run
             return (yield)
         try:
             if not session.config.option.collectonly:
@@ -60,14 +60,14 @@ class SessionEnd:
             self._failure = f"{self._shown} could not be written: {error.strerror or error}"
         try:
             result = yield
-        except pytest.exit.Exception as error:  # another plugin ends the session, with a code that must not hide ours
+        except pytest.exit.Exception as error:  # another plugin ends the session: its code must not hide ours
             error.returncode = self._exit_code(session, int(exitstatus)) or error.returncode
             raise
         session.exitstatus = self._exit_code(session, int(exitstatus))
         return result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what was written, and the verdict."""
+        """Print what was written, and the verdict."""
         lines = [*filter(None, [self._failure]), *self._lines]
         if lines:
             terminalreporter.section("highbar")
@@ -93,21 +93,22 @@ class SessionEnd:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _exit_code(self, session: pytest.Session, given: int) -> int:
-        """The verdict; pytest's own code if that is worse, or if there is no verdict."""
+        """The exit code of the verdict; pytest's own code if that is worse, or if there is no verdict."""
         now = int(session.exitstatus)
         if self._failure is not None:
             return INTERNAL
         if self._policy is None:
             return now
         if self._judgment is None:
-            # Of our codes, 3 is a verdict.
+            # Pytest's 3 is an internal error, but ours is the verdict inconclusive: replace it by our 4.
             return {OK: NOTHING_TO_JUDGE, pytest.ExitCode.INTERNAL_ERROR: INTERNAL}.get(now, now)
         if self._judgment.code != OK:
             return self._judgment.code
         if given == pytest.ExitCode.NO_TESTS_COLLECTED:
-            return NOTHING_TO_JUDGE  # a policy that tolerates even that judges nothing
+            return NOTHING_TO_JUDGE  # fail closed: a policy that passes without any test has judged nothing
         if now not in (given, OK):
             return now
+        # Any failure that the policy did not judge stays one, including those that other plugins counted.
         tolerated = self._gathered.failures(of_policy=True)
         return TESTS_FAILED if session.testsfailed > tolerated else OK
 
@@ -122,7 +123,7 @@ def _summary(shown: str, rows: list[dict[str, Any]], incomplete: str | None) -> 
 
 
 def _notes(judgment: Judgment, gathered: GatheredReports) -> Iterator[str]:
-    """What decides about the exit code besides the verdict."""
+    """Notes about tests and failures that affect the exit code besides the verdict."""
     plain = sum(not test.is_scenario for test in gathered.tests)
     if plain < len(gathered.tests) and plain:
         yield f"{count(plain, 'test')} without @pytest.mark.scenario: -m scenario leaves them out"

@@ -15,16 +15,16 @@ if TYPE_CHECKING:  # most sessions are not judged
 
 
 def start(config: pytest.Config) -> None:
-    """Register the plugins. Raises UsageError if the options make no sense, or if the policy cannot be read."""
+    """Register the plugins. Raises UsageError if the options contradict each other, or if the policy cannot be read."""
     worker = getattr(config, "workerinput", None)
     recorder = TrialRecorder("" if worker is None else worker["workerid"])
     register = config.pluginmanager.register
-    if worker is not None:  # it sends its rows, and writes and judges nothing
+    if worker is not None:  # a worker of pytest-xdist sends its rows; it writes and judges nothing
         register(recorder, "highbar-trials")
         register(CollectionWatch(recorder.know), "highbar-collection")
         return
-    from highbar.pytest_plugin.gathering import GatheredReports  # likewise
-    from highbar.pytest_plugin.session import SessionEnd  # likewise
+    from highbar.pytest_plugin.gathering import GatheredReports  # a worker does without it
+    from highbar.pytest_plugin.session import SessionEnd  # a worker does without it
 
     gathered = GatheredReports()
 

@@ -1,4 +1,4 @@
-"""The results file of a session. Until the session has ended, and if it is not complete, no check accepts it."""
+"""The results file of a session. No check accepts it before the session has ended, or if it is incomplete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from highbar.store.writing import replace
 ENDING = ".jsonl"
 UNFINISHED = "the pytest session has not ended"
 LONGEST_REASON = 45
-"""Characters of the reason why results are not complete; a message shows no more of a value."""
+"""Characters of the reason why results are incomplete: messages show no more of a value."""
 
 
 def problem_of(path: str) -> str | None:
@@ -29,14 +29,14 @@ def problem_of(path: str) -> str | None:
 
 
 def begin_results(path: Path) -> None:
-    """Say in the file that there are no results yet: those of an earlier session must not survive a crash."""
+    """Mark the file as unfinished, so that results of an earlier session do not survive a crash of this one."""
     write_results(path, (), UNFINISHED)
 
 
 def write_results(path: Path, rows: Iterable[Mapping[str, Any]], incomplete: str | None = None) -> None:
-    """Put the rows in their place, all at once. `incomplete` says why they are not all that there is to say.
+    """Write the rows, whole or not at all. `incomplete` says why rows are missing.
 
-    Then the last line is text and not a row, so that every reader refuses the file and shows the reason.
+    If it is set, the last line is a text instead of a row, so that every reader refuses the file and shows the reason.
     """
     lines = [line(row) for row in rows]
     if incomplete is not None:
@@ -45,7 +45,7 @@ def write_results(path: Path, rows: Iterable[Mapping[str, Any]], incomplete: str
 
 
 def withdraw_results(path: str) -> None:
-    """If there are results of an earlier session, say that there are none."""
+    """Mark the results of an earlier session as unfinished, if there are any."""
     if problem_of(path) is None and Path(path).is_file():
         with suppress(OSError):
             begin_results(Path(path))

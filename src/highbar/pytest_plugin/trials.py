@@ -1,7 +1,7 @@
-"""The runs of tests → rows, each sent with a report of its test: so a worker of pytest-xdist sends its rows, too.
+"""The runs of tests → rows, each sent with a report of its test, so that workers of pytest-xdist send them, too.
 
-Each run of a test is a trial: setup, call and teardown. A plugin that runs a test again, and shows the last run alone,
-hides no trial: pytest makes the reports of all runs.
+Each run of a test (setup, call and teardown) is a trial. A plugin that runs a test again, and shows only the last run,
+hides no trial, because pytest makes the reports of all runs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from highbar.pytest_plugin.recording import Behaviors
 from highbar.pytest_plugin.trial_rows import Status, trial_row
 
 SENT_ROWS, SENT_TESTS = "highbar_rows", "highbar_tests"
-"""Attributes of a report; pytest keeps those that it does not know when it sends one."""
+"""Attributes that are added to a report; pytest sends unknown attributes along."""
 _SHOWN = frozenset(column_names("shows", "run"))
 _WORST: tuple[Status, ...] = ("error", "failed", "skipped", "passed")
 
 
 class RecordedTrial(msgspec.Struct, frozen=True):
-    """A run of a test as it is sent. `key` tells trials apart, since several reports may send one."""
+    """A run of a test as it is sent. `key` identifies the trial, because several reports may send it."""
 
     key: str
     test: str
@@ -39,11 +39,11 @@ class RecordedTrial(msgspec.Struct, frozen=True):
     status: Status
     row: Mapping[str, Any]
     recorded: tuple[str, ...] = ()  # the columns that the test itself recorded and that a metric may need
-    is_cut: bool = False  # it ended before it could record everything
+    is_cut: bool = False  # the run ended before it could record everything
 
 
 class _Phase(msgspec.Struct, frozen=True):
-    """The end of setup, call or teardown."""
+    """The outcome of setup, call or teardown."""
 
     when: str
     status: Status
@@ -59,14 +59,14 @@ class _TestCall(msgspec.Struct, frozen=True):
 
 
 class _OpenRun(msgspec.Struct):
-    """A run of a test between setup and teardown: its phases as pytest reports them, and every call that was made."""
+    """A run of a test that has not ended: its phases as pytest reports them, and every call of the test."""
 
     phases: list[_Phase] = []
     calls: list[_TestCall] = []
 
 
 class TrialRecorder:
-    """A plugin of the process that runs tests: makes a row of each run, and puts it into the next report."""
+    """A plugin of the process that runs tests: it makes a row of each run, and attaches it to the next report."""
 
     def __init__(self, worker: str) -> None:
         self._worker = worker
@@ -76,7 +76,7 @@ class TrialRecorder:
         self._tests_text: str | None = None
 
     def know(self, tests: list[CollectedTest]) -> None:
-        """Take the tests of the session, before the first of them is run."""
+        """Set the tests of the session, before the first of them is run."""
         self._tests = {test.name: test for test in tests}
         self._tests_text = to_text(tests) if self._worker else None
 
@@ -87,7 +87,7 @@ class TrialRecorder:
         try:
             return (yield)
         except BaseException as error:
-            message = traceback.format_exception_only(error)[-1].strip()  # its own text may raise, too
+            message = traceback.format_exception_only(error)[-1].strip()  # str(error) itself may raise
             phase, cut = _Phase("call", _status(error), message[:LONGEST_TEXT]), is_cut(item, error)
             raise
         finally:
@@ -98,20 +98,20 @@ class TrialRecorder:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Follow a run through its phases; after teardown it is over."""
+        """Note the phase of a run; after teardown, finish the run."""
         report = yield
         run = self._runs.setdefault(item.nodeid, _OpenRun())
         run.phases.append(_phase(call, report))
         if report.when == "teardown":
             del self._runs[item.nodeid]
             self._finish(item, run)
-            # A plugin that runs each test in a process of its own sends this report, and nothing else.
+            # A plugin that runs each test in a process of its own sends only this report to its parent.
             setattr(report, SENT_ROWS, list(self._unsent[item.nodeid]))
         return report
 
     @pytest.hookimpl(tryfirst=True)  # before pytest-xdist sends it
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Put the rows that nobody has yet into the report, and into the first one of a worker all tests."""
+        """Attach the rows that were not sent yet, and to the first report of a worker, all tests."""
         rows = self._unsent.pop(report.nodeid, [])
         setattr(report, SENT_ROWS, list(dict.fromkeys([*getattr(report, SENT_ROWS, ()), *rows])))
         if self._tests_text is not None:
@@ -120,7 +120,7 @@ class TrialRecorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a worker that ran no test say which there are."""
+        """Send all tests of a worker at its end, because a worker that ran no test has sent no report."""
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             output[SENT_TESTS] = to_text(list(self._tests.values()))
@@ -161,7 +161,7 @@ def _status(error: BaseException) -> Status:
 
 
 def _is_judgment(error: BaseException) -> bool:
-    """Whether an exception says that the agent did badly. All others say that something broke."""
+    """Whether an exception means that the agent failed the test; any other means that something broke."""
     judgments = (AssertionError, pytest.fail.Exception)
     if isinstance(error, BaseExceptionGroup):
         return error.split(judgments)[1] is None
