@@ -104,7 +104,7 @@ def sides(one: ReaderDisagreement, encode: Encode) -> str:
 
 
 def people_lines(calibration: Calibration, encode: Encode) -> list[str]:
-    """Sentences on how far people agree with each other; empty if no two people labeled the same."""
+    """Sentences on how far people agree with each other; empty if no statement was labeled by two people."""
     found = calibration.between_people
     if found is None:
         return []

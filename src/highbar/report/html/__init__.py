@@ -1,7 +1,7 @@
-"""The verdict as one self-contained page, and as a small table for notebooks.
+"""The verdict as one self-contained page; `compact` makes a small table for notebooks.
 
-`markup` escapes, `charts` draws. The page is opened from a disk or as an artifact of CI, so it fetches nothing. Without
-JavaScript only the details of failed scenarios are missing.
+`markup` escapes, `charts` draws. The page is opened from a disk or as a CI artifact, so it fetches nothing. Without
+JavaScript, only the details of failed scenarios and the further pages of the lists are missing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
-    """The whole page. Of the display only what the caller says about the run matters."""
+    """The whole page. Of the display, only `meta` is used."""
     comparison = verdict.details.comparison if verdict.details else None
     sections = {
         "advice": ("Advice", unjudged(verdict)),
@@ -80,7 +80,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """A page that lists every problem, in place of a verdict; its heading differs from that of any verdict."""
+    """A page with all problems, written in place of a verdict; its heading differs from that of any verdict."""
     word, _, rest = NO_VERDICT.partition(": ")
     title = element("h1", element("b", icon("unsure"), word), element("span", rest))
     main = element("main", element("section", problem_list(problems)), id="main")
@@ -88,7 +88,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 
 def banner(sentence: str, verdict: str | None, sections: Mapping[str, tuple[str, Markup]], *about: Markup) -> Markup:
-    """The verdict, legible at once, what it is about, and links to the sections that there are."""
+    """The header: the verdict in large letters, what was judged, and links to the sections that are not empty."""
     word, _, rest = sentence.partition(": ")
     kind = _KINDS.get(verdict or "", "none")
     links = [element("a", name, href=f"#{anchor}") for anchor, (name, section) in sections.items() if section]
@@ -108,12 +108,12 @@ def _about(verdict: Verdict, display: Display) -> Markup:
 
 
 def facts_section(display: Display) -> list[Markup]:
-    """What the caller says about the run."""
+    """The facts about the run from `--meta` and CI."""
     return [element("span", key, " ", _linked(text)) for key, text in display.meta]
 
 
 def _linked(text: str) -> Markup:
-    """A text of the caller; an address on the web is a link."""
+    """A text from `--meta`; an https address becomes a link. The pattern admits no other scheme, such as javascript."""
     return element("a", text, href=text) if _ADDRESS.fullmatch(text) else code(text)
 
 
@@ -126,7 +126,7 @@ def _counts(verdict: Verdict) -> Markup:
         (counts.errors, "error"),
         (counts.undecided, "undecided trial"),
     ]
-    # Zero counts are left out, except for failures: readers look for that zero.
+    # Zero counts are omitted, except for failed scenarios: readers look for that zero.
     counts_shown = [(number, noun) for place, (number, noun) in enumerate(shown) if number or place <= 2]
     tiles = [
         element("li", element("b", str(number)), plural(number, noun).removeprefix(str(number)))

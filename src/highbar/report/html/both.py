@@ -1,4 +1,4 @@
-"""A scenario that broke or was fixed: what the agent replied in both runs, side by side."""
+"""A scenario that broke or was fixed, with the agent's replies in both runs side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO_OUTPUTS = "This run has no outputs to show: it is a baseline, or was read fr
 
 
 def side_by_side(scenario: MovedScenario) -> Markup:
-    """The closed row of a scenario, and below it the input and both replies."""
+    """A closed row for the scenario, which opens to the input and both replies."""
     base, head = (None if trials is None else _telling(trials) for trials in (scenario.base, scenario.head))
     known = [trial for trial in (head, base) if trial is not None]
     asked = next((trial.input for trial in known if trial.input), None)
@@ -27,7 +27,7 @@ def side_by_side(scenario: MovedScenario) -> Markup:
 
 
 def _telling(trials: tuple[TrialDetail, ...]) -> TrialDetail | None:
-    """The trial to show: the first that did not pass, or the first."""
+    """The trial to show: the first that did not pass, else the first; None if there are none."""
     return next((trial for trial in trials if not trial.passed), trials[0] if trials else None)
 
 

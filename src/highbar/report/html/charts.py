@@ -1,6 +1,6 @@
-"""The charts, drawn as inline SVG: one line with a value, its interval and a threshold; a histogram; a bar of a term.
+"""Charts as inline SVG: lines with a value, its interval and a threshold; a histogram; a bar for a term of a score.
 
-Shape says what color says: a dot has passed, a diamond has not, a ring is undecided.
+Each color has a shape, too: a dot has passed, a diamond has not, a ring is undecided.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _EDGE = 8.0
 
 
 class ThresholdMark(Struct, frozen=True):
-    """A threshold: from here on, in the good direction, it is met."""
+    """A threshold to draw: its operator and its number."""
 
     operator: str
     value: Fraction
 
 
 def demand_line(axis: Axis, value: Value, bar: ThresholdMark | None, look: str) -> Markup:
-    """A value, its interval and its threshold on a shared axis; the side that is accepted is tinted.
+    """A value, its interval and its threshold on a common axis, with the accepted side tinted; empty if undefined.
 
-    The head of the table has the labels of percentages; a line in another unit has its own.
+    The table's header has the axis labels of percentages; a line in another unit has its own labels.
     """
     numbers = numbers_of(value)
     if not numbers:
@@ -62,7 +62,7 @@ def _end_labels(axis: Axis, y: float) -> list[Markup]:
 
 
 def change_line(difference: Difference, look: str, allowed: Fraction | None = None) -> Markup:
-    """A difference and its interval, and the worst difference that is accepted: no change, or what a margin allows."""
+    """A difference, its interval, and the worst accepted difference: `allowed`, else 0; empty if undefined."""
     value, unit = difference.value, difference.head.unit
     if value is None or not math.isfinite(as_number(value)):
         return EMPTY
@@ -91,7 +91,7 @@ def change_line(difference: Difference, look: str, allowed: Fraction | None = No
 
 
 def value_line(axis: Axis, value: Value | None, look: str, across: Fraction | None = None) -> Markup:
-    """A value and its interval on an axis that other lines share; `across` is a number that all of them show."""
+    """A value and its interval on a common axis; `across` is a number that is marked on every line."""
     middle = 11.0
     numbers = numbers_of(value)
     parts = [
@@ -104,7 +104,7 @@ def value_line(axis: Axis, value: Value | None, look: str, across: Fraction | No
 
 
 def axis_scale(axis: Axis) -> Markup:
-    """The labels of an axis that the lines below it share."""
+    """The labels of a common axis, drawn above its lines."""
     found = list(axis.ticks(4))
     marks = [
         join(
@@ -117,14 +117,14 @@ def axis_scale(axis: Axis) -> Markup:
 
 
 def shared_axis(values: Iterable[Value], more: Iterable[Fraction] = ()) -> Axis:
-    """One axis for several values of one unit."""
+    """An axis for several values of the same unit, which also shows the numbers in `more`."""
     found = list(values)
     numbers = [number for value in found for number in numbers_of(value)] + [as_number(number) for number in more]
     return around(numbers, found[0].unit if found else "ratio", _EDGE, WIDTH - _EDGE)
 
 
 def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) -> Markup:
-    """What a term adds to a score, inside the outline of the most that it could add."""
+    """A bar for what a term adds to a score, inside an outline of the most that it could add; empty if undefined."""
     if adds is None or not longest:
         return EMPTY
     axis = Axis(0.0, as_number(longest), as_number(longest), 0.0, float(WIDTH), "number")
@@ -148,7 +148,7 @@ def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) ->
 
 
 class Limit(Struct, frozen=True):
-    """A line across a histogram: a threshold or the value of a percentile."""
+    """A line across a histogram: a threshold, or the value of a metric."""
 
     text: str
     value: Fraction
@@ -156,9 +156,9 @@ class Limit(Struct, frozen=True):
 
 
 def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Markup:
-    """Counts as columns over their range, the limits as lines across them, each with its label on a row of its own.
+    """Trials as columns over latency, with limits as lines across them, each with its label on a separate row.
 
-    A bin without an upper end is drawn pale, up to the end of the axis: its trials are there or beyond.
+    A bin without an upper end is drawn pale and extends to the end of the axis, since its trials may be beyond it.
     """
     width, height, row = 760.0, 150.0, 16.0
     last = as_number(bins[-1].low) * 1.15 if bins[-1].high is None else as_number(bins[-1].high)
@@ -185,7 +185,7 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
 def _column(one: Bin, axis: Axis, bottom: float, height: float) -> Markup:
     left = axis.at(as_number(one.low))
     right = axis.right if one.high is None else axis.at(as_number(one.high))
-    shown = max(height, 1.5)  # one trial among thousands stays visible
+    shown = max(height, 1.5)  # so that one trial among thousands is visible
     upper = " and above" if one.high is None else f" to {amount(one.high, 'ms')}"
     named = element("title", f"{amount(one.low, 'ms')}{upper}: {one.trials}")
     look = "column open" if one.high is None else "column"
@@ -194,7 +194,7 @@ def _column(one: Bin, axis: Axis, bottom: float, height: float) -> Markup:
 
 
 def _limit_label(x: float, y: float, text: str, width: float) -> Markup:
-    # Near the right edge the label is to the left of its line, or the page would cut it off.
+    # Near the right edge the label is to the left of its line, or it would be cut off.
     turned = x > width * 0.6
     beside = {"x": x - 5 if turned else x + 5, "text_anchor": "end" if turned else "start"}
     return element("text", text, y=y, class_="limit", **beside)
@@ -213,7 +213,7 @@ def _anchor(place: int, count: int) -> str:
 
 
 def _accepted(axis: Axis, bar: ThresholdMark, value: Value, middle: float) -> Markup:
-    """The side of the threshold that meets it."""
+    """The tinted side of the threshold that meets it; empty if the operator accepts no whole side."""
     x = axis.at(as_number(bar.value))
     if bar.operator == "!=" or (bar.operator == "=" and axis.start < as_number(bar.value) < axis.end):
         return EMPTY
@@ -223,7 +223,7 @@ def _accepted(axis: Axis, bar: ThresholdMark, value: Value, middle: float) -> Ma
 
 
 def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:
-    """The interval, with a stroke at each end that the data bound; an open end runs off the axis."""
+    """The interval, with a cap at each known end; an open end extends to the end of the axis."""
     if value.low is None and value.high is None:
         return EMPTY
     known = [end if end is not None and math.isfinite(end) else None for end in (value.low, value.high)]
@@ -234,7 +234,7 @@ def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:
 
 
 def _dot(x: float, y: float, look: str) -> Markup:
-    # Another shape, not only another color: some readers do not see the color.
+    # Another shape, not only another color, because some readers cannot tell the colors apart.
     if look in ("missed", "warned"):
         return element("path", d=f"M{x:g} {y - 6:g}l6 6-6 6-6-6z", class_=f"dot {look}")
     return element("circle", cx=x, cy=y, r=4.5 if look == "unsure" else 5, class_=f"dot {look}")

@@ -1,4 +1,4 @@
-"""A verdict, or a comparison, for a notebook: small, no script, and a style that reaches no further than itself."""
+"""A verdict or a comparison for a notebook: small, without a script, and with a style that affects nothing else."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from highbar.report.html.slices import Bounds
 from highbar.report.titles import DemandResult, demands
 
 _MOST_ROWS = 20
-"""Rows of a table in a notebook: the page has all."""
+"""Rows of a table in a notebook; the HTML report has all."""
 
 
 def compact(verdict: Verdict) -> str:
-    """The verdict, the demands that are not met before the others, and the failed scenarios."""
+    """The headline, the demands with the missed ones first, and the failed and undecided scenarios."""
     word, _, rest = headline(verdict).partition(": ")
     kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict or "", "unsure")
     bounds = bounds_by_metric(verdict.rules)
@@ -53,24 +53,24 @@ def compact(verdict: Verdict) -> str:
 
 
 def _place(demand: DemandResult) -> tuple[bool, bool]:
-    """What is not met first, and blocking demands before warnings."""
+    """A sort key: missed demands first, and blocking ones before warnings."""
     return demand.rule.outcome == "pass", demand.rule.level != "blocking"
 
 
 def _judging(verdict: Verdict) -> tuple[str, ...]:
-    """Who judged, and which rows; empty if all rows of our own format were judged."""
+    """Lines on who judged, which rows, quarantine and early stopping; each is empty if it does not apply."""
     rows = judged_line(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
     return (*rows, quarantine_line(verdict, code), saved_line(verdict))
 
 
 def _unjudged(verdict: Verdict) -> Markup:
-    """Why nothing was judged, and the typical thresholds as advice."""
+    """Why nothing was judged, and the comparison with the typical thresholds."""
     messages = [element("p", problem.message, class_="dim") for problem in verdict.problems]
     return join(*messages, table(("metric", *advice.COLUMNS), advice.advice_rows(verdict)))
 
 
 def compact_comparison(comparison: Comparison) -> str:
-    """The headline, every metric in both runs, and the scenarios that broke."""
+    """The headline, every metric in both runs, and the scenarios that broke or were fixed."""
     word, _, rest = words.headline(comparison).partition(": ")
     kind = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}.get(comparison.verdict or "", "plain")
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}

@@ -1,4 +1,4 @@
-"""What changed from one run to another: differences with their intervals, and which scenarios broke or were fixed."""
+"""What changed between two runs: differences with their intervals, and the scenarios that broke or were fixed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, icon, table, unseen, without
 
 MOST_ROWS = 60
-"""Rows that are drawn: more do not fit one look, and the JSON report has all."""
+"""Rows of slices that are drawn for one column; the JSON report has all."""
 MOST_IDS = 500
 """Scenarios in one list of the page."""
 _LOOKS: dict[Change, tuple[str, str]] = {
@@ -26,7 +26,7 @@ _LOOKS: dict[Change, tuple[str, str]] = {
 
 
 def metric_changes(comparison: Comparison) -> Markup:
-    """Every metric in both runs, and the difference drawn with its interval and what the margin allows."""
+    """Every metric in both runs, and a chart of the difference, its interval and the accepted difference."""
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [_row(code(name), change) for name, change in known.items()]
     names = ("metric", "change", "before", "after", "difference", unseen("drawn"))
@@ -66,7 +66,7 @@ def _undefined(comparison: Comparison) -> Markup:
 
 
 def moved(comparison: Comparison) -> Markup:
-    """The scenarios that broke, were fixed, or could not be compared."""
+    """The scenarios that broke, were fixed, are flaky, or could not be compared."""
     shown = {scenario.id: scenario for scenario in comparison.moved}
     lists = [
         _ids(title, ids, shown if place < 2 else {}, opened=place < 2)
@@ -78,7 +78,7 @@ def moved(comparison: Comparison) -> Markup:
 
 
 def _ids(title: str, ids: Sequence[str], shown: Mapping[str, MovedScenario], *, opened: bool) -> Markup:
-    """The scenarios with both outputs as far as they were read, then the ids of the others."""
+    """The scenarios whose outputs were read, with both outputs, then the ids of the others."""
     both = [side_by_side(shown[id_]) for id_ in ids if id_ in shown]
     others = [id_ for id_ in ids if id_ not in shown]
     listed = element("ul", *(element("li", code(id_)) for id_ in others[:MOST_IDS]), class_="ids") if others else EMPTY
@@ -88,7 +88,7 @@ def _ids(title: str, ids: Sequence[str], shown: Mapping[str, MovedScenario], *, 
 
 
 def slice_changes(comparison: Comparison) -> Markup:
-    """How the pass rate changed in each slice; changes that are more than chance are marked."""
+    """How the pass rate changed in each slice, with a mark if it changed by more than chance."""
     if not comparison.slices:
         return EMPTY
     parts = [_column(column, list(group)) for column, group in groupby(comparison.slices, lambda part: part.by[0])]

@@ -1,4 +1,4 @@
-"""The verdict in two or three sentences: what failed, the worst scenario in its own words, and how certain that is."""
+"""The verdict in two or three sentences: what failed, the worst scenario with a quote, and how certain that is."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from highbar.report.titles import demands
 from highbar.report.visible import cut
 
 _MOST_TITLES = 3
-"""Demands that the lead names: the list below has all."""
+"""Demands that the lead names; the list below has all."""
 _LONGEST_QUOTE = 160
-"""Characters that the lead quotes of a reason: one line."""
+"""Characters that the lead quotes of a reason or a reply: about one line."""
 
 
 def lead(verdict: Verdict) -> Markup:
-    """The sentences above the fold; empty if nothing was judged."""
+    """The sentences at the top of the page; empty if nothing was judged."""
     if verdict.verdict is None:
         return EMPTY
     sentences = [part for part in (_demands(verdict), _worst(verdict), to_markup(second_run_sentence(verdict))) if part]
@@ -26,7 +26,7 @@ def lead(verdict: Verdict) -> Markup:
 
 
 def _demands(verdict: Verdict) -> Markup:
-    """Such as `Not met: Safety rate is 100%; Accuracy is at least 95%; and 2 more`."""
+    """`Not met: Safety rate is 100%; Accuracy is at least 95%; and 2 more.`, or `9 demands are met.` if all are."""
     blocking = [each for each in demands(verdict, to_markup) if each.rule.level == "blocking"]
     missed = [each.title for each in blocking if each.rule.outcome != "pass"]
     if not missed:
@@ -36,10 +36,10 @@ def _demands(verdict: Verdict) -> Markup:
 
 
 def _worst(verdict: Verdict) -> Markup:
-    """The worst failed scenario: why it failed, and how the agent replied."""
+    """A sentence on the worst failed scenario, a required one if any: why it failed, and what the agent replied."""
     if not verdict.scenarios_failed:
         return EMPTY
-    worst = min(verdict.scenarios_failed, key=lambda scenario: not scenario.required)  # the first is the worst
+    worst = min(verdict.scenarios_failed, key=lambda scenario: not scenario.required)  # the list has the worst first
     quote = _reply(verdict, worst)
     replied = join(", where the agent replied ", element("q", quote)) if quote else EMPTY
     return join(

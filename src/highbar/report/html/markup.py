@@ -1,6 +1,7 @@
-"""Elements of HTML and SVG. Every text that is not markup already goes through `to_markup`, the one place that escapes.
+"""Elements of HTML and SVG. All text that is not `Markup` yet goes through `to_markup`, the only place that escapes.
 
-Nothing untrusted is ever the name of an element or of an attribute, and no attribute here is an address or a script.
+No untrusted text is the name of an element or attribute, or a script. The only untrusted address is an https link from
+`--meta`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from highbar.report.visible import revealed
 
 _VOID = frozenset({"br", "input", "link", "meta"})
 _SHAPES = frozenset({"circle", "line", "path", "rect"})
-# Orders to a CI runner, should the page be printed into its log; as entities they are shown as they are.
+# CI commands, in case the page is printed to a CI log; as entities, a browser still shows them unchanged.
 _ORDER = re.compile(r"::|##")
 _ENTITIES = {"::": "&#58;&#58;", "##": "&#35;&#35;"}
 Attribute = str | int | float | bool | None
 
 
 class Markup(str):
-    """Text that is HTML already: made here, by `element` and `join` alone."""
+    """Text that is HTML already, and is not escaped again. Other modules may wrap only text that is escaped."""
 
     __slots__ = ()
 
@@ -28,7 +29,7 @@ EMPTY = Markup()
 
 
 def to_markup(text: str) -> Markup:
-    r"""`text` as it is to be read, in an element or in an attribute; what would act or hide is written out.
+    r"""`text` escaped for an element or an attribute, with invisible and control characters as escapes.
 
     >>> to_markup("<b onclick='x'>\x1b[2J\u202e")
     '&lt;b onclick=&#x27;x&#x27;&gt;\\x1b[2J\\u202e'
@@ -37,14 +38,15 @@ def to_markup(text: str) -> Markup:
 
 
 def legible(text: str) -> str:
-    """`text` with invisible characters revealed, except line ends and tabs: for a script that sets it as text."""
+    """`text` with invisible characters as escapes, except newlines and tabs; not escaped as HTML."""
     return "\n".join("\t".join(map(revealed, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
 
 
 def element(name: str, /, *children: str | None, **attributes: Attribute) -> Markup:
-    """An element. Children that are not Markup are text; None and False leave a child or an attribute out.
+    """An element. Children that are not `Markup` are escaped; empty ones are left out.
 
-    `class_` is class, `aria_label` is aria-label; True is an attribute without a value.
+    `class_` stands for `class`, `aria_label` for `aria-label`. An attribute that is None or False is left out, and True
+    is an attribute without a value.
     """
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
@@ -56,7 +58,7 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
 
 
 def join(*children: str | None) -> Markup:
-    """Elements and texts, one after the other."""
+    """The children in order, with texts escaped."""
     return Markup("".join(child if isinstance(child, Markup) else to_markup(child) for child in children if child))
 
 

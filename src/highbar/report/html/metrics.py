@@ -17,7 +17,7 @@ _WHOLE = (Fraction(0), Fraction(1))
 
 
 def metrics_section(verdict: Verdict) -> Markup:
-    """Every metric with its interval; the ratios drawn on one axis, those without a value with the reason."""
+    """Every metric with its interval, ratios also drawn on a common axis; undefined metrics with the reason."""
     if not verdict.metrics:
         return EMPTY
     bounds = bounds_by_metric(verdict.rules)
@@ -37,7 +37,7 @@ def _drawn(axis: Axis, value: Value) -> Markup:
 
 
 def _undefined(verdict: Verdict) -> Markup:
-    """The metrics without a value, by their reason."""
+    """The undefined metrics by reason."""
     found: dict[str, list[str]] = {}
     for name, value in verdict.metrics.items():
         if value.value is None:
@@ -50,7 +50,7 @@ def _undefined(verdict: Verdict) -> Markup:
 
 
 def scores_section(verdict: Verdict) -> Markup:
-    """What each term adds to a score, and the most that it could add."""
+    """For each score the contribution of each term, and the most that it could contribute."""
     found = verdict.details.scores if verdict.details else ()
     if not found:
         return EMPTY
@@ -79,7 +79,7 @@ def _score(score: Score, verdict: Verdict) -> Markup:
 
 
 def latencies(verdict: Verdict) -> Markup:
-    """How long trials took, with the limits that rules set and the percentiles that they are about."""
+    """A histogram of the trials' latencies, with the thresholds of rules and the values of the percentiles."""
     found = verdict.details.rows.latency if verdict.details else None
     if found is None:
         return EMPTY
@@ -99,7 +99,7 @@ def latencies(verdict: Verdict) -> Markup:
 
 
 def _limits(found: Latency, verdict: Verdict) -> list[Limit]:
-    """The thresholds, then the values, each number once; a threshold far beyond all trials would flatten the rest."""
+    """The thresholds of rules and the metrics' values, each number once; at most the 12 smallest, in ascending order."""
     limits: dict[tuple[Fraction, str], Limit] = {}
     for rule in verdict.rules:
         against = held_against(rule.threshold or "") if rule.metric in found.metrics and not rule.slice else None

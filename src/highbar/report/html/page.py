@@ -1,6 +1,6 @@
-"""The whole page around its sections: nothing is fetched, and only our own script and style may run.
+"""The page around its sections: it fetches nothing, and only our own script and style are allowed.
 
-The page's Content-Security-Policy names them by their digest. Nothing else in the markup can run.
+The page's Content-Security-Policy allows these two by their digests, so that nothing else in the markup can run.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _SIGNS = {"pass": "M9 17l5 5 10-12", "fail": "M10 10l12 12M22 10L10 22", "inconc
 
 
 def page(title: str, kind: str, sections: Iterable[Markup], *, scripted: bool) -> str:
-    """The document: `kind` is the verdict, for the picture beside the title in a list of tabs."""
+    """The document with the common style; `kind` is the verdict, for the icon in the browser's tab."""
     return page_document(
         title, kind, sections, style=package_text("page.css"), script=package_text("page.js") if scripted else ""
     )
 
 
 def page_document(title: str, kind: str, sections: Iterable[Markup], *, style: str, script: str) -> str:
-    """A page with a style and a script of its own, which starts with `elements.js`."""
+    """The document with the given style and script; `elements.js` is put before the script."""
     script = f"{package_text('elements.js')}\n{script}" if script else ""
     head = element(
         "head",
@@ -46,14 +46,14 @@ def page_document(title: str, kind: str, sections: Iterable[Markup], *, style: s
 
 @cache
 def package_text(name: str, package: str = __package__) -> str:
-    """One of the files of a package, by default of this one, without its comments and its indents."""
+    """A file of a package, by default of this one, without indentation, blank lines and whole-line comments."""
     text = files(package).joinpath(name).read_text("utf-8")
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing may be fetched, sent or framed; of scripts and styles only these very texts."""
+    """The Content-Security-Policy: nothing may be fetched or sent, and only this script and this style are allowed."""
     allowed = f"script-src {_digest(script)}; " if script else ""
     return (
         f"default-src 'none'; {allowed}style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""Small pieces that several sections of the page use."""
+"""Small elements that several sections of the page use."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.visible import cut, revealed
 
 LONGEST_TEXT = 300
-"""Characters of a text from a file in a table: about three lines."""
+"""Characters of a text from a file: about three lines of a table."""
 _WORDS = {"pass": "pass", "fail": "fail", "undefined": "undefined", "inconclusive": "inconclusive"}
 _ICONS = {"pass": "M3 8.5l3.2 3.2L13 5", "fail": "M4 4l8 8M12 4l-8 8", "warn": "M8 3v6M8 11.5v1.5"}
 _UNSURE = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"
 
 
 def code(text: str) -> Markup:
-    """A name or text from a file, isolated from its neighbors in either writing direction."""
+    """A text from a file, as a `code` element, whose style keeps right-to-left text from affecting its neighbors."""
     return element("code", cut(revealed(text), LONGEST_TEXT))
 
 
 def heading(text: str, anchor: str, *more: str) -> Markup:
-    """The heading of a section, as a target of links."""
+    """The heading of a section, with an id for links."""
     return element("h2", text, *more, id=anchor)
 
 
 def folded(text: str, anchor: str, *content: str) -> Markup:
-    """A section that is closed at first, for what few readers need."""
+    """A section that is closed at first, for details that few readers need."""
     title = element("summary", heading(text, anchor))
     return element("section", element("details", title, *content), class_="folded", aria_labelledby=anchor)
 
 
 def icon(kind: str) -> Markup:
-    """A sign for an outcome, in the color of the text beside it."""
+    """An icon for an outcome, in the color of the surrounding text."""
     path = element("path", d=_ICONS.get(kind, _UNSURE))
     return element("svg", path, viewBox="0 0 16 16", width=16, height=16, class_="icon", aria_hidden="true")
 
 
 def badge(outcome: Outcome, level: Level) -> Markup:
-    """An outcome as a word, a sign and a color; a warning is called one."""
+    """An outcome as a word, an icon and a color; `warning` for a warning rule that did not pass."""
     warned = level == "warning" and outcome != "pass"
     kind = "warn" if warned else {"pass": "pass", "inconclusive": "unsure"}.get(outcome, "fail")
     return element("span", icon(kind), "warning" if warned else _WORDS[outcome], class_=f"badge {kind}")
 
 
 def unseen(text: str) -> Markup:
-    """A text for screen readers in place of a drawing."""
+    """A text that only screen readers read, in place of a drawing."""
     return element("span", text, class_="unseen")
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> Markup:
-    """A plain table; the first cell of a row is its heading. Cells are text, or markup.
+    """A plain table; the first cell of a row is its heading. Cells are text or markup.
 
-    A cell repeats the name of its column, which a phone shows beside it in place of the table's head.
+    Each cell repeats the name of its column, which a narrow screen shows beside the cell instead of the header row.
     """
     head = element("tr", *(element("th", name, scope="col") for name in names))
     labels = [None if isinstance(name, Markup) else name for name in names]
@@ -73,7 +73,7 @@ def _first(cell: str) -> Markup:
 
 
 def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
-    """The metrics without a value, by reason, in a folded section; empty if all have one."""
+    """The undefined metrics by reason, in a closed element; empty if there are none."""
     if not names_by_reason:
         return EMPTY
     entries = [
@@ -84,7 +84,7 @@ def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
 
 
 def scenarios(value: Value) -> Markup:
-    """The number of scenarios behind a value, and how many lack one."""
+    """The number of scenarios behind a value, and how many are missing or undecided."""
     count, _, lacking = counted(value).partition(", ")
     return join(count, element("span", f" {lacking}", class_="dim") if lacking else None)
 

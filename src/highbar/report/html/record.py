@@ -1,4 +1,4 @@
-"""What was judged, for the record: files and their digests, versions, notes, and the policy as it was read."""
+"""What was judged: files with their digests, versions, notes, and the text of the policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def steps(verdict: Verdict) -> Markup:
 
 
 def weakened_section(verdict: Verdict) -> Markup:
-    """What the policy at the ref demanded and today's does not."""
+    """What the policy at the git ref demanded and the current one does not."""
     title, notes = headline.weakened_rows(verdict, to_markup)
     if not notes:
         return EMPTY
@@ -31,7 +31,7 @@ def weakened_section(verdict: Verdict) -> Markup:
 
 
 def unjudged(verdict: Verdict) -> Markup:
-    """Why nothing was judged, and the typical thresholds as advice; empty if there is a policy."""
+    """Why nothing was judged, and the comparison with the typical thresholds; empty if there is a verdict."""
     if verdict.verdict is not None:
         return EMPTY
     listed = table(("metric", *advice.COLUMNS), advice.advice_rows(verdict), "steps") if verdict.advice else EMPTY
@@ -40,7 +40,7 @@ def unjudged(verdict: Verdict) -> Markup:
 
 
 def problem_list(problems: Iterable[Problem]) -> Markup:
-    """Every problem with its place and its hint."""
+    """A list of all problems, each with its place and hint."""
     return element("ul", *(element("li", *_problem(problem)) for problem in problems), class_="problems")
 
 
@@ -51,7 +51,7 @@ def _problem(problem: Problem) -> tuple[Markup, ...]:
 
 
 def noted(verdict: Verdict) -> Markup:
-    """The warnings."""
+    """The notes of the verdict, except those shown at the top."""
     found = headline.other_notes(verdict)
     if not found:
         return EMPTY
@@ -60,7 +60,7 @@ def noted(verdict: Verdict) -> Markup:
 
 
 def judge_section(verdict: Verdict) -> Markup:
-    """What is known about the judge that results rest on; empty if none do."""
+    """The facts about the judge; empty if no trial was judged by a judge."""
     if verdict.judge is None:
         return EMPTY
     from highbar.report.judge_words import judge_details  # few results rest on a judge
@@ -71,7 +71,7 @@ def judge_section(verdict: Verdict) -> Markup:
 
 
 def record_section(verdict: Verdict) -> Markup:
-    """Everything that is needed to reproduce the verdict."""
+    """What is needed to reproduce the verdict: versions, policy, results with digests, confidence."""
     confidence = amount(verdict.confidence, "ratio", [verdict.confidence])
     version = verdict.details.version if verdict.details else None
     entries = [
@@ -98,7 +98,7 @@ def _source(source: Source) -> Markup:
 
 
 def _policy(verdict: Verdict) -> Markup:
-    """The text, line by line, so that a rule can link to its line."""
+    """The policy's text with an id for each line, so that a rule can link to its line."""
     text = verdict.details.policy_text if verdict.details else None
     if not text:
         return EMPTY

@@ -1,6 +1,6 @@
-"""Every demand: its outcome, title and value, and the value, interval and threshold on one line.
+"""Every demand: its outcome, title and value, and a chart of the value, its interval and the threshold.
 
-All demands in one unit share an axis, so that their dots can be compared.
+All demands with the same unit share an axis, so that their dots can be compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EMPTY_DETAILS = Details()
 
 
 class _Drawn(Struct, frozen=True):
-    """A value and the canonical text of its threshold; `metric` if the row does not show it."""
+    """A value to draw and the canonical text of its threshold; `metric` is its label if the row does not name it."""
 
     value: Value
     threshold: str | None
@@ -38,7 +38,7 @@ class _Drawn(Struct, frozen=True):
 
 
 def rules(verdict: Verdict) -> Markup:
-    """The demands that are not met, the warnings, those that are met narrowly; the others folded."""
+    """The section: missed demands, warnings, demands that are met narrowly, and the other met demands folded."""
     found = demands(verdict, to_markup)
     if not found:
         return EMPTY
@@ -63,14 +63,14 @@ def rules(verdict: Verdict) -> Markup:
 
 
 def _legend(verdict: Verdict) -> Markup:
-    """What the charts show."""
+    """The legend of the charts."""
     bounds = f"{amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds"
     marks = f"dot: measured value (diamond: not met, ring: undecided); line: its {bounds}"
     return element("p", f"{marks}; stroke: threshold; green: accepted", class_="dim legend")
 
 
 def _counted(group: Sequence[DemandResult], name: str) -> str:
-    """`15, and 4 of level warning`: the headline counts only the demands that block."""
+    """`15, and 4 of level warning`: separate counts, because the headline counts only blocking demands."""
     warn = sum(each.rule.level == "warning" for each in group)
     if not warn or name == "Warnings":
         return str(len(group))
@@ -78,7 +78,7 @@ def _counted(group: Sequence[DemandResult], name: str) -> str:
 
 
 def look(rule: RuleResult) -> str:
-    """The style in which a rule is drawn."""
+    """The CSS class in which a rule is drawn."""
     if rule.outcome == "pass":
         return "fragile" if could_change(rule) else "met"
     if rule.outcome == "fail":
@@ -113,7 +113,7 @@ def _axes(verdict: Verdict) -> Axes:
 
 
 class _DemandTables:
-    """Tables of demands that share their axes."""
+    """Tables of demands with common axes."""
 
     def __init__(self, verdict: Verdict, axes: Axes) -> None:
         self.verdict = verdict
@@ -122,7 +122,7 @@ class _DemandTables:
         self.bounds = bounds_by_metric(verdict.rules)
 
     def markup(self, groups: Sequence[tuple[str, Sequence[DemandResult]]]) -> Markup:
-        """A table with a heading above each group that has a name."""
+        """One table for all groups, with a heading above each group that has a name."""
         ratio = self.axes.get("ratio")
         drawn = join(unseen("drawn"), axis_scale(ratio) if ratio else None)
         names = ("outcome", "demand", "value", drawn)
@@ -166,7 +166,7 @@ class _DemandTables:
         yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
 
     def _paths(self, demand: DemandResult) -> Iterator[Markup]:
-        """Where the policy makes the demand, as links if the page shows its text."""
+        """The paths of the rules, as links to their lines if the page shows the policy's text."""
         lines = (self.details.policy_text or "").count("\n") + 1
         for rule in demand.rules:
             name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
@@ -191,16 +191,17 @@ class _DemandTables:
 
 
 def _amounts(shown: str, value: Value | None) -> tuple[Markup, ...]:
-    """`92.0% (82.6–97.2)`, the interval in an element of its own, and how many scenarios lack a value."""
+    """`92.0% (82.6–97.2)`, with the interval in its own element, and what the value lacks."""
     number, _, interval = shown.partition(" (")
     lacking = f" {lacks(value)}" if value and lacks(value) else ""
     return element("b", number), element("span", f" ({interval}" if interval else "", lacking, class_="dim")
 
 
 def _difference(rule: RuleResult, details: Details) -> Difference | None:
-    """What is drawn for a rule about the baseline, if it is known."""
+    """The difference to draw for a rule about the baseline; None for other rules, or if it is unknown."""
     comparison = details.comparison
-    if comparison is None or not rule.rule.startswith("baseline."):  # a rule at another ref has a baseline of its own
+    # The name of a rule at a git ref begins with the ref; such a rule has another baseline than this comparison.
+    if comparison is None or not rule.rule.startswith("baseline."):
         return None
     metrics = comparison.metrics
     if rule.slice:
@@ -214,7 +215,7 @@ def _is_about(rule: RuleResult, by: tuple[str, str]) -> bool:
 
 
 def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
-    """The difference from which on the rule accepts it: where its threshold is drawn."""
+    """The worst difference to the baseline that the rule accepts, where its threshold is drawn; None if unknown."""
     found = held_against_baseline(rule.threshold or "")
     if found is None:
         return None
@@ -224,8 +225,8 @@ def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
 
 
 def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
-    """What is drawn for a rule: its value, or for a condition each of its comparisons."""
+    """The values to draw for a rule: its own value, or for a condition one for each comparison."""
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
     if rule.value is None or held_against_baseline(rule.threshold or ""):
-        return parts  # the value alone does not show whether it is within its margin
+        return parts  # for a rule about the baseline, the value alone does not show whether it is within the margin
     return parts or [_Drawn(rule.value, rule.threshold)]

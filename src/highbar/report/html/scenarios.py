@@ -1,7 +1,7 @@
-"""The failed scenarios, to filter, search and open; and those that passed only some of their trials.
+"""The failed scenarios, to filter, search and open; all scenarios; and those that passed only some of their trials.
 
-The first page of them is in the markup. The rest, and what a scenario opens to, is packed into blocks that the page's
-script unpacks when they are looked at: so ten thousand open as fast as ten.
+The first page of the list is in the markup. The other pages, and the details of each scenario, are packed into blocks
+that the script unpacks on demand, so that a page with ten thousand scenarios opens as fast as one with ten.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from highbar.report.visible import cut, revealed
 PAGE_LENGTH = 50
 BLOCK_LENGTH = 100
 MOST_FLAKY = 15
-"""Flaky scenarios that the page names, those nearest to half first."""
+"""Flaky scenarios that are shown at first, those nearest to a pass rate of one half first; the others are folded."""
 _FILTERS = (("", "all"), *KINDS.items(), ("r", "Required scenarios"), ("s", "Passed some trials"))
 
 
 def failed_section(verdict: Verdict) -> Markup:
-    """The list, its filters, and the packed rest of it."""
+    """The first page of failed scenarios, the filters, and the packed rest."""
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     if not total:
         return EMPTY
@@ -72,12 +72,12 @@ def open_scenarios(verdict: Verdict) -> Markup:
 
 
 def _group(scenario: FailedScenario) -> int:
-    """The place of the kind of reason that a scenario is listed under; within a kind the worst stay first."""
+    """A sort key: the position of the scenario's first kind of reason in `KINDS`; equal ones keep their order."""
     return list(KINDS).index(kinds_of(scenario.reason)[0])
 
 
 def _rows(listed: Sequence[FailedScenario], freed: frozenset[str]) -> Iterator[Markup]:
-    """The closed rows, with a heading above each kind of reason; the script builds the same markup."""
+    """The closed rows, with a heading above each kind of reason. The script builds the same markup: change both."""
     before = None
     for scenario in listed:
         kind = KINDS[kinds_of(scenario.reason)[0]]
@@ -88,7 +88,7 @@ def _rows(listed: Sequence[FailedScenario], freed: frozenset[str]) -> Iterator[M
 
 
 def _summary(scenario: FailedScenario, freed: frozenset[str]) -> tuple[Markup, ...]:
-    """The closed row of a scenario."""
+    """The content of a scenario's closed row."""
     trials = f"{scenario.passed_trials} of {scenario.trials} trials passed" if scenario.trials > 1 else ""
     return (
         code(scenario.id),
@@ -101,7 +101,7 @@ def _summary(scenario: FailedScenario, freed: frozenset[str]) -> tuple[Markup, .
 
 
 def _tools(listed: Sequence[FailedScenario]) -> Markup:
-    """The filters and the search field. The script shows them, since they need it, and fills in the categories."""
+    """The filters and the search field, hidden until the script shows them and adds the categories."""
     search = element(
         "label", "Search", element("input", type="search", id="search", autocomplete="off", spellcheck="false")
     )
@@ -127,7 +127,7 @@ def _pager(name: str = "") -> Markup:
 
 def _packed(opened: Sequence[ScenarioDetail], freed: frozenset[str]) -> Markup:
     index = [_indexed(detail, freed) for detail in opened]
-    # In blocks: the list and its search need the index alone, and to open one scenario unpacks a block, not all.
+    # In blocks, because the list and its search need only the index, and opening a scenario then unpacks one block.
     blocks = [
         pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
         for start in range(0, len(opened), BLOCK_LENGTH)
@@ -137,12 +137,12 @@ def _packed(opened: Sequence[ScenarioDetail], freed: frozenset[str]) -> Markup:
 
 
 def _data(name: str, data: Mapping[str, Any]) -> Markup:
-    """Data for the script. Letters, digits, + / = and our own names: nothing in it can end the element."""
+    """Data for the script. It has only Base64, numbers and names of our own, so nothing can end the element."""
     return Markup(f'<script type="application/json" id="{name}">{json.dumps(data, default=dict)}</script>')
 
 
 def pack(value: Any) -> str:
-    """JSON, deflated and Base64-encoded, for DecompressionStream('deflate')."""
+    """The value as JSON, compressed for `DecompressionStream('deflate')`, as Base64."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
 
@@ -160,9 +160,9 @@ def _indexed(detail: ScenarioDetail, freed: frozenset[str]) -> list[Any]:
 
 
 def _kinds(detail: ScenarioDetail, freed: frozenset[str]) -> str:
-    """The filters that show a scenario, one letter each."""
+    """A letter for each filter that shows the scenario; the first one is the group that it is listed in."""
     scenario = detail.scenario
-    reasons = kinds_of(scenario.reason)  # the first letter is the group
+    reasons = kinds_of(scenario.reason)
     more = {
         "v": any(trial.violations or trial.violation_count for trial in detail.trials),
         "e": any(trial.error for trial in detail.trials),
@@ -206,7 +206,7 @@ def _excerpt(excerpt: Excerpt | None) -> list[Any] | None:
 
 
 def all_scenarios(verdict: Verdict) -> Markup:
-    """Every scenario, those that passed too, in a closed list; the script turns its pages."""
+    """Every scenario, in a list that is closed at first; the script shows its other pages."""
     if not verdict.scenarios:
         return EMPTY
     rows = [
@@ -233,7 +233,7 @@ def _outcome(scenario: ScenarioResult) -> str:
 
 
 def flaky_section(verdict: Verdict) -> Markup:
-    """What repeated trials show, and the scenarios that passed only some of them."""
+    """Sentences on the repeated trials, and the scenarios that passed only some of them."""
     items = [element("li", sentence) for sentence in repeated(verdict)]
     if not items and not verdict.flaky:
         return EMPTY
@@ -258,7 +258,7 @@ def flaky_section(verdict: Verdict) -> Markup:
 
 
 def _pips(passed: int, trials: int) -> Markup:
-    """A dot for each trial, filled if it passed; nothing if there are too many to count."""
+    """A dot for each trial, filled for those that passed; empty for more than 20 trials."""
     if trials > 20:
         return EMPTY
     dots = [

@@ -1,4 +1,4 @@
-"""The metrics by slice: one dot with its interval for each value of a column, on one axis; the flagged ones marked."""
+"""The metrics by slice: a dot with an interval for each value of a column, on a common axis; worse ones are marked."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from highbar.report.visible import cut
 
 Bounds = Mapping[str, tuple[Fraction, ...]]
 MOST_ROWS = 60
-"""Of one column; and all together, of what is seen at once and of what is closed at first."""
+"""Rows that are drawn for one column."""
 ALL_ROWS = 180
+"""Rows of all columns together: so many with the pass rate, and so many with the other metrics, which are folded."""
 
 
 def slices(verdict: Verdict) -> Markup:
-    """A chart of the pass rate for each column, and below it, closed, those of the other metrics that rules name."""
+    """For each column a chart of the pass rate, and folded below it charts of the other metrics that rules name."""
     if not verdict.slices:
         return EMPTY
     bounds = bounds_by_metric(verdict.rules)
@@ -52,7 +53,7 @@ def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, r
 def _others(
     names: Sequence[str], column: str, drawn: Sequence[Slice], verdict: Verdict, bounds: Bounds, room: int
 ) -> Markup:
-    """The charts of the other metrics, as many as there is room for."""
+    """The folded charts of the other metrics: at least one, and as many as fit into `room` rows."""
     fitting = names[: max(room // max(len(drawn), 1), 1)]
     if not fitting:
         return EMPTY
@@ -67,7 +68,7 @@ def _standings(parts: Sequence[Slice]) -> list[Markup]:
 
 
 def _most_telling(parts: list[Slice], most: int) -> list[Slice]:
-    """The slices to draw, in their order, at most so many; flagged ones are always among them."""
+    """The slices to draw, in their order: all worse ones, and as many of the others as `most` allows."""
     if len(parts) <= most:
         return parts
     flagged = sum(part.worse for part in parts)

@@ -1,4 +1,4 @@
-"""What broke a demand, and the reasons of failed scenarios, sorted into a few kinds."""
+"""The kinds of reasons why scenarios failed, and links from a missed demand to the scenarios behind it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "o": "Other reasons",
     }
 )
-"""The kinds of reasons, one letter each, in the order in which the page lists them."""
+"""The kinds of reasons by letter, in the order of the page."""
 _BY_START = (("violat", "v"), ("error", "e"), ("missing", "m"), ("wrong answer", "w"), ("expected", "w"))
 _BY_METRIC = MappingProxyType(
     {
@@ -34,11 +34,11 @@ _BY_METRIC = MappingProxyType(
         "f1": "w",
     }
 )
-"""The kind of failure that makes a metric worse, if that is just one."""
+"""The kind of failure that makes a metric worse, for metrics with only one such kind."""
 
 
 def kinds_of(reason: str) -> str:
-    """The kinds of a failed scenario, by the parts of its reason; the first is the one that it is listed under.
+    """The letters of a failed scenario's kinds, one for each part of its reason; it is listed under the first.
 
     >>> kinds_of("violated: reveals_code; missing: refuses"), kinds_of("marked as not passed")
     ('vm', 'o')
@@ -50,12 +50,12 @@ def kinds_of(reason: str) -> str:
 
 
 def broken_by(rule: RuleResult, verdict: Verdict) -> Markup:
-    """A link that lists the failed scenarios behind a demand; empty if there are none, or it is not known which."""
+    """A link to the failed scenarios behind a missed demand; empty if there are none or they are unknown."""
     path, _, pattern = rule.rule.partition("_scenarios.")
     if path.endswith(("required", "optional")) and pattern:
         return _link(verdict, pattern=pattern)
     if any(column != "category" or len(values) != 1 for column, values in rule.slice):
-        return EMPTY  # the list of failed scenarios has no other column
+        return EMPTY  # the list of failed scenarios can be filtered only by one category
     category = "adversarial" if rule.metric == "safety_rate" else next((values[0] for _, values in rule.slice), "")
     kind = _BY_METRIC.get(rule.metric or "", "")
     if rule.metric in ("pass_rate", "weighted_pass_rate") or kind or category:

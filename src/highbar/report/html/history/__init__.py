@@ -1,6 +1,6 @@
-"""What a history is together → one page: verdicts, metrics over time, changes of level, cost, scenarios by stability.
+"""A history as one page: verdicts, metrics over time, changes of level, cost and latency, and unstable scenarios.
 
-The page is self-contained, and all of it is drawn here. Its script filters, searches and moves the focus.
+The page is self-contained and drawn here. Its script only filters, searches, turns pages and moves the focus.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_DAMAGED = 10
 
 
 def render(view: Overview) -> str:
-    """The page. There is at least one run."""
+    """The page. `view` must have at least one run."""
     main = element(
         "main",
         _filters(view.runs),
@@ -85,7 +85,7 @@ def _damaged(view: Overview) -> Iterator[Markup]:
 
 
 def _filters(runs: Sequence[RunRecord]) -> Markup:
-    """Hidden until the script can use them."""
+    """The filters, hidden until the script shows them."""
     verdicts = [("", "all"), *((one, one) for one in ("pass", "fail", "inconclusive"))]
     return element(
         "form",
@@ -163,7 +163,7 @@ def _charts(view: Overview, metrics: Sequence[MetricTracks]) -> Iterator[Markup]
 
 
 def _clip() -> Markup:
-    """What a filter leaves of the charts; the script fills it."""
+    """The clip path that limits the charts to the runs that the filters leave; the script fills it."""
     return element(
         "svg", element("clipPath", id="shown-columns"), width=0, height=0, aria_hidden="true", class_="unseen"
     )
@@ -173,7 +173,7 @@ def _clip() -> Markup:
 
 
 def _data(view: Overview) -> Markup:
-    """Letters, digits, + / = and our own names: nothing in it can end the element."""
+    """Data for the script. It has only Base64, numbers and names of our own, so nothing can end the element."""
     branches, versions = _numbered(by_branch(view.runs)), _numbered(_versions(view.runs))
     names = names_of(view)
     runs = [

@@ -1,4 +1,4 @@
-"""The changes of level that were found: between which commits, from what to what, and how sure that is."""
+"""The detected changes of level: between which commits, from which level to which, and how sure that is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABOUT = (
 
 
 def changes_section(found: ChangePoints) -> Markup:
-    """The section."""
+    """The section, with the first `_MOST` changes and an explanation of the method."""
     names = ("metric", "between", "level", "how sure")
     rows = [_row(one) for one in found.found[:_MOST]]
     more = len(found.found) - len(rows)
@@ -65,7 +65,7 @@ def _row(one: ChangePoint) -> tuple[str, ...]:
 
 
 def _between(one: ChangePoint) -> Markup:
-    """The two runs, and how git lists the commits between them."""
+    """The two runs, and the git command that lists the commits between them."""
     runs = join(_named(one.before), " and ", _named(one.after))
     before, after = one.before.commit, one.after.commit
     if before is None or after is None:

@@ -1,4 +1,4 @@
-"""Every scenario in every run, the least stable first. The script draws other pages, and what a search finds."""
+"""Every scenario in every run, the least stable first. The script draws the other pages and the search results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from highbar.report.html.parts import code, heading, unseen
 PAGE_LENGTH = 50
 CELL, HEIGHT = 6, 14
 BARS = {"p": (10, 4), "m": (5, 9), "f": (0, 14), "u": (6, 3)}
-"""By state the top and the height of its bar: passed, mixed, failed, undecided."""
+"""The top and the height of a cell's bar by state: passed, mixed, failed, undecided."""
 _LOOKS = {"p": "passed", "m": "some trials failed", "f": "failed", "u": "undecided"}
 
 
 def heat(found: StabilityMap) -> Markup:
-    """The section."""
+    """The section with the first page of scenarios, or why there are none."""
     if not found.rows:
         explanation = element("p", " ".join(_left_out(found)) or "No run lists scenarios.")
         return element("section", heading("Scenarios", "scenarios"), explanation, aria_labelledby="scenarios")
@@ -44,7 +44,7 @@ def heat(found: StabilityMap) -> Markup:
 
 
 def _left_out(found: StabilityMap) -> Iterator[str]:
-    """What is not shown."""
+    """Sentences on the runs and scenarios that are not shown."""
     if found.without:
         yield f"{count(found.without, 'run')} with only a verdict: nothing is known of their scenarios."
     if found.runs > len(found.columns):
@@ -132,7 +132,7 @@ def _numbers(one: ScenarioRow) -> tuple[str, str]:
 
 
 def state(cell: CellCounts | None) -> str:
-    """The letter of what became of a scenario in a run."""
+    """The letter of a scenario's outcome in a run; `.` if it was not in the run."""
     if cell is None:
         return "."
     if cell.failed:
@@ -155,7 +155,7 @@ def _bars(states: str) -> Iterator[Markup]:
 
 
 def packed_rows(found: StabilityMap) -> list[list[Any]]:
-    """The rows for the script."""
+    """The rows as the script reads them: texts, numbers, a letter for each run, and the counts of each cell."""
     return [
         [
             short_text(one.id),

@@ -1,6 +1,6 @@
-"""A metric over runs as an SVG: its line with the band of its intervals, the threshold as steps, and what cuts it.
+"""A metric over runs as an SVG: a line with the band of its intervals, the threshold as steps, and the line's cuts.
 
-Shape says what color says: a dot has met all blocking rules, a cross has missed one, a ring is undecided.
+Each color has a shape, too: a dot has met all blocking rules, a cross has missed one, a ring is undecided.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from highbar.report.html.parts import code
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 1000, 190, 62.0, 990.0, 22.0, 160.0
 MOST_BRANCHES = 30
-"""So many branches have a group of their own that a filter can show; the others share one."""
+"""Branches with their own group of elements, which a filter can show; the others share one group."""
 MOST_DOTS = 300
-"""Dots of a line: more run into each other on a screen."""
+"""With more runs than this, only those that are not plainly met get a mark: dots would overlap on a screen."""
 MOST_CUTS = 40
-"""Cuts that the page explains; it counts the others."""
+"""Cuts of a line that are drawn and explained; the others are counted."""
 _LABEL_ROOM = 150.0
 _SHAPES = {"met": "h0", "missed": "m-4-4l8 8m0-8l-8 8", "unsure": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}
 _LARGEST = 1e12
 
 
 class RunColumns(Struct, frozen=True, eq=False):
-    """Where runs are from left to right: one column for each, in the order of time."""
+    """The horizontal positions of runs: one column for each, in the order of time."""
 
     places: Mapping[str, int]
 
@@ -49,14 +49,14 @@ class RunColumns(Struct, frozen=True, eq=False):
 
 
 def _columns_of(runs: Sequence[RunRecord]) -> RunColumns:
-    """The columns of these runs."""
+    """The columns of the runs, in the given order."""
     return RunColumns({run.record: place for place, run in enumerate(runs)})
 
 
 def chart(
     metric: MetricTracks, runs: Sequence[RunRecord], numbered: Mapping[str | None, int], changes: Iterable[ChangePoint]
 ) -> Markup:
-    """The figure of a metric; `numbered` are the branches by number, the most frequent ones first."""
+    """The figure of a metric; `numbered` has the number of each branch, the most frequent first."""
     columns = _columns_of(runs)
     axis = _axis(metric)
     dotted = len(runs) <= MOST_DOTS
@@ -90,7 +90,7 @@ def chart(
 
 
 def _axis(metric: MetricTracks) -> Axis:
-    """From bottom to top. If all numbers are the same, with some room around them in their own size."""
+    """The vertical axis. If a metric that is no ratio has only one number, it extends 20% to either side."""
     numbers = set(_numbers(metric))
     if metric.unit != "ratio" and len(numbers) == 1:
         (only,) = numbers
@@ -99,7 +99,7 @@ def _axis(metric: MetricTracks) -> Axis:
 
 
 def _numbers(metric: MetricTracks) -> Iterator[float]:
-    """Everything that the axis must show; rounded, and within what can be drawn."""
+    """The numbers that the axis must show, rounded to 9 digits, without those too large to draw."""
     for track in metric.tracks:
         for point in track.series.points:
             for number in (point.value, point.low, point.high, *(rule.bound for rule in point.rules)):
@@ -145,7 +145,7 @@ def _track(track: Track, axis: Axis, columns: RunColumns, *, dotted: bool) -> It
 
 
 def _joined(segment: Segment) -> Iterator[list[SeriesPoint]]:
-    """The points that a line may join: those without a value cut it too."""
+    """The groups of points that a line joins: a point without a value cuts it."""
     for has_value, points in groupby(segment.points, lambda point: point.value is not None):
         if has_value:
             yield list(points)
@@ -157,7 +157,7 @@ def _line(points: Sequence[SeriesPoint], axis: Axis, columns: RunColumns) -> str
 
 
 def _band(points: Sequence[SeriesPoint], axis: Axis, columns: RunColumns) -> str:
-    """The area between the ends of the intervals; a lone interval is as wide as its column, at most 12 pixels."""
+    """The area between the ends of the intervals; a single interval is as wide as its column, at most 12 pixels."""
     drawn = ""
     for is_bounded, group in groupby(points, lambda point: point.low is not None and point.high is not None):
         ends = [(columns.at(one.run), axis.at(one.low or 0.0), axis.at(one.high or 0.0)) for one in group]
@@ -174,7 +174,7 @@ def _band(points: Sequence[SeriesPoint], axis: Axis, columns: RunColumns) -> str
 
 
 def _steps(segments: Iterable[Segment], axis: Axis, columns: RunColumns) -> Iterator[Markup]:
-    """The threshold of each rule: level from run to run, and a step between two runs if it changed between them."""
+    """The threshold of each rule: a horizontal line, with a step halfway between two runs if it changed."""
     drawn: dict[tuple[str, str], str] = {}
     for segment in segments:
         half = columns.step / 2
@@ -195,7 +195,7 @@ def _steps(segments: Iterable[Segment], axis: Axis, columns: RunColumns) -> Iter
 
 
 def _marks(points: Iterable[SeriesPoint], axis: Axis, columns: RunColumns, *, dotted: bool) -> Iterator[Markup]:
-    """A mark for each run; of very many only those that are not plainly met."""
+    """A mark for each run; without `dotted`, only for runs that are not plainly met."""
     drawn: dict[str, str] = {}
     for point in points:
         look = _look(point)
@@ -213,11 +213,11 @@ def _look(point: SeriesPoint) -> str:
     return "unsure" if "inconclusive" in blocking or point.value is None else "met"
 
 
-# --- what cuts a line ------------------------------------------------------------------------
+# --- cuts of a line --------------------------------------------------------------------------
 
 
 def _cut_points(metric: MetricTracks) -> list[tuple[RunRecord, str]]:
-    """The runs before which a line is cut because something else was measured, the latest first."""
+    """The runs before which a line is cut because something else was measured, with the reason, the latest first."""
     found = [
         (part.points[0].run, CHANGES[part.because])
         for track in metric.tracks
@@ -240,7 +240,7 @@ def _cuts(metric: MetricTracks, columns: RunColumns) -> Iterator[Markup]:
 
 
 def _reasons(metric: MetricTracks) -> Markup:
-    """The same in words."""
+    """A list of the cuts with their dates, branches, commits and reasons."""
     cuts = _cut_points(metric)
     if not cuts:
         return EMPTY

@@ -1,4 +1,4 @@
-"""The verdict of each run as a strip of cells, the newest at the right, and the details of one of them."""
+"""The verdict of each run as a strip of cells, the newest on the right, and the details of one run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from highbar.report.html.parts import code, folded, heading, table
 
 _FEW, _MANY = 60, 400
 MOST_IN_TABLE = 100
-"""Runs in the table of the page: `highbar history list` prints all."""
+"""Runs in the table of the page; `highbar history list` prints all."""
 
 
 def strip(view: Overview) -> Markup:
-    """The section; the script moves the focus, and shows what the focus is on."""
+    """The section, with the details of the last run; the script moves the focus and shows the focused run."""
     size = "few" if len(view.runs) <= _FEW else "many" if len(view.runs) <= _MANY else "most"
     last = len(view.runs) - 1
     cells = [_cell(run, place == last) for place, run in enumerate(view.runs)]
@@ -53,18 +53,18 @@ def _legend() -> list[Markup]:
 
 
 def names_of(view: Overview) -> list[str]:
-    """The metrics that the page draws."""
+    """The names of the metrics that the page draws."""
     return [one.metric for one in (*view.metrics, *view.spending)]
 
 
 def _details(run: RunRecord, metrics: Sequence[str]) -> Markup:
-    """What is known of a run; the script builds the same for another one."""
+    """The facts about a run. The script builds the same elements for other runs: change both."""
     parts = [part for term, text in facts(run, metrics) for part in (element("dt", term), element("dd", text))]
     return element("dl", *parts)
 
 
 def runs_table(view: Overview) -> Markup:
-    """The last runs as a table, closed at first."""
+    """The last runs as a table that is closed at first."""
     rows = [
         (moment(run), run.verdict, f"{run.counts.failed} of {run.counts.scenarios}", code(short_text(run.branch)),
          code(commit(run)), code(short_text(run.agent_version)), code(run.record[:8]))

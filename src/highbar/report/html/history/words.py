@@ -1,4 +1,4 @@
-"""Runs and their numbers in words, for the page of a history. Texts of records are anybody's: see `markup`."""
+"""Runs and their numbers in words, for the page of a history. Anyone may have written a record; `markup` escapes."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ LONGEST = 120
 _SIGNS = {"pass": "✓ pass", "fail": "✕ fail", "inconclusive": "? inconclusive"}
 _SOURCES = {"run": "when it ended", "given": "as given", "added": "when it was added"}
 _MOST_RULES = 8
-"""Rules in the words about one value."""
+"""Missed rules that the facts about a run name; the others are counted."""
 
 
 def short_text(text: str | None) -> str:
-    """A text of a record, legible and not too long."""
+    """A text from a record with invisible characters as escapes, cut at `LONGEST`; `not known` if None."""
     return UNKNOWN if text is None else cut(revealed(text), LONGEST) or "(empty)"
 
 
 def moment(run: RunRecord) -> str:
-    """When a run was, to the minute."""
+    """The time of a run, to the minute."""
     return run.time[:16].replace("T", " ")
 
 
 def commit(run: RunRecord) -> str:
-    """The commit of a run, as git abbreviates it; + if the working tree had changes."""
+    """The first 12 characters of a run's commit; with `+` if the working tree had changes."""
     return UNKNOWN if run.commit is None else cut(revealed(run.commit), 13)[:12] + ("+" if run.changed else "")
 
 
 def run_line(run: RunRecord) -> str:
-    """A run in one line."""
+    """A run on one line: verdict, time, branch and commit."""
     return f"{run.verdict}, {moment(run)}, {short_text(run.branch)}, {commit(run)}"
 
 
 def number_words(value: float, unit: Unit, bounds: Iterable[float] = ()) -> str:
-    """One number in its unit."""
+    """A number with its unit, rounded so that it stays on the same side of the bounds."""
     return amount(Fraction(str(value)), unit, [Fraction(str(bound)) for bound in bounds])
 
 
 def measured_words(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
-    """`96.0% (91.2-98.6); ≥ 90%: pass`."""
+    """`96.0% (91.2–98.6); ≥ 90%: pass`."""
     known = list(rules)
     bounds = [Fraction(str(rule.bound)) for rule in known if rule.bound is not None]
     exact = None if value.value is None else Fraction(str(value.value))
@@ -54,13 +54,13 @@ def measured_words(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
 
 
 def demand(rule: RuleInRun, unit: Unit) -> str:
-    """What a rule demands; a warning is called one."""
+    """What a rule demands: `≥ 90%`, or `≥ 90% (warning)`."""
     text = wanted(rule.threshold or "", unit) or short_text(rule.threshold or rule.rule)
     return text if rule.level == "blocking" else f"{text} (warning)"
 
 
 def facts(run: RunRecord, metrics: Iterable[str]) -> list[tuple[str, str]]:
-    """What the details of a run say."""
+    """The facts about a run, as pairs of a name and a text, with the values of `metrics`."""
     missed = [short_text(rule.rule) for rule in run.rules if rule.outcome != "pass" and rule.level == "blocking"]
     more = f" and {len(missed) - _MOST_RULES} more" if len(missed) > _MOST_RULES else ""
     counts = run.counts
