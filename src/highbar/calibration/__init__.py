@@ -1,4 +1,4 @@
-"""Results that a judge judged, and labels of people → how good the judge is, and what its errors do to the metrics."""
+"""Results that a judge has judged, and people's labels → how good the judge is, and how its errors affect metrics."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from highbar.store.labels import read_labels
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels
 
 FEW = 100
-"""Below so many labeled trials the bounds are wide."""
+"""With fewer labeled trials than this the bounds are wide."""
 _MAKE = "highbar judge label RESULTS makes labels"
 
 
 class CalibrationJob(Struct, frozen=True):
-    """Which labels say how good the judge of which results is."""
+    """The results with the judge to calibrate, the labels to do it with, and settings."""
 
     results: tuple[str, ...]
     labels: str
@@ -47,14 +47,14 @@ class CalibrationJob(Struct, frozen=True):
 
 
 class Calibrated(Struct, frozen=True):
-    """What was found, and the labels that it was found by, as the text of a file."""
+    """The calibration, and the labels that it used, as the text of a file."""
 
     calibration: Calibration
     labels: str
 
 
 def calibrate(job: CalibrationJob) -> Calibrated:
-    """How good a judge is. Raises InputError if a file cannot be read, or if no label is about these trials."""
+    """Measure how good a judge is. Raises InputError if a file cannot be read, or if no label is about these trials."""
     policy = policies.choose(job.policy)
     if job.confidence is not None:
         policy = replace(policy, confidence=job.confidence)
@@ -73,14 +73,14 @@ def calibrate(job: CalibrationJob) -> Calibrated:
 
 
 def _judge(found: Sequence[ResultsFile]) -> str | None:
-    """The one judge of the results, as their rows name it."""
+    """The judge of the results, as their rows name it; `judged_run` has made sure that there is only one."""
     row = next(iter(rows_to_label(found)))
     judge = row.row.get("judge")
     return None if judge is None else str(judge)
 
 
 def _of_judge(trials: Sequence[LabeledTrial], judge: str | None) -> tuple[tuple[LabeledTrial, ...], tuple[str, ...]]:
-    """The labeled trials of this judge, and why the others do not count."""
+    """The labeled trials of this judge, and a note about trials of other judges, which do not count."""
     mine = tuple(trial for trial in trials if trial.sample.judge == judge)
     others = dict.fromkeys(str(trial.sample.judge) for trial in trials if trial.sample.judge != judge)
     lost = len(trials) - len(mine)
@@ -96,7 +96,7 @@ def _nothing(file: str, bound: BoundLabels, others: Sequence[str]) -> InputError
 
 
 def _verdict(job: CalibrationJob, policy: Policy, bound: BoundLabels, folder: Path) -> Verdict:
-    """What a check says that corrects its shares by these labels. Its rules do not matter."""
+    """The verdict of a check that corrects its metrics by these labels. It has no rules; only the metrics matter."""
     path = folder / "labels.jsonl"
     path.write_text(bound.text, "ascii")
     corrected = replace(policies.without_rules(policy), judge=JudgePolicy(str(path), correct=True), advisory=True)
@@ -105,7 +105,7 @@ def _verdict(job: CalibrationJob, policy: Policy, bound: BoundLabels, folder: Pa
 
 
 class _Making(Struct, frozen=True):
-    """Everything that a calibration is made from."""
+    """Everything that a calibration is computed from."""
 
     job: CalibrationJob
     policy: Policy
@@ -116,7 +116,7 @@ class _Making(Struct, frozen=True):
     verdict: Verdict
 
     def calibration(self, judge: str | None, others: Sequence[str]) -> Calibration:
-        """What labels say about the judge."""
+        """Compute the calibration. `others` are notes about labels that do not count."""
         strata = self._strata()
         words = LabeledWords(self.usable, strata, float(1 - self.policy.confidence))
         labeled = {(trial.id, trial.trial, trial.sample.run) for trial in self.usable}
@@ -152,7 +152,7 @@ class _Making(Struct, frozen=True):
         return (report and report.labels and report.labels.source) or "another run"
 
     def _strata(self) -> frozenset[str]:
-        """The strata that must have labels: those with trials, if the labels are of this run, else both."""
+        """The strata that must have labels: if the labels are of this run, those that have trials; otherwise both."""
         here = all(trial.sample.run == self.run.digest for trial in self.usable)
         return frozenset(name for name, keys in self.run.strata.items() if keys) if here else DRAWN
 

@@ -1,4 +1,4 @@
-"""Labels that do not say which conversation they are about → the same labels, assigned to some results."""
+"""Labels that do not say which conversation they are about → the same labels, assigned to trials of some results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _Key = tuple[str, int]
 
 
 class BoundLabels(Struct, frozen=True):
-    """The labels that are about judged trials, and what those that are not are about, in words."""
+    """The labels that are about judged trials.
+
+    `taken` counts those that did not name a conversation; `unused` says why other labels could not be assigned.
+    """
 
     labels: Labels
     taken: int
@@ -25,12 +28,12 @@ class BoundLabels(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of them as the text of a file."""
+        """All labels as the text of a file."""
         return "".join(map(line_of, self.labels.lines))
 
 
 def bind(labels: Labels, files: Sequence[ResultsFile]) -> BoundLabels:
-    """Take labels without a sample for those of these results. They were not drawn at random, and say so."""
+    """Assign labels without a sample to these results. Their stratum says that they were not drawn at random."""
     rows = {row.key: row for row in rows_to_label(files)}
     run = run_digest((*row.key, row.judged.digest) for row in rows.values())
     lines: list[Label] = [label for label in labels.lines if label.sample is not None]

@@ -1,4 +1,4 @@
-"""Labels → how far people agree with each other, and where they do not agree with the judge."""
+"""Labels → how far people agree with each other, and where they disagree with the judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from highbar.model.judgments import Label, LabeledTrial
 from highbar.statistics.agreement import krippendorff_alpha
 
 _Place = tuple[str, int, str, str]
-"""A trial by id and number, its run, and the name of a statement."""
+"""The id and number of a trial, its run, and the name of a statement."""
 
 
 def between_people(labels: Sequence[Label]) -> PeopleAgreement | None:
@@ -35,7 +35,7 @@ def between_people(labels: Sequence[Label]) -> PeopleAgreement | None:
 
 
 def disagreements(trials: Sequence[LabeledTrial], labels: Sequence[Label]) -> Iterator[ReaderDisagreement]:
-    """Every statement of which most people say another thing than the judge."""
+    """Every statement about which most people disagree with the judge. `cannot_tell` of the judge is disagreement."""
     answers = _answers(labels, unsure=True)
     for trial in trials:
         for name, (word, observed) in trial.statements.items():
@@ -56,7 +56,7 @@ def disagreements(trials: Sequence[LabeledTrial], labels: Sequence[Label]) -> It
 
 
 def _answers(labels: Sequence[Label], *, unsure: bool = False) -> dict[_Place, dict[str, bool | None]]:
-    """What each person said of each statement; `unsure`: also if they cannot tell."""
+    """What each person said about each statement. `unsure` includes those who cannot tell, as None."""
     found: dict[_Place, dict[str, bool | None]] = defaultdict(dict)
     for label in labels:
         if label.sample is not None and (unsure or label.observed is not None):

@@ -1,4 +1,4 @@
-"""Labeled trials → how a judge's words compare with people's: for each behavior, for all, and for whole trials."""
+"""Labeled trials → how a judge compares with people: for each behavior, for all statements, and for whole trials."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from highbar.verdicts.label_rates import rates_of
 DRAWN = frozenset({"passed", "failed"})
 ALL, PASSES = "all statements", "whole trials"
 _Group = tuple[str, str]
-"""A run, and a stratum of it."""
+"""A run and one of its strata."""
 
 
 class WordPair(Struct, frozen=True):
-    """What the judge and people said of one statement, and in which trial. `judge` is None if it cannot tell."""
+    """What the judge and people said about one statement or trial. `judge` is None if it cannot tell."""
 
     group: _Group
     scenario: str
@@ -34,15 +34,16 @@ class WordPair(Struct, frozen=True):
 
 
 class LabeledWords:
-    """The labeled trials of one judge. `strata` are those that trials can be drawn from."""
+    """The labeled trials of one judge. `strata` are those from which trials can be drawn."""
 
     def __init__(self, trials: Sequence[LabeledTrial], strata: Collection[str], alpha: float) -> None:
         self.trials = trials
         self.alpha = alpha
-        # As a policy counts them: only trials of which people answer everything.
+        # The same as in a policy: only trials in which people answered every statement count.
         self.complete = [trial for trial in trials if trial.is_complete]
         self._trials = Counter(map(_group, self.complete))
         self._sizes = {_group(trial): trial.sample.of for trial in self.complete}
+        # Without labels in every stratum of a run, nothing is known about the judge's errors on that side.
         self._whole = all(
             (run, stratum) in self._trials or (run, GIVEN) in self._trials
             for run, _ in self._trials
@@ -50,16 +51,16 @@ class LabeledWords:
         )
 
     def behaviors(self) -> tuple[CalibratedWord, ...]:
-        """Each behavior, in the order of the trials."""
+        """One entry for each behavior, in the order of the trials."""
         names = dict.fromkeys(name for trial in self.trials for name in trial.statements)
         return tuple(self._of(name, self._statement(name), [name]) for name in names)
 
     def statements(self) -> CalibratedWord:
-        """All statements together. Those of one trial go together, so there are as many as there are trials."""
+        """All statements together. Those of one trial are not independent, so they count as one trial."""
         return self._of(ALL, None, None)
 
     def passes(self, scored: Sequence[ScoredLabel], strata: Collection[str]) -> CalibratedWord:
-        """Whole trials: what the judge passes and fails, and what people do."""
+        """Whole trials: which ones the judge passes, compared with those that people pass."""
         pairs = [
             WordPair(_group(one.trial), one.trial.id, bool(one.values["passed"][0]), bool(one.values["passed"][1]))
             for one in scored
@@ -78,7 +79,7 @@ class LabeledWords:
             for behavior, (word, observed) in trial.statements.items()
             if observed is not None and (names is None or behavior in names)
         ]
-        # What the judge cannot tell is right about neither what happened nor what did not.
+        # `cannot_tell` is never right: it counts as "no" for the sensitivity and as "yes" for the specificity.
         against_one, against_zero = (self._rates(pairs, unsure=side) for side in (False, True))
         return CalibratedWord(
             name,
@@ -92,7 +93,7 @@ class LabeledWords:
         )
 
     def _people_unsure(self, names: Collection[str] | None) -> int:
-        """Of how many statements people cannot tell, or say yes as often as no."""
+        """The number of statements about which people cannot tell, or say yes as often as no."""
         answers = (pair for trial in self.trials for pair in trial.statements.items())
         return sum(observed is None for name, (_, observed) in answers if names is None or name in names)
 
@@ -101,7 +102,7 @@ class LabeledWords:
         return next((found.statement for found in texts if found is not None), None)
 
     def _weight(self, pair: WordPair) -> Fraction:
-        """How many trials of its run a label represents."""
+        """How many trials of its run a labeled trial represents: the size of its stratum / labeled trials in it."""
         count = self._trials[pair.group]
         return Fraction(max(self._sizes[pair.group], count), count)
 
@@ -115,7 +116,7 @@ class LabeledWords:
         )
 
     def _rates(self, pairs: Sequence[WordPair], *, unsure: bool) -> JudgeRates | None:
-        """Sensitivity and specificity, if what the judge cannot tell counts as `unsure`."""
+        """Sensitivity and specificity, if `cannot_tell` counts as `unsure`; None if a side has no labels."""
         groups: dict[tuple[_Group, bool], list[WordPair]] = {}
         for pair in pairs:
             groups.setdefault((pair.group, unsure if pair.judge is None else pair.judge), []).append(pair)
@@ -141,5 +142,5 @@ def _observed(word: JudgmentWord) -> bool | None:
 
 
 def rate_of(found: Corrected | None) -> JudgeRate | None:
-    """A rate with as many digits as are written."""
+    """A rate with its bounds, rounded to the digits that reports show; None if there is none."""
     return None if found is None else JudgeRate(written(found.value), *map(rounded_end, found.bounds))

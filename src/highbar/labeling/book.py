@@ -1,4 +1,4 @@
-"""The labels that there are: those of a file, and those that a person adds to them."""
+"""The labels so far: those of a file, and those that a person adds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _Place = tuple[str, int, str, str]
 
 
 class LabelBook:
-    """Labels of the trials of a drawing, by whom they are, and all other labels of the file, which stay as they are."""
+    """The labels of drawn trials by person, and all other labels of the file, which stay unchanged.
+
+    Raises InputError if a label of the file is about an earlier judgment of a drawn trial.
+    """
 
     def __init__(self, drawing: Drawing, existing: Labels | None = None) -> None:
         self.drawing = drawing
@@ -34,12 +37,12 @@ class LabelBook:
             message = f"{label.id}, trial {label.trial}: this label is of an earlier judgment of the same trial"
             yield Problem(message, hint="start a new file of labels")
         else:
-            # With a larger sample, more trials were drawn than the label says.
+            # If the sample is larger than before, more trials were drawn than the label records.
             self._labels[_place(label)] = replace(label, sample=drawn.sample)
 
     @property
     def lines(self) -> tuple[Label, ...]:
-        """All labels, in the order in which they were made."""
+        """All labels: first those about other trials, then those of drawn trials, each in the order of the answers."""
         return (*self._others, *self._labels.values())
 
     @property
@@ -48,21 +51,21 @@ class LabelBook:
         return "".join(map(line_of, self.lines))
 
     def observed(self, trial: DrawnTrial, statement: str, by: str) -> tuple[bool | None] | None:
-        """What a person said, in a tuple; None if they said nothing yet."""
+        """The answer of a person, in a tuple of one; None if they have not answered. `(None,)`: they cannot tell."""
         label = self._labels.get((*trial.key, statement, by))
         return None if label is None else (label.observed,)
 
     def put(self, trial: DrawnTrial, statement: str, by: str, *, observed: bool | None) -> None:
-        """What a person says, in place of what they said before."""
+        """Set the answer of a person, replacing an earlier one."""
         label = Label(trial.id, trial.trial, statement, observed, by, trial.sample)
         self._labels[_place(label)] = label
 
     def remove(self, trial: DrawnTrial, statement: str, by: str) -> None:
-        """Forget what a person said."""
+        """Remove the answer of a person."""
         del self._labels[*trial.key, statement, by]
 
     def open(self, by: str) -> list[tuple[DrawnTrial, str]]:
-        """What a person did not say anything about yet."""
+        """The trials and statements that a person has not answered yet."""
         return [
             (trial, name)
             for trial in self.drawing.trials

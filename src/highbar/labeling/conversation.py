@@ -1,4 +1,4 @@
-"""The row of a trial → its conversation as people see it: every text legible, and all of it untrusted."""
+"""The row of a trial → its conversation as people see it. All of it is untrusted, so every text is made legible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ShownMessage(Struct, frozen=True):
 
 
 def shown_messages(row: Mapping[str, Any]) -> tuple[ShownMessage, ...]:
-    """The messages of a trial; of a trial with one question, the question, the tool calls and the answer."""
+    """The messages of a trial; if the row has none, the question, the tool calls and the answer."""
     return tuple(_messages(row))
 
 
@@ -36,7 +36,7 @@ def _messages(row: Mapping[str, Any]) -> Iterator[ShownMessage]:
         yield ShownMessage("assistant", _text(row.get("output", "")))
     left_out = row.get("left_out")
     if left_out:
-        # Nobody should label a conversation without knowing that it was longer.
+        # People must know that the conversation was longer than what they see.
         yield ShownMessage("highbar", f"The results have only the beginning of this conversation: {_text(left_out)}")
 
 
@@ -51,7 +51,7 @@ def _message(message: Any) -> ShownMessage:
 
 
 def _content(content: Any) -> str:
-    """The text of a message; some tools write it in parts."""
+    """The text of a message, joined if it is in parts, as some tools write it."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         if all(isinstance(part, str) for part in parts):
@@ -67,7 +67,7 @@ def _call(found: Any) -> tuple[str, str]:
     if not isinstance(found, Mapping):
         return "", _text(found)
     function = found.get("function")
-    call = function if isinstance(function, Mapping) else found  # as OpenAI's messages have it
+    call = function if isinstance(function, Mapping) else found  # OpenAI's messages have a nested `function`
     arguments = call.get("arguments", {})
     rest = {name: found[name] for name in ("result", "error") if name in found}
     shown = _text(arguments) + (f"\n{_text(rest)}" if rest else "")

@@ -1,8 +1,8 @@
-"""Judged trials → a random sample of them: half of those that the judge passed, half of those that it failed.
+"""Judged trials → a random sample: half of it from trials that the judge passed, half from trials that it failed.
 
-Why two strata: a judge is wrong in two ways, and the rarer outcome would hardly be in a plain sample. Within a stratum
-every trial is equally likely. The order is that of digests of a seed and the trial, so the same seed gives the same
-sample on every machine, and a larger sample has the smaller one in it.
+There are two strata because a judge can be wrong in two ways, and the rarer outcome would hardly occur in a simple
+sample. Within a stratum every trial is equally likely. Trials are ordered by a digest of the seed and the trial, so the
+same seed gives the same sample on every machine, and a larger sample contains the smaller one.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class DrawnTrial(Struct, frozen=True):
 
     @property
     def key(self) -> _Key:
-        """What no two trials of a run have in common."""
+        """The unique key of the trial in its run."""
         return self.id, self.trial
 
 
 class Drawing(Struct, frozen=True):
-    """The trials that were drawn, in the order in which they are asked about, and of how many."""
+    """The drawn trials, in the order in which people are asked, and the number of judged trials (`of`)."""
 
     run: str
     seed: int
@@ -50,12 +50,12 @@ class Drawing(Struct, frozen=True):
 
     @property
     def statements(self) -> int:
-        """How many answers a person gives."""
+        """The number of statements, which is how many answers a person gives."""
         return sum(len(trial.statements) for trial in self.trials)
 
 
 class RunToLabel(Struct, frozen=True):
-    """All judged trials of a run by stratum, without their texts."""
+    """The keys of all judged trials of a run, by stratum."""
 
     files: tuple[ResultsFile, ...]
     digest: str
@@ -63,7 +63,7 @@ class RunToLabel(Struct, frozen=True):
 
 
 def judged_run(files: Sequence[ResultsFile]) -> RunToLabel:
-    """The judged trials of results. Raises InputError if there are none, or if they are of several judges."""
+    """The judged trials in results. Raises InputError if there are none, or if several judges judged them."""
     strata: dict[str, list[_Key]] = {PASSED: [], FAILED: []}
     judgments: list[tuple[str, int, str]] = []
     judges: dict[str, None] = {}
@@ -82,7 +82,7 @@ def judged_run(files: Sequence[ResultsFile]) -> RunToLabel:
 
 
 def draw(run: RunToLabel, trials: int, seed: int) -> Drawing:
-    """A random sample of the judged trials of a run; all of them if there are no more."""
+    """Draw a random sample of `trials` judged trials of a run, or all of them if there are fewer."""
     drawn = chosen_trials(run, trials, seed)
     found = {row.key: row for row in rows_to_label(run.files) if row.key in drawn}
     sizes = {name: (sum(stratum == name for stratum in drawn.values()), len(keys)) for name, keys in run.strata.items()}
@@ -91,7 +91,7 @@ def draw(run: RunToLabel, trials: int, seed: int) -> Drawing:
 
 
 def chosen_trials(run: RunToLabel, trials: int, seed: int) -> dict[_Key, str]:
-    """The trials that are drawn, each with its stratum, in an order that says nothing about the stratum."""
+    """The drawn trials, each with its stratum, in an order that does not reveal the stratum."""
     order = {key: _place(run.digest, seed, key) for keys in run.strata.values() for key in keys}
     sizes = shares(trials, {name: len(keys) for name, keys in run.strata.items()})
     drawn = {

@@ -1,5 +1,5 @@
-// Asks about one trial at a time. Texts are only ever set as text. What the judge said is in `samples`, which is packed
-// and opened only to save: that hides it from the eyes of who labels, and is no secret from who looks for it.
+// Asks about one trial at a time. Texts are only ever set as text, never as markup. What the judge said is in `samples`.
+// That is packed, and opened only to save: people who label do not see it, but anyone who looks for it can find it.
 
 (async () => {
   const LONGEST = 20000;
@@ -236,7 +236,7 @@
     find("progress").max = steps.length;
     store();
     go(Math.max(0, nextOpen(0)));
-    // Not the field with the name, which a browser leaves only later: the next key is an answer.
+    // Move the focus away from the name field at once: a browser does it only later, and the next key is an answer.
     find("title").focus();
   };
   find("start").addEventListener("click", () => start(find("by").value));

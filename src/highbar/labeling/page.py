@@ -1,7 +1,7 @@
 """Trials to label → one self-contained page that asks about them, one trial at a time, and saves `labels.jsonl`.
 
-The page is blind: it shows no judgment. What the judge said is in it nevertheless, since every label says what it is
-about; it is packed, so that nobody sees it by accident, but it is no secret from somebody who looks for it.
+The page is blind: it shows no judgment. It still contains what the judge said, because every label stores the judgment
+that it is about. That part is packed, so that nobody sees it by accident, but anyone who looks for it can find it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEYS = (
 
 
 def render(book: LabelBook, by: str | None = None) -> str:
-    """The page. The labels of the book are in it; `by` is who labels, if that is known already."""
+    """The page, with the labels of the book in it. `by` is the person who labels, if that is known already."""
     drawing = book.drawing
     asked = {
         "run": drawing.run,
@@ -51,13 +51,13 @@ def render(book: LabelBook, by: str | None = None) -> str:
 
 
 def _ends(trial: DrawnTrial) -> tuple[str, str]:
-    """How each label of a trial begins and ends, as JSON: a number of 64 bits would not survive JavaScript."""
+    """The beginning and end of each label of a trial, as JSON text: JavaScript would round integers of 64 bits."""
     sample = json.dumps(msgspec.to_builtins(trial.sample), separators=(",", ":"))
     return f'{{"id":{json.dumps(trial.id)},"trial":{trial.trial}', f'"sample":{sample}}}'
 
 
 def _key(samples: list[tuple[str, str]]) -> str:
-    """By which a browser finds the answers of this page again."""
+    """The key under which a browser stores the answers of this page."""
     return hashlib.sha256(json.dumps(samples).encode()).hexdigest()
 
 
@@ -93,7 +93,7 @@ def _head(book: LabelBook) -> Markup:
 
 
 def _who() -> Markup:
-    """Asked once. Several people may label the same trials; their labels stay apart."""
+    """Ask for the person's name, once. Several people may label the same trials; their labels are kept separate."""
     return element(
         "section",
         element("h2", "Who labels?"),

@@ -1,4 +1,4 @@
-"""Results files → the trials that a judge judged, each with its row."""
+"""Results files → the trials that a judge has judged, each with its row."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from highbar.store.reading import path_text
 
 PASSED, FAILED = "passed", "failed"
 _LONGEST_TEXT = 100
-"""Characters of a value in a message."""
+"""Characters of a text in a column of the user; longer texts are not stored in labels."""
 _MOST_PROBLEMS = 20
 """Problems in one refusal: enough to see what they have in common."""
 _NOT_SCORED = frozenset({"judged", "found", "missed", "messages", "tool_calls", "left_out"})
-"""Columns of a run's rows that nothing is computed from. Those of the kind `shows` are not scored either."""
+"""Columns of a run's rows that no metric uses. Columns of the kind `shows` are not scored either."""
 
 
 class JudgedRow(Struct, frozen=True):
-    """A trial that a judge judged, and its whole row."""
+    """A trial that a judge has judged, and its whole row."""
 
     id: str
     trial: int
@@ -37,14 +37,14 @@ class JudgedRow(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What no two rows of a run have in common."""
+        """The unique key of the trial in its run."""
         return self.id, self.trial
 
 
 def rows_to_label(files: Sequence[ResultsFile]) -> Iterator[JudgedRow]:
-    """The trials of all files that a judge judged without a failure. Raises InputError.
+    """The judged trials of all files. Raises InputError if a file is invalid or two rows are of the same trial.
 
-    A trial that stays undecided for another reason is left out: no label can decide it.
+    A trial that is undecided for a reason other than the judge is left out: no label can decide it.
     """
     seen: set[tuple[str, int]] = set()
     for file in files:
@@ -65,7 +65,7 @@ def _is_decidable(row: Mapping[str, Any]) -> bool:
 
 def _judged(found: object, file: str, trial: str) -> JudgedTrial:
     try:
-        # A table has a column of text where JSON lines have an object.
+        # In CSV the column is JSON text; in JSON lines it is an object.
         return read_judged(json.loads(found) if isinstance(found, str) else found)
     except DamagedError as error:
         faults = error.faults[:_MOST_PROBLEMS]
@@ -76,13 +76,13 @@ def _judged(found: object, file: str, trial: str) -> JudgedTrial:
 
 
 def scored_columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns by which a trial is scored and chosen, without texts: a file of labels says no more than it must."""
+    """The columns that score and select a trial, without longer texts: a file of labels has no more than it needs."""
     return {name: value for name, value in row.items() if name not in _NOT_SCORED and _is_scored(name, value)}
 
 
 def _is_scored(name: str, value: Any) -> bool:
     if name in BY_NAME:
         return BY_NAME[name].kind != "shows"
-    if name == "agent_tags":  # what a tag of the agent's own is, nothing may be chosen by
+    if name == "agent_tags":  # marks the tags that the agent chose, by which no rule may select trials
         return True
     return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= _LONGEST_TEXT)

@@ -1,6 +1,6 @@
-"""Trials to label, asked about in a terminal: one statement after the other, and saved after every answer.
+"""Ask a person in a terminal about trials to label: one statement after the other, saved after every answer.
 
-Nothing of an agent's text can act on the terminal: what is not plainly printable is written as an escape.
+The agent's text cannot control the terminal: characters that are not printable are shown as escapes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUESTION = "y yes, n no, ? cannot tell, u undo, q quit: "
 
 
 class Console(Struct, frozen=True):
-    """How to show lines, how to ask for one key (an empty text is the end of the input), and how to save the labels."""
+    """How to show text, how to ask for a key (an empty reply is the end of the input), and how to save the labels."""
 
     show: Callable[[str], None]
     ask: Callable[[str], str]
@@ -28,7 +28,10 @@ class Console(Struct, frozen=True):
 
 
 def ask_for_labels(book: LabelBook, by: str, console: Console) -> int:
-    """Ask a person about everything that they have not answered, until it is done or they quit; return what is left."""
+    """Ask a person about everything that they have not answered, until they are done or quit.
+
+    Returns how many statements are left.
+    """
     done: list[tuple[DrawnTrial, str]] = []
     shown: DrawnTrial | None = None
     while waiting := book.open(by):

@@ -157,7 +157,7 @@ class AgentProcess:
     # --- its end -------------------------------------------------------------------------------
 
     async def end(self, patience: float = 0.0) -> str:
-        """End the process and everything that it started; return how, in words. It may exit within `patience` seconds."""
+        """End the process and everything that it started; return how. It first has `patience` seconds to exit."""
         how = self.fault or "it closed its pipe"
         try:
             if not self.fault and await self._ended_within(patience):

@@ -1,10 +1,10 @@
-"""A question about one trial in, what a judge found out: for every statement a judgment with its evidence.
+"""A question about one trial in, the findings of a judge out: for every statement a judgment with its evidence.
 
-    opened(judges, folder=…, environment=…)    -> an async context manager that gives an Asker
+    opened(judges, folder=…, environment=…)    -> an async context manager that returns an Asker
 
-`prompt` and `conversation_text` make the request, in which the agent's words are data. `asking` gets it answered over
-HTTP, in a form that `wire` knows, `function` by a function in Python, `panel` by several judges. `reply` and `evidence`
-read what came back: everything there is hostile. `digests` says which questions are the same.
+`prompt` and `conversation_text` write the request, in which the agent's words are data. `asking` sends it over HTTP, in
+a form that `wire` defines; `function` calls a Python function instead, and `panel` asks several judges. `reply` and
+`evidence` read the reply, all of which is treated as hostile. `digests` tells whether two questions are the same.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["Asker", "conversation_digest", "judge_name", "opened", "prompt_diges
 
 
 class Asker(Protocol):
-    """One judge, or several that vote. It limits how many questions are in flight by itself, and tries again."""
+    """One judge, or several that vote. It limits how many questions are in flight, and retries."""
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
-        """What the judge found, or why it found nothing. Raises nothing but CancelledError."""
+        """Return what the judge found, or why it found nothing. Raises nothing but CancelledError."""
 
 
 def opened(
@@ -40,11 +40,11 @@ def opened(
     timeout: float | None = None,
     backoff: Backoff | None = None,
 ) -> AbstractAsyncContextManager[Asker]:
-    """The judges, to be asked inside of `async with`, which ends everything that was started for them.
+    """The judges, to be asked inside `async with`, which at its end stops everything that was started for them.
 
-    `folder` is the suite's: Python modules are found there. `${NAME}` is replaced from `environment`. What is None is
-    as each judge has it. Raises InputError, here or when it is entered, if a judge cannot be asked at all, such as for
-    a variable that is not set.
+    `folder` is that of the suite: Python modules are searched there. `${NAME}` is replaced from `environment`. For an
+    argument that is None, the setting of each judge is used. Raises InputError, here or on entry, if a judge cannot be
+    asked at all, for example because a variable is not set.
     """
     changes = AskingChanges(concurrency, retries, timeout, backoff)
     asked = [_opened(judge, folder, environment, changes.of(judge)) for judge in judges]

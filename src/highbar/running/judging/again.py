@@ -1,7 +1,7 @@
-"""Recorded answers and a suite → what its judge finds in them. What it said before about the same question is reused.
+"""Recorded answers and a suite → what its judge finds in them. Earlier judgments of the same question are reused.
 
 A replay is an earlier judgment of the same judge, by the same prompt, of the same statements about the same
-conversation. It costs nothing, and it is no further measurement: rows say that it is a replay.
+conversation. It costs nothing, but it is not a new measurement, so rows mark it as a replay.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ from highbar.running.records import CanaryJudged, TrialEnded, TrialJudged
 from highbar.suite import Scenario, Suite
 
 _ENOUGH = 5
-"""Refusals that make a wrong key or address certain."""
+"""The number of refused questions that is taken for a wrong key or address."""
 _NOTHING = JudgeFindings()
 
 
 class EarlierJudgments:
-    """Earlier judgments by the digest of their question. One that was asked twice has both, in order."""
+    """Earlier judgments by the digest of their question. A question that was asked twice has both, in order."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[JudgeAnswer]] = defaultdict(list)
         self._taken: dict[str, int] = defaultdict(int)
 
     def add_record(self, record: TrialJudged) -> None:
-        """What the journal of a run says; a failure is no judgment."""
+        """Add a record from the journal of a run. A failure is not a judgment, and is skipped."""
         if record.answer.failure is None:
             self._add(record.digest, record.judge, record.answer)
 
     def add_row(self, row: Mapping[str, Any]) -> None:
-        """What a row says, if it was judged."""
-        with suppress(msgspec.ValidationError):  # a column of this name that somebody else wrote
+        """Add the judgment in a row, if it has one."""
+        with suppress(msgspec.ValidationError):  # another program may write a column of this name
             judged = msgspec.convert(row.get("judged"), JudgedTrial)
             statements = {
                 name: StatementJudgment(one.judgment, one.evidence, one.votes)
@@ -64,17 +64,20 @@ class EarlierJudgments:
             self._add(judged.digest, str(row.get("judge", "")), JudgeAnswer(statements))
 
     def _add(self, digest: str, judge: str, answer: JudgeAnswer) -> None:
-        # What the digest in the name is of, all statements of the suite, may have changed; the question has not.
+        # The name ends with a digest of all statements of the suite. They may have changed, but not this question.
         model = judge.rpartition(" #")[0] or None
         self._found[digest].append(replace(answer, model=answer.model or model))
 
     def add_canary(self, record: CanaryJudged) -> None:
-        """What the judge of a run said about a canary."""
+        """Add what the judge of a run said about a canary. A failure is skipped."""
         if record.answer.failure is None:
             self._found[record.digest].append(record.answer)
 
     def take(self, digest: str, question: JudgeQuestion) -> JudgeAnswer | None:
-        """An earlier judgment of this question: of several the next one, and the last one again and again."""
+        """An earlier judgment of this question; None if there is none.
+
+        If there are several, each call returns the next one, and finally the last one again and again.
+        """
         known = [one for one in self._found.get(digest, ()) if one.statements.keys() == question.statements.keys()]
         if not known:
             return None
@@ -84,7 +87,11 @@ class EarlierJudgments:
 
 
 class JudgedAgain(Struct, frozen=True, eq=False):
-    """What a judge found, by scenario and trial; how many answers it was asked about, and how many were replays."""
+    """What a judge found, by scenario and trial.
+
+    `asked` counts the answers that it was asked about, `replayed` the replays, `failed` the answers that it could not
+    judge. `distrust` is why none of it counts, if so.
+    """
 
     found: Mapping[tuple[str, int], JudgeFindings]
     asked: int
@@ -93,11 +100,11 @@ class JudgedAgain(Struct, frozen=True, eq=False):
     distrust: str | None = None
 
     def __call__(self, scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
-        """What it found in a trial that ended."""
+        """What the judge found in a trial that ended."""
         return self.found.get((scenario.id, ended.trial), _NOTHING)
 
     def notes(self) -> Iterator[str]:
-        """What to say about it."""
+        """Notes for the user."""
         if self.replayed:
             yield f"{self.replayed} judgments are replays of earlier ones; --fresh asks the judge again"
         if self.failed:
@@ -113,7 +120,7 @@ def judge_again(
     environment: Mapping[str, str],
     earlier: EarlierJudgments | None,
 ) -> JudgedAgain:
-    """What the judge of a suite finds in answers that were recorded. `earlier` is None if it is asked about all.
+    """Ask the judge of a suite about recorded answers. If `earlier` is None, it is asked about all of them.
 
     Raises InputError if the judge refuses the first questions.
     """
@@ -136,13 +143,13 @@ def judge_again(
         made = JudgedAgain({}, 0, 0, 0, distrust(canary_result(suite.canaries, canaries)))
     else:
         made = run_in_loop(_asked(suite, identity, questions, environment, canaries))
-    if made.distrust is not None:
+    if made.distrust is not None:  # a judge that fails its canaries now is not believed in replays either
         found |= {key: no_judgment(scenario, made.distrust) for key, scenario in replays.items()}
     return JudgedAgain({**found, **made.found}, made.asked, len(replays), made.failed, made.distrust)
 
 
 def _known_canaries(suite: Suite, identity: JudgeIdentity, earlier: EarlierJudgments | None) -> dict[str, JudgeAnswer]:
-    """What the judge said before about canaries of the suite."""
+    """Earlier answers of the judge about canaries of the suite, by id."""
     found: dict[str, JudgeAnswer] = {}
     for canary in suite.canaries if earlier is not None else ():
         question = canary_question(canary)
@@ -185,7 +192,7 @@ async def _asked(
 
 
 async def _answers(asker: Asker, questions: Iterable[JudgeQuestion]) -> list[JudgeAnswer]:
-    """What the judge says, in the order of the questions. Raises InputError if it refuses the first ones."""
+    """The answers of the judge, in the order of the questions. Raises InputError if it refuses the first ones."""
     wanted = list(questions)
     answers: list[JudgeAnswer | None] = [None] * len(wanted)
     left = iter(range(len(wanted)))

@@ -1,8 +1,8 @@
-"""One judge behind HTTP: a question → its judgments, by as many requests as that takes.
+"""One judge behind HTTP: a question → its judgments, with as many requests as that takes.
 
-After a failure of the network the same is asked again later. An endpoint that does not understand the form of
-structured output is asked in the next one, and that is remembered for all questions. An answer that was cut is asked
-once more with twice the tokens, and an answer that cannot be used is asked once more.
+After a network failure the request is repeated later. If the endpoint does not understand a form of structured output,
+the next form is tried, and remembered for all questions. If an answer was cut, the question is asked once more with
+twice the tokens; if an answer cannot be used, the question is asked once more.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from highbar.running.judging.settings import AskingSettings
 from highbar.suite.parts import Agent, Judge
 
 LEAST_CAP = 4096
-"""Tokens that an answer may have, unless the suite says more: models that think first need them."""
+"""Tokens that an answer may have, unless the suite allows more: models that think first need them."""
 _LARGEST = 8 * 2**20
-"""Bytes of a reply."""
+"""Bytes that a reply may have."""
 _START, _MOST = 8, 64
 _TROUBLE = frozenset({408, 500, 502, 504})
-"""The server failed for a reason of its own. A judge is not under test, so it may try again."""
+"""The server itself failed. A judge is not under test, so these requests are retried."""
 _COMPLAINTS = frozenset({400, 404, 422})
-"""What endpoints answer to a form of structured output that they do not know."""
+"""Responses of endpoints to a form of structured output that they do not know."""
 _OBJECTIONS = frozenset({400, 413, 422})
-"""What endpoints answer to a conversation that is too long, or that their filter does not let through."""
+"""Responses of endpoints to a conversation that is too long, or that their filter blocks."""
 _encode = msgspec.json.Encoder().encode
 
 
 class _Inquiry:
-    """One question on its way: how it is asked now, and what its replies came to so far."""
+    """One question in progress: how it is asked now, and what its replies have cost so far."""
 
     def __init__(self, question: JudgeQuestion, form: int, cap_name: wire.CapName, cap: int) -> None:
         self.question, self.form, self.cap_name, self.cap = question, form, cap_name, cap
@@ -55,13 +55,13 @@ class _Inquiry:
         self.cost: Decimal | None = Decimal(0)
 
     def spend(self, tokens: int | None, cost: Decimal | None) -> None:
-        """A reply took so much; None if nobody knows."""
+        """Add tokens and cost of a reply. None, if one is not known, makes the sum unknown."""
         self.tokens = None if self.tokens is None or tokens is None else self.tokens + tokens
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
 
 class HttpJudge:
-    """A judge at an address. Use it with `async with`. Raises InputError if nothing can be sent there."""
+    """A judge at an HTTP address. Use it with `async with`. Raises InputError if nothing can be sent there."""
 
     def __init__(self, judge: Judge, environment: Mapping[str, str], settings: AskingSettings) -> None:
         self._judge, self._settings = judge, settings
@@ -73,7 +73,7 @@ class HttpJudge:
         self._slots = CallSlots(settings.concurrency, _START, _MOST)
         self._forms = wire.FORMS[judge.format]
         self._form = 0
-        self._is_proven = False  # whether the endpoint has answered to this form
+        self._is_proven = False  # whether the endpoint has accepted this form
         self._cap_name: wire.CapName = "max_tokens"
         self._cap = max(LEAST_CAP, judge.max_tokens or 0)
 
@@ -85,11 +85,11 @@ class HttpJudge:
         await self._endpoint.__aexit__()
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
-        """What the judge found, or why it found nothing."""
+        """Return what the judge found, or why it found nothing."""
         asked = _Inquiry(question, self._form, self._cap_name, self._cap)
         found = self._after(asked, await self._called(asked))
         while isinstance(found, float):
-            await asyncio.sleep(found)  # without a slot
+            await asyncio.sleep(found)  # occupies no slot
             found = self._after(asked, await self._called(asked))
         return found
 
@@ -111,9 +111,9 @@ class HttpJudge:
     # --- what a request came to ----------------------------------------------------------------
 
     def _after(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
-        """The answer, or the seconds to wait until the next request."""
+        """The answer, or the seconds to wait before the next request."""
         if (failure := exchange.failure) is not None:
-            if failure.outcome == "error":  # it broke in the middle, and may have been paid for
+            if failure.outcome == "error":  # the reply broke off, and may have cost something
                 asked.spend(None, None)
             return self._later(asked, failure.reason or "no answer", failure.retry_after, failure.refusal)
         if exchange.problem is not None:
@@ -136,9 +136,10 @@ class HttpJudge:
         return self._settings.backoff.wait(asked.failures, retry_after)
 
     def _adapted(self, asked: _Inquiry, exchange: Exchange) -> bool:
-        """Whether there is another way to ask, found out by what others came to or by going down one form.
+        """Switch to another form of the request, and return whether there is one to try.
 
-        A form that has been answered is not left: then the endpoint complains about something else.
+        It is the form that worked for other questions, or else the next one. A form that has worked is not given up:
+        then the endpoint complains about something else.
         """
         if exchange.status not in _COMPLAINTS or asked.is_doubled:
             return False
@@ -163,7 +164,7 @@ class HttpJudge:
             reason += f" (asked at base_url and {FORMATS[self._judge.format].PATH})"
         if exchange.status in REFUSALS:
             return self._failed(asked, reason, f"HTTP {exchange.status}")
-        # It answers others: then something in this conversation is too much for it.
+        # If it accepts other questions, it objects to something in this conversation.
         is_about_this = self._is_proven and exchange.status in _OBJECTIONS
         return self._failed(asked, reason, unusable=is_about_this)
 
@@ -195,7 +196,7 @@ class HttpJudge:
 
     def _judgments(self, reply: wire.JudgeReply, question: JudgeQuestion) -> dict[str, StatementJudgment]:
         if reply.calls:
-            # Arguments are JSON inside of JSON, in which a secret may be escaped once more.
+            # Again after decoding: arguments are JSON inside of JSON, where a secret may be escaped twice.
             return read_calls([self._redactor.value(dict(call)) for call in reply.calls], TOOL, question)
         return read_text(self._redactor.text(reply.text or ""), question)
 

@@ -1,4 +1,4 @@
-"""How many calls of a judge run at once, and who waits for one of them to end."""
+"""A limit for the calls of a judge that run at once; further calls wait."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from highbar.running.concurrency import Concurrency
 
 
 class CallSlots:
-    """A slot for each call that may run now. Who waits for a retry has none: it takes one again.
+    """One slot for each call that may run now. A call that waits for a retry gives its slot back.
 
-    `at_once` is a number, or `auto`: from `start` up to `most`. `changed` is told how many it is.
+    `at_once` is a number, or `auto`: from `start` up to `most`. `changed` is called with the limit when it changes.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class CallSlots:
         self._tell()
 
     async def take(self) -> float:
-        """Wait for a slot, in the order in which they ask; when it was taken."""
+        """Wait for a slot, first come, first served. Returns the time at which it was taken."""
         if not self._waiting and self._concurrency.in_flight < self._concurrency.limit:
             return self._begin()
         turn: asyncio.Future[float] = asyncio.get_running_loop().create_future()
@@ -34,19 +34,22 @@ class CallSlots:
         try:
             return await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # the slot was given away to nobody
+            if turn.done() and not turn.cancelled():  # the slot was assigned just before the cancellation
                 self.give_back(turn.result(), None)
             raise
 
     def give_back(self, began: float, latency_ms: float | None, *, limited: bool = False) -> None:
-        """A call has ended. `latency_ms` is None if it was no answer. `limited`: the other side wants fewer at once."""
+        """Free the slot of a call that has ended. `latency_ms` is None if it got no answer.
+
+        `limited`: the other side wants fewer calls at once.
+        """
         before = self._concurrency.limit
         self._concurrency.ended(time.monotonic(), began, latency_ms, limited=limited)
         if self._concurrency.limit != before:
             self._tell()
         while self._waiting and self._concurrency.in_flight < self._concurrency.limit:
             turn = self._waiting.popleft()
-            if not turn.done():  # else it was canceled
+            if not turn.done():  # otherwise it was canceled
                 turn.set_result(self._begin())
 
     def _begin(self) -> float:

@@ -1,4 +1,4 @@
-"""What a judge made of the canaries: answers that people know to be good or bad, judged in every run."""
+"""How well a judge did on the canaries: answers that people know to be good or bad, and that every run has judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.store.run_judge import CanariesOfRun
 from highbar.suite import Canary
 
 SUSPICIOUS = 0.01
-"""A judge with its calibrated error rates gets so many canaries wrong at most that often."""
+"""The p-value below which a judge has failed its canaries: with its calibrated error rates, this would be too rare."""
 ASSUMED = (0.9, 0.9)
 """Sensitivity and specificity of a judge that was never calibrated."""
 Rates = tuple[float, float]
@@ -19,10 +19,10 @@ Rates = tuple[float, float]
 def canary_result(
     canaries: Iterable[Canary], answers: Mapping[str, JudgeAnswer], rates: Rates | None = None
 ) -> CanariesOfRun | None:
-    """How many statements about canaries the judge got wrong, and whether chance explains it; None if it judged none.
+    """How many statements about canaries the judge got wrong, and whether chance explains it; None if there are none.
 
-    What it cannot tell is wrong, and so is a canary about which it gave no usable answer. `rates` are sensitivity and
-    specificity for single statements.
+    `cannot_tell` counts as wrong, and so does every statement of a canary without a usable answer. `rates` are
+    sensitivity and specificity for single statements.
     """
     counts = {True: [0, 0], False: [0, 0]}
     for canary in canaries:
@@ -39,20 +39,24 @@ def canary_result(
 
 
 def _p_value(true: tuple[int, int], false: tuple[int, int], rates: Rates) -> float:
-    """Of all of them, of the true and of the false ones: a judge that always says the same is wrong on one side."""
+    """The smallest p-value of three tests, times three (Bonferroni), at most 1.
+
+    The tests are of all statements, of the true ones and of the false ones: a judge that always says the same is wrong
+    on one side only.
+    """
     tests = ((true, false), (true, (0, 0)), ((0, 0), false))
     return min(1.0, len(tests) * min(canary_test(*one, *other, *rates) for one, other in tests))
 
 
 def distrust(result: CanariesOfRun | None) -> str | None:
-    """Why a judge is not believed; None if it is."""
+    """Why a judge is not believed; None if it is believed."""
     if result is None or not result.failed:
         return None
     return f"it failed its canaries: {result.wrong} of {result.statements} statements wrong"
 
 
 def statement_rates(trials: Iterable[LabeledTrial]) -> Rates | None:
-    """Sensitivity and specificity for single statements, as people labeled them; None if one of them is not known."""
+    """Sensitivity and specificity for single statements, from people's labels; None if either cannot be computed."""
     right, all_ = {True: 0, False: 0}, {True: 0, False: 0}
     for trial in trials:
         for judgment, observed in trial.statements.values():
@@ -61,6 +65,6 @@ def statement_rates(trials: Iterable[LabeledTrial]) -> Rates | None:
                 right[observed] += judgment == ("observed" if observed else "not_observed")
     if not all(all_.values()):
         return None
-    # A rate of exactly 1 would make a single wrong canary impossible: one more label, half right, is added.
+    # With a rate of exactly 1, a single wrong canary would have probability 0. So one more label, half right, is added.
     sensitivity, specificity = ((right[one] + 0.5) / (all_[one] + 1) for one in (True, False))
     return sensitivity, specificity

@@ -1,8 +1,8 @@
-"""A conversation that nobody trusts → the lines in which a judge reads it, and the texts that it may quote.
+"""An untrusted conversation → the lines that a judge reads, and the texts that it may quote.
 
-Each message is one JSON object on one line. Nothing inside of a message can end its line, and nothing in it looks like
-what surrounds it: angle brackets, invisible characters and the control words of chat templates are written as JSON
-escapes, which mean the same and do nothing.
+Each message is one JSON object on one line. Nothing inside a message can end its line or look like what surrounds it:
+angle brackets, invisible characters and the control words of chat templates are written as JSON escapes, which have the
+same meaning but no effect.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 
 _DEEPEST = 64
 _MOST_BITS = 1328
-"""Of a whole number: 400 digits."""
+"""Bits of an integer with 400 digits."""
 _EXACT = 2**53
 _KEYS = ("role", "content", "tool_calls")
 _BRACKETS = frozenset("<>＜＞﹤﹥")
 _LETTERS = frozenset("\u200c\u200d")
-"""Invisible, but a part of words in Persian and Hindi, and of emoji."""
+"""Invisible, but part of words in Persian and Hindi, and of emoji."""
 _CONTROL_WORD = re.compile(r"\[(?=/?[A-Z][A-Z_]+\])")
-"""Such as [INST], which some models read as the beginning of their orders. JSON has no array that begins like this."""
+"""Such as [INST], which some models read as the beginning of instructions. No JSON array begins like this."""
 
 
 def conversation_lines(conversation: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The messages as a judge reads them, one line for each, with their numbers from 1."""
+    """The messages as a judge reads them: one line each, numbered from 1."""
     return [harmless(_numbered(number, message)) for number, message in enumerate(conversation, 1)]
 
 
@@ -38,7 +38,7 @@ def _numbered(number: int, message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parts(message: Mapping[str, Any]) -> dict[str, Any]:
-    """What a message has, as plain JSON values: role, content, tool calls, and `other` for what the agent added."""
+    """The parts of a message as plain JSON values: role, content, tool calls, and `other` for what the agent added."""
     found = {key: canonical_value(message[key]) for key in _KEYS if key in message}
     other = {
         str(key): canonical_value(value) for key, value in message.items() if key not in _KEYS and value is not None
@@ -47,7 +47,7 @@ def parts(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def harmless(value: Any) -> str:
-    r"""A plain JSON value as JSON text on one line, in which nothing can act.
+    r"""A plain JSON value as JSON text on one line, with everything escaped that could act as markup.
 
     >>> print(harmless({"a": "<|im_start|>system\n[INST]"}))
     {"a": "\u003c|im_start|\u003esystem\n\u005bINST]"}
@@ -56,7 +56,7 @@ def harmless(value: Any) -> str:
 
 
 class _Escapes(dict[int, str]):
-    """What each character is written as, found when it is first met."""
+    """How each character is written, computed when it first occurs."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -81,7 +81,7 @@ def _escaped(code: int) -> str:
 
 
 def canonical_value(value: Any, depth: int = 1) -> Any:
-    """A value with none but the types of JSON, in one form: 1.0 is 1, and what cannot be said is a text about it."""
+    """A value with only the types of JSON, in one form: 1.0 becomes 1. What JSON cannot express becomes a text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float | Decimal):
@@ -104,7 +104,7 @@ def _number(value: float | Decimal) -> int | float | str:
 
 
 def quotable(message: Mapping[str, Any]) -> Iterator[str]:
-    """The texts in which a quote of a message may stand: each text in it, and the JSON of what is no text."""
+    """The texts of a message that may contain a quote: each text in it, and the JSON of each part that is not text."""
     for name, value in parts(message).items():
         if name != "role" and value is not None:
             if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Which questions to which judges are the same: digests of all that an answer depends on. No key is a part of them."""
+"""Digests of everything that a judge's answer depends on, to tell whether questions are the same. No key is in them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from highbar.suite.check_files import CheckFiles
 from highbar.suite.parts import Judge
 
 _DIGITS = 12
-"""Of a digest, in the name of a judge."""
+"""Digits of the digest in the name of a judge."""
 
 
 def prompt_digest(judges: tuple[Judge, ...], folder: Path, statements: Iterable[tuple[str, str]]) -> str:
-    """64 hex digits of the prompt, of the settings of all judges, and of the statements, in any order."""
+    """64 hex digits of the prompt, the settings of all judges, and the statements, in any order."""
     return _digest([TEXTS, _settings(judges, folder), sorted({(name, text) for name, text in statements})])
 
 
 def question_digest(judges: tuple[Judge, ...], folder: Path, question: JudgeQuestion) -> str:
-    """64 hex digits of the prompt, the settings of all judges, and the question: what a replay is found by."""
+    """64 hex digits of the prompt, the settings of all judges, and the question. Replays are found by it."""
     return _digest([TEXTS, _settings(judges, folder), _asked(question)])
 
 
 def conversation_digest(question: JudgeQuestion) -> str:
-    """64 hex digits of the statements and the conversation: what people label."""
+    """64 hex digits of the statements and the conversation, which is what people label."""
     return _digest(_asked(question))
 
 
 def judge_name(judges: tuple[Judge, ...], answer: JudgeAnswer, digest: str) -> str:
-    """The column `judge`: the models as their endpoints name them, else as the suite does, and a part of the digest.
+    """The column `judge`: the models as their endpoints name them, or else as the suite does, and part of the digest.
 
     >>> judge_name((Judge("m-1"), Judge("m-2")), JudgeAnswer(model="m-1.5 + m-2"), "0123456789abcdef")
     'm-1.5 + m-2 #0123456789ab'
@@ -45,7 +45,7 @@ def judge_name(judges: tuple[Judge, ...], answer: JudgeAnswer, digest: str) -> s
 
 
 def _settings(judges: tuple[Judge, ...], folder: Path) -> list[str]:
-    """What changes the answers of each judge; not its address, nor its key. The order of judges changes nothing."""
+    """The settings that affect the answers of each judge, without address and key, sorted: the order has no effect."""
     return sorted(_written(_setting(judge, folder)) for judge in judges)
 
 
@@ -65,5 +65,5 @@ def _digest(value: Any) -> str:
 
 
 def _written(value: Any) -> str:
-    """In ASCII, so that half of a surrogate pair has a digest too."""
+    """The value as JSON, in ASCII, so that an unpaired surrogate has a digest, too."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""What a judge gives as evidence → the words of the conversation that it names; None if they are not there.
+"""The evidence that a judge gives → the words in the conversation; None if they are not there.
 
-A quote is compared as checks compare texts: case, runs of space and kinds of quotes and dashes do not count. It is
-looked for as a reader sees it, too, and without Markdown marks, which judges leave out.
+Quotes are compared in the same way as the texts of checks: case, runs of spaces and kinds of quotes and dashes do not
+matter. Longer quotes are also searched without Markdown marks, which judges leave out.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from highbar.running.judging.conversation_text import quotable
 _NUMBER = re.compile(r"(?:messages?\s*)?[#\[(]?\s*(?:message\s+)?([0-9]{1,9})\s*[\])]?[.:]?", re.IGNORECASE | re.ASCII)
 _AROUND = " \t\n.…\"'“”‘’«»`"
 _SHORTEST = 2
-"""Letters and digits of a quote, unless it is a whole message."""
+"""Letters and digits that a quote must have, unless it is a whole message."""
 _CERTAIN = 16
-"""Letters and digits from which on a quote may begin or end inside of a word."""
+"""A quote with this many letters and digits may begin or end inside of a word."""
 _MARKDOWN = re.compile(r"[\s*_`~#>|\\]+")
 _ESCAPE = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|([nrt"\\/]))""")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _JUDGMENT = re.compile(r'\{\s*"statements"')
 _MOST_JUDGMENTS = 100
-"""Of one message: each of them may be as long as the message."""
+"""Judgments that are searched in one message: each may be as long as the message."""
 _SPACE = re.compile(r"\s+")
 
 
 class Quotable:
-    """The texts of a conversation in which a quote may stand."""
+    """The texts of a conversation that may contain a quote."""
 
     def __init__(self, conversation: Sequence[Mapping[str, Any]]) -> None:
         self._messages = [tuple(quotable(message)) for message in conversation]
 
     def verified(self, evidence: Any) -> str | None:
-        """The evidence as a row shows it: the words of the conversation, or `message 3`. None if it is not there."""
+        """The evidence as a row shows it: words of the conversation, or `message 3`. None if it is not there."""
         if isinstance(evidence, int) and not isinstance(evidence, bool):
             return self._message(evidence)
         if not isinstance(evidence, str):
@@ -54,7 +54,7 @@ class Quotable:
         return None if found is None else whole(found)
 
     def has_object(self, text: str) -> bool:
-        """Whether a message has this JSON object, with any spaces, escaped, or with its keys in another order."""
+        """Whether a message contains this JSON object, also with other spaces, escaped, or with reordered keys."""
         sought = {_SPACE.sub("", one) for one in (text, json.dumps(text)[1:-1])}
         value = STRICT.decode(text)
         for said in self._texts():
@@ -71,7 +71,7 @@ class Quotable:
             yield from texts
 
     def _found(self, quote: str) -> str | None:
-        """The stretch of a message that the quote is."""
+        """The part of a message that the quote matches; None if there is none."""
         letters = sum(map(str.isalnum, quote))
         if letters < _SHORTEST:
             return self._whole(quote) if letters else None
@@ -85,20 +85,20 @@ class Quotable:
         return None
 
     def _whole(self, quote: str) -> str | None:
-        """The message that is this letter or digit and nothing else."""
+        """The message that consists of this one letter or digit; None if there is none."""
         bare = core(quote)
         return next((cut_evidence(text) for text in self._texts() if core(text) == bare), None)
 
 
 def _judgments(text: str) -> Iterator[Any]:
-    """The objects of a text that may be judgments."""
+    """The JSON objects in a text that look like judgments."""
     for start in islice(_JUDGMENT.finditer(text), _MOST_JUDGMENTS):
         with suppress(ValueError, RecursionError):
             yield STRICT.raw_decode(text, start.start())[0]
 
 
 def _spellings(quote: str) -> Iterator[str]:
-    """The quote as it is, without what judges put around it, and with escapes of JSON replaced that they copied."""
+    """The quote as it is, without the punctuation that judges put around it, and with the JSON escapes decoded."""
     for text in dict.fromkeys((quote, _ESCAPE.sub(_unescaped, quote))):
         yield text
         if (bare := text.strip(_AROUND)) != text:

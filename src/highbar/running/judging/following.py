@@ -1,6 +1,6 @@
 """Answers of a run → judgments in its journal, while the run goes on. Each answer is durable before it is judged.
 
-Only the places of answers wait here, not the answers: a slow judge does not fill the memory.
+The queue has only the offsets of answers, so that a slow judge does not fill the memory.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from highbar.running.stopping import StopRequest
 from highbar.suite import Canary, Suite
 
 MOST_AT_ONCE = 64
-"""Questions that are ready at a time. The judge itself says how many of them are asked at once."""
+"""Questions that are given to the judge at a time. The judge decides how many of them it asks at once."""
 _ENOUGH = 5
-"""Refusals that make a wrong key or address certain."""
+"""The number of refused questions that is taken for a wrong key or address."""
 
 _Work = Canary | tuple[str, int, int]
 
 
 class RunJudge:
-    """Judges what `add` names, in the order in which it comes. Use it with `async with`; it ends with `finish`.
+    """Judges the trials that `add` gets, in that order. Use it with `async with`, and call `finish` at the end.
 
-    `refusal` is set if the first answers of the judge were all refused in the same way: then `stop` is requested.
+    If the first questions are all refused, `refusal` says how, and the run is asked to stop.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RunJudge:
 
     async def __aenter__(self) -> Self:
         self._answer_at = self._stack.enter_context(recorded(self._opened.path))
-        self._start(_ENOUGH)  # and the others once the judge has accepted a question
+        self._start(_ENOUGH)  # the other workers start once the judge has accepted a question
         for work in self._left():
             self._put(work)
         return self
@@ -69,12 +69,12 @@ class RunJudge:
         self._stack.close()
 
     def add(self, ended: TrialEnded, offset: int) -> None:
-        """A trial ended, and its record is there: it will be judged, if there is anything to ask."""
+        """Queue a trial that has ended and is recorded at `offset`, if its scenario has statements."""
         if ended.outcome != "infrastructure" and statements_of(self._suite.scenarios[ended.id]):
             self._put((ended.id, ended.trial, offset))
 
     async def finish(self) -> None:
-        """Wait until everything is judged; after a request to stop, only for what is being asked."""
+        """Wait until everything is judged; after one stop request, for questions in flight; after two, for nothing."""
         done = asyncio.ensure_future(self._queue.join())
 
         def changed() -> None:
@@ -88,7 +88,7 @@ class RunJudge:
             raise self._error
 
     def _left(self) -> Iterator[_Work]:
-        """The canaries and answers without a judgment of this judge, by these statements."""
+        """The canaries and answers that this judge has not judged by the current statements."""
         history = self._opened.history
         for canary in self._suite.canaries:
             known = history.canaries.get(canary.id)
@@ -148,7 +148,7 @@ class RunJudge:
         return answer
 
     def _note_refusal(self, answer: JudgeAnswer) -> None:
-        """If the first answers are all refusals, nothing more is asked: that is a wrong key or address."""
+        """Stop if the first answers are all refusals: the key or the address is wrong."""
         if answer.refusal is None:
             self._is_accepted = True
             self._start(MOST_AT_ONCE - _ENOUGH)
@@ -160,12 +160,12 @@ class RunJudge:
 
 
 def canary_question(canary: Canary) -> JudgeQuestion:
-    """What a judge is asked about a canary."""
+    """The question to a judge about a canary."""
     return JudgeQuestion(canary.statements, canary.messages)
 
 
 def with_statements(suite: Suite, history: RunHistory) -> Iterator[tuple[str, int, int]]:
-    """The trials that ended and have statements, and where their answers are."""
+    """The trials with statements that ended in an answer or an error, and the offset of each."""
     for id_, trials in history.plan.trials.items():
         if not statements_of(suite.scenarios[id_]):
             continue

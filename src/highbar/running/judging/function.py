@@ -1,7 +1,7 @@
-"""A judge in Python: `module:function` in a process of its own, called with `{statements, messages}`.
+"""A judge in Python: `module:function` in a separate process, called with `{statements, messages}`.
 
-It returns for each statement one of the three words, true or false, or `{judgment, evidence}`. Evidence is checked if
-there is any. A function that raises, ends its process or takes too long is asked once more.
+It returns for each statement one of the three words, true or false, or `{judgment, evidence}`. Evidence is verified if
+there is any. A function that raises, ends its process, takes too long or returns something else is called once more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PythonJudge:
         await self._function.__aexit__(kind)
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
-        """What the function found, or why it found nothing."""
+        """Return what the function found, or why it found nothing."""
         found, failure = await self._asked(question)
         if failure is None:
             return self._answer(found, None, 1)
@@ -60,7 +60,7 @@ class PythonJudge:
         return JudgeAnswer(found, self._name, failure, unusable=unusable, attempts=attempts, form=FORM)
 
     async def _asked(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
-        """The judgments, or why there are none."""
+        """The judgments, and why there are none, if so."""
         messages = [canonical_value(message) for message in question.conversation]
         given = {"statements": dict(question.statements), "messages": messages}
         began = await self._slots.take()
@@ -79,7 +79,7 @@ class PythonJudge:
 
 
 def read_value(value: Any, question: JudgeQuestion) -> dict[str, StatementJudgment]:
-    """What a function returned, as judgments. Raises Unusable."""
+    """The judgments in what a function returned. Raises Unusable if they are not valid or not complete."""
     if not isinstance(value, Mapping):
         raise Unusable(f"found {shown(value)}, wanted a mapping from names to judgments")
     for name in value:

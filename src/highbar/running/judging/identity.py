@@ -1,4 +1,4 @@
-"""Who judges, as digests and a name: the same question to the same judge has the same digest."""
+"""The identity of a suite's judge, as a name and digests: the same question to the same judge has the same digest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from highbar.suite import Suite
 
 
 class JudgeIdentity:
-    """The judges of a suite. `folder` is where the functions of Python judges are found."""
+    """The judges of a suite. `folder` is searched for the functions of Python judges."""
 
     def __init__(self, suite: Suite, folder: Path) -> None:
         self.judges = suite.judges
@@ -23,9 +23,9 @@ class JudgeIdentity:
         return judge_name(self.judges, answer, self.prompt)
 
     def digest(self, question: JudgeQuestion) -> str:
-        """The digest of the question to these judges: by it, an earlier judgment is found again."""
+        """The digest of the question to these judges. Earlier judgments are found by it."""
         return question_digest(self.judges, self.folder, question)
 
     def conversation(self, question: JudgeQuestion) -> str:
-        """The digest of statements and conversation, whoever judges."""
+        """The digest of statements and conversation, which is the same for every judge."""
         return conversation_digest(question)

@@ -1,4 +1,4 @@
-"""Several judges: the majority for each statement, and no judgment at all if one of them has none."""
+"""Several judges: the majority decides each statement, and there is no judgment at all if one of them fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Asked(Protocol):
 
 
 class JudgePanel:
-    """Asks all judges at the same time. Use it with `async with`; `names` say which judge failed."""
+    """Asks all judges at the same time. Use it with `async with`. Failures are reported with the `names` of judges."""
 
     def __init__(self, judges: Sequence[AbstractAsyncContextManager[_Asked]], names: Sequence[str]) -> None:
         self._opening, self._names = judges, names
@@ -34,13 +34,13 @@ class JudgePanel:
         await self._stack.aclose()
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
-        """What most of the judges found, statement by statement."""
+        """Return what the majority found, statement by statement."""
         answers = await asyncio.gather(*(judge.ask(question) for judge in self._judges))
         return majority_answer(question, answers, self._names)
 
 
 def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], names: Sequence[str]) -> JudgeAnswer:
-    """One answer of several. If one judge failed there is none: fewer judges than the suite has are another judge."""
+    """Combine several answers. If one judge failed, so does the panel: a panel with fewer judges is another judge."""
     failed = [(name, answer) for name, answer in zip(names, answers, strict=True) if answer.failure is not None]
     return JudgeAnswer(
         {} if failed else {name: _vote([one.statements[name] for one in answers]) for name in question.statements},
@@ -56,7 +56,7 @@ def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], nam
 
 
 def _vote(judgments: Sequence[StatementJudgment]) -> StatementJudgment:
-    """The judgment of more than half, with the evidence of the first of them; without a majority nobody can tell."""
+    """The judgment of more than half, with their first evidence; `cannot_tell` if there is no majority."""
     votes = tuple(one.judgment for one in judgments)
     word, number = Counter(votes).most_common(1)[0]
     if number == len(votes):

@@ -1,7 +1,7 @@
 """A question → the two messages to a judge: our instructions, and everything else as data.
 
-The system message is always the same. The user message is joined from parts, never filled into a template: what the
-agent wrote is not looked at again.
+The system message is always the same. The user message is joined from parts, and is not a template: so nothing in the
+agent's words can be replaced or act as a placeholder.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ SCHEMA: dict[str, Any] = {
     "required": ["statements"],
     "additionalProperties": False,
 }
-"""Evidence comes before the judgment, because models write in the order of the schema. It is the same for every
-question: endpoints take seconds to prepare a new one."""
+"""Evidence comes before the judgment, because models write in the order of the schema. The schema is the same for every
+question, because endpoints take seconds to prepare a new one."""
 TOOL = "give_judgments"
 TOOL_DESCRIPTION = "Give the judgment of every statement."
 _STATEMENTS = "The statements, by name:"
@@ -73,10 +73,10 @@ _AGAIN = (
     "the names that are asked. Copy quotes character by character from one message, or give the number of a message."
 )
 _LAYOUT = 1
-"""Raised when `prompt` or `conversation_text` change how something is written."""
+"""A version number: increase it when `prompt` or `conversation_text` change how something is written."""
 
 TEXTS = (_LAYOUT, INSTRUCTIONS, json.dumps(SCHEMA), TOOL, TOOL_DESCRIPTION, _STATEMENTS, _CONVERSATION, _NUMBERS, _END)
-"""All that a judge is told in every question, for the digest of the prompt."""
+"""Everything that is the same in every question to a judge, for the digest of the prompt."""
 
 
 class Prompt(Struct, frozen=True):
@@ -87,7 +87,7 @@ class Prompt(Struct, frozen=True):
 
 
 def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
-    """What the judge is told. `again`: its first answer could not be used."""
+    """The messages to the judge. `again`: its first answer could not be used."""
     conversation = "\n".join(conversation_lines(question.conversation))
     statements = harmless(dict(question.statements))
     mark = _mark(conversation + statements)
@@ -106,7 +106,7 @@ def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
 
 
 def _mark(data: str) -> str:
-    """A random mark that is not in the data."""
+    """A random mark that does not occur in the data, so that the agent cannot end the conversation."""
     while (mark := secrets.token_hex(16)) in data:
         pass
     return mark

@@ -1,7 +1,7 @@
 """A scenario and a recorded answer → the question to a judge; what the judge said → findings that checks can use.
 
-A statement has the name of its behavior: `refuses`, or `refuses.1` and `refuses.2` if the check has several, and
-`answer` if it is about the scenario's answer. A text that is there twice is asked once.
+A statement has the name of its behavior: `refuses`, or `refuses.1` and `refuses.2` if the check has several statements,
+and `answer` if it is about the scenario's answer. A text that occurs twice is asked once.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from highbar.running.transcript import transcript
 from highbar.suite import Scenario, Suite
 
 ANSWER = "answer"
-"""The name of the statement about a scenario's answer, and of what a row says about it."""
+"""The name of the statement about a scenario's answer, also in the columns `found` and `missed`."""
 CANNOT_TELL = "the judge cannot tell"
 _NOT_ALL_RECORDED = "only the last reply was recorded"
 _MOST_COMBINED = 6
-"""Statements of one check whose combinations are listed: 64 of them."""
+"""The most statements of one check whose combinations are listed: that is a table of 64."""
 
 
 class JudgeFindings(Struct, frozen=True):
-    """What a judge found in one trial, by the text of the statement; or why it found nothing.
+    """What a judge found in one trial, by the text of the statement; or why it found nothing (`failure`).
 
-    `judged` is the column of the row, and `judge` the text of the column of that name.
+    `judge` and `judged` are the values of these columns.
     """
 
     findings: Mapping[str, Finding] = {}
@@ -49,7 +49,7 @@ class JudgeFindings(Struct, frozen=True):
 
 
 Judgments = Callable[[Scenario, TrialEnded], JudgeFindings]
-"""What a judge found in a trial that ended."""
+"""A function that returns what a judge found in a trial that ended."""
 
 
 def statements_of(scenario: Scenario) -> dict[str, str]:
@@ -58,15 +58,15 @@ def statements_of(scenario: Scenario) -> dict[str, str]:
 
 
 def statements_in(suite: Suite) -> list[tuple[str, str]]:
-    """All statements of a suite with their names, each pair once, sorted: what a judge's digest covers."""
+    """All statements of a suite with their names, each pair once, sorted. The digest in a judge's name covers them."""
     found = {pair for scenario in suite.scenarios.values() for pair in statements_of(scenario).items()}
     return sorted(found)
 
 
 def question_of(scenario: Scenario, ended: TrialEnded) -> JudgeQuestion | None:
-    """What a judge is asked about a trial; None if there is nothing to ask.
+    """The question to a judge about a trial; None if there is nothing to ask.
 
-    Of an error only the must-nots are asked: nothing else of it is in doubt.
+    If the trial ended in an error, only the must-nots are asked: everything else is known.
     """
     if ended.outcome == "infrastructure" or not any(turn.reply is not None for turn in ended.turns):
         return None
@@ -77,20 +77,20 @@ def question_of(scenario: Scenario, ended: TrialEnded) -> JudgeQuestion | None:
 
 
 def unasked(scenario: Scenario, ended: TrialEnded) -> JudgeFindings | None:
-    """Why a judge is not asked about an answer that has statements; None if there is no such reason."""
+    """The findings of a trial that has statements but not all replies, so that no judge is asked; else None."""
     if "replies" in ended.unrecorded and statements_of(scenario):
         return no_judgment(scenario, _NOT_ALL_RECORDED)
     return None
 
 
 def no_judgment(scenario: Scenario, reason: str) -> JudgeFindings:
-    """No judgment: every statement stays open."""
+    """Findings without a judgment: every statement is undecided for this reason."""
     open_ = Finding(None, reason=reason)
     return JudgeFindings(dict.fromkeys(statements_of(scenario).values(), open_), failure=reason)
 
 
 def findings(question: JudgeQuestion, answer: JudgeAnswer, judge: str, judged: JudgedTrial) -> JudgeFindings:
-    """What the judge said, as checks read it. `answer` has a judgment of every statement."""
+    """The judge's answer, as checks read it. It must have a judgment of every statement."""
     found = {text: _finding(answer.statements[name]) for name, text in question.statements.items()}
     return JudgeFindings(found, judge, judged)
 
@@ -98,7 +98,7 @@ def findings(question: JudgeQuestion, answer: JudgeAnswer, judge: str, judged: J
 def judged_trial(
     question: JudgeQuestion, answer: JudgeAnswer, digest: str, conversation: str, *, replayed: bool = False
 ) -> JudgedTrial:
-    """The column `judged`, but for the tables of behaviors."""
+    """The column `judged`, without the tables of behaviors."""
     statements = {
         name: JudgedStatement(text, one.judgment, one.evidence, one.votes)
         for name, text in question.statements.items()
@@ -108,7 +108,11 @@ def judged_trial(
 
 
 def tables(scenario: Scenario, answer: Answer, functions: Functions | None) -> dict[str, BehaviorTable]:
-    """For every behavior that is not exactly the statement of its own name: how it follows from statements."""
+    """Truth tables: for every behavior that is not just the statement of the same name, how it follows from statements.
+
+    A table has one mark for each combination: `1` observed, `0` not observed, `?` unknown. The first statement is the
+    lowest bit. It is empty if there are more than 6 statements.
+    """
     names = {text: name for name, text in statements_of(scenario).items()}
     found: dict[str, BehaviorTable] = {}
     for name, check, must_not in _checks(scenario):
@@ -139,7 +143,7 @@ def _finding(judged: StatementJudgment) -> Finding:
 
 
 def _checks(scenario: Scenario) -> Iterator[tuple[str, Check, bool]]:
-    """Every check of a scenario with its name, and whether it must not hold."""
+    """Every check of a scenario with its name, and whether it is a must-not."""
     for name, behavior in scenario.expected_behaviors.items():
         yield name, behavior.check, False
     yield from _must_nots(scenario)
@@ -159,7 +163,7 @@ def _named(of: Iterator[tuple[str, Check, bool]]) -> dict[str, str]:
         several = len(checks.statements(check)) > 1
         for number, text in enumerate(texts, 1):
             wanted = f"{name}.{number}" if several else name
-            # A behavior may itself be called `refuses.1`, or `answer`.
+            # The name may be taken: a behavior may itself be called `refuses.1` or `answer`.
             found[next(one for one in _candidates(wanted) if one not in found)] = text
     return found
 

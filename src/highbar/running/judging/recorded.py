@@ -1,4 +1,4 @@
-"""The journal of a run → what a judge found in each of its trials, for those who grade; and what it did in all."""
+"""The journal of a run → what its judge found in each trial, for the grader; and totals of the judge's work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from highbar.suite import Scenario
 NOT_ASKED = "it was not asked about this answer"
 OTHER_STATEMENTS = "it was asked about other statements"
 LARGEST_COST = Decimal(10) ** 9
-"""USD. What is above it is no price."""
+"""USD. No real cost is higher."""
 _NOTHING = JudgeFindings()
 
 
@@ -41,7 +41,7 @@ class JudgeTally:
         self.cost: Decimal | None = Decimal(0)
 
     def note(self, record: TrialJudged | None) -> None:
-        """A trial was judged, or was to be judged and was not."""
+        """Count a trial that should have been judged; None if the judge was not asked."""
         if record is None:
             self.failed += 1
             return
@@ -54,17 +54,17 @@ class JudgeTally:
         self.statements += len(record.answer.statements)
 
     def spend(self, answer: JudgeAnswer) -> None:
-        """Tokens and cost of one answer; one that says nothing makes the sum unknown."""
+        """Add tokens and cost of one answer. If one is unknown, so is the sum."""
         known, price = answer.tokens_used, answer.cost_usd
         self.tokens = None if self.tokens is None or known is None else self.tokens + known
         self.cost = None if self.cost is None or price is None else self.cost + price
-        if self.cost is not None and not 0 <= self.cost <= LARGEST_COST:  # an endpoint can name any price
+        if self.cost is not None and not 0 <= self.cost <= LARGEST_COST:  # an endpoint can report any cost
             self.cost = None
         if answer.form is not None:
             self.forms[answer.form] = None
 
     def document(self, prompt: str, canaries: CanariesOfRun | None, *, same_model: bool) -> JudgeOfRun:
-        """All of it, as `run.json` has it."""
+        """The totals, as `run.json` stores them."""
         return JudgeOfRun(
             tuple(self.by),
             prompt,
@@ -83,7 +83,7 @@ class JudgeTally:
 def judgments_of(
     path: Path, history: RunHistory, distrust: str | None = None, tally: JudgeTally | None = None
 ) -> Iterator[Judgments]:
-    """What the judge of a run said. `distrust` is why none of it counts, if so: then every statement stays open."""
+    """What the judge of a run said. If `distrust` says why none of it counts, every statement is undecided."""
     with folder.judged(path) as judged_at:
 
         def of(scenario: Scenario, ended: TrialEnded) -> JudgeFindings:

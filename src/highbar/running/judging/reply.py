@@ -1,7 +1,7 @@
-"""What a judge replied → a judgment of every statement, or why it cannot be used. A reply is as hostile as an answer.
+"""The reply of a judge → a judgment of every statement, or why it cannot be used. A reply is as hostile as an answer.
 
-The only or the last JSON object of a reply is the judgment, never one before it: a judge may quote what the agent told
-it to say. It is none if it stands in the conversation, if a name is missing, twice or was not asked, or if the
+The last JSON object of a reply is the judgment, never an earlier one: a judge may quote what the agent told it to say.
+It cannot be used if it also occurs in the conversation, if a name is missing, occurs twice or was not asked, or if the
 evidence of `observed` is not in the conversation.
 """
 
@@ -21,18 +21,18 @@ from highbar.running.judging.evidence import Quotable
 
 WORDS: tuple[JudgmentWord, ...] = get_args(JudgmentWord)
 _MOST_OBJECTS = 1000
-"""Places in a reply at which an object may begin: each is parsed."""
+"""JSON objects in a reply: each is parsed."""
 _OBJECT = re.compile(r'\{(?=\s*["}])')
 _TOO_DEEP = "its JSON is nested too deeply"
 _THOUGHTS = re.compile(r"\s*<think>")
 
 
 class Unusable(Exception):
-    """A reply that is no judgment; the message says why."""
+    """A reply cannot be used; the message says why."""
 
 
 class _Given(Struct, frozen=True):
-    """One object of a reply: its value, and how it is written."""
+    """One JSON object of a reply: its value and its text."""
 
     value: Any
     text: str
@@ -47,7 +47,7 @@ def read_text(text: str, question: JudgeQuestion) -> dict[str, StatementJudgment
 
 
 def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQuestion) -> dict[str, StatementJudgment]:
-    """The judgments in the calls of the tool. Raises Unusable."""
+    """The judgments in the calls of the tool. Raises Unusable if there are none, or if the calls differ."""
     for call in calls:
         if call.get("name") != tool or not isinstance(call.get("arguments"), dict):
             raise Unusable(f"it called {shown(call.get('name'))} in another way than it was told")
@@ -62,14 +62,14 @@ def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQue
 
 def _objects(text: str) -> list[_Given]:
     """Every outermost JSON object in a text."""
-    if _THOUGHTS.match(text):  # of models that think aloud, in which a draft is no second judgment
+    if _THOUGHTS.match(text):  # drop the thoughts of a model: a draft in them is not its judgment
         text = text.rpartition("</think>")[2]
     found: list[_Given] = []
     at = 0
     while (start := _OBJECT.search(text, at)) is not None:
         try:
             value, at = STRICT.raw_decode(text, start.start())
-        except ValueError as error:  # json's own, and those about keys and constants
+        except ValueError as error:  # of json, and of our own checks of keys and constants
             raise Unusable(f"its JSON cannot be read: {str(error)[:100]}") from None
         found.append(_Given(value, text[start.start() : at]))
         if len(found) > _MOST_OBJECTS:
@@ -89,7 +89,7 @@ def _read(given: Sequence[_Given], question: JudgeQuestion) -> dict[str, Stateme
 
 
 def _items(value: Any, names: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    """The items of an object that has the form of a judgment, by the name of the statement. Raises Unusable."""
+    """The items of a judgment, by the name of the statement. Raises Unusable if the object is not a judgment."""
     items = value.get("statements") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(items, list):
         raise Unusable('it is no object {"statements": […]}')
@@ -110,7 +110,7 @@ def _items(value: Any, names: Collection[str]) -> dict[str, Mapping[str, Any]]:
 
 
 def read_word(name: str, value: Any) -> JudgmentWord:
-    """One of the three words. Raises Unusable."""
+    """The value, if it is one of the three words. Raises Unusable if not."""
     word = next((word for word in WORDS if isinstance(value, str) and word == value), None)
     if word is None:
         raise Unusable(f"it has {shown(value)} for {shown(name)}, wanted observed, not_observed or cannot_tell")

@@ -1,4 +1,4 @@
-"""How one judge is asked: as the suite has it, unless whoever opens it wants something else."""
+"""How one judge is asked: by the settings of the suite, unless the caller overrides them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from highbar.suite.parts import Judge
 
 
 class AskingSettings(Struct, frozen=True):
-    """Calls at once, further tries after a failure of the network, and the seconds that one call may take."""
+    """Calls at once, retries after network failures with the waits between them, and seconds that a call may take."""
 
     concurrency: int | Literal["auto"]
     retries: int
@@ -20,7 +20,7 @@ class AskingSettings(Struct, frozen=True):
 
 
 class AskingChanges(Struct, frozen=True):
-    """What replaces the settings of every judge, unless it is None."""
+    """Overrides for the settings of every judge; None keeps the setting."""
 
     concurrency: int | Literal["auto"] | None = None
     retries: int | None = None

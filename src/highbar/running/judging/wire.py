@@ -1,6 +1,6 @@
-"""A prompt → a request of either wire format, in one of the forms of structured output; a reply → what it says.
+"""A prompt → a request in either wire format, in one of the forms of structured output; a reply → its parts.
 
-The forms, from the strictest to none: a JSON schema, a tool that must be called, a JSON object, plain text.
+The forms, from the strictest to the loosest: a JSON schema, a tool that must be called, a JSON object, plain text.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "anthropic": ("tool", "plain"),
 }
 CapName = Literal["max_tokens", "max_completion_tokens"]
-"""Of OpenAI's models, some want the one and some the other."""
+"""Some of OpenAI's models require the first, some the second."""
 
 
 class JudgeReply(Struct, frozen=True):
-    """What a reply says. `calls` are of tools, `{name, arguments}`. `declined` says why there is no answer in it."""
+    """The parts of a reply. `calls` are tool calls, `{name, arguments}`. `declined` is why the model gave no answer."""
 
     text: str | None
     calls: tuple[Mapping[str, Any], ...]
@@ -38,7 +38,7 @@ class JudgeReply(Struct, frozen=True):
 
 
 def address(base_url: str, wire_format: str) -> str:
-    """Where questions go.
+    """The address for questions, from the base URL.
 
     >>> address("https://a.example/v1/", "openai"), address("https://a.example", "anthropic")
     ('https://a.example/v1/chat/completions', 'https://a.example/v1/messages')
@@ -52,7 +52,7 @@ def address(base_url: str, wire_format: str) -> str:
 
 
 def request_body(judge: Judge, prompt: Prompt, form: str, cap_name: CapName, cap: int) -> dict[str, Any]:
-    """The request. No temperature is sent unless the suite has one."""
+    """The body of the request. A temperature is sent only if the suite has one."""
     found: dict[str, Any] = {} if judge.model is None else {"model": judge.model}
     if judge.temperature is not None:
         found["temperature"] = float(judge.temperature)
@@ -92,7 +92,7 @@ _ANTHROPIC: Mapping[str, Mapping[str, Any]] = {
 
 
 def read_judge_reply(wire_format: str, document: Any) -> JudgeReply:
-    """What a reply says. Raises MalformedReply."""
+    """The parts of a reply. Raises MalformedReply."""
     return _read_anthropic(document) if wire_format == "anthropic" else _read_openai(document)
 
 
@@ -140,7 +140,7 @@ def _count(value: Any) -> int | None:
 
 
 def _cost(usage: Any) -> Decimal | None:
-    """In USD, as some endpoints say it."""
+    """The cost in USD, which some endpoints report; None if it is absent or not a valid amount."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     if isinstance(cost, bool) or not isinstance(cost, int | float) or not math.isfinite(cost) or cost < 0:
         return None
