@@ -1,1 +1,1 @@
-"""The bar over time: as it was at a git ref, weakened since then, recorded as a baseline, raised by a ratchet."""
+"""The bar over time: as it was at a git ref, how it was weakened since, recorded as a baseline, raised by a ratchet."""

@@ -1,7 +1,7 @@
-"""Judge by two bars at once: the policy as it is, and as it was at a git ref. The worse verdict wins.
+"""Judges by two bars at once: the policy as it is, and as it was at a git ref. The worse verdict wins.
 
 So a change cannot lower the bar that it is judged by: neither the policy nor its suite, baseline or mapping, nor the
-checks of a suite that was run. What it lowered is listed even if the verdict is a pass.
+checks of a suite that was run. Everything that it lowered is listed, even if the verdict is a pass.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ from highbar.verdicts import CheckResult
 from highbar.verdicts.notes import POLICY_CHANGED
 
 _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage", "folder")
-"""Fields of a rule that do not change what it demands at the version at hand."""
+"""Fields of a rule that do not change what it demands of the present version."""
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
 def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
-    """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError."""
+    """The worse of two verdicts: that of `pipeline.check`, and that by the policy at the ref. Raises InputError."""
     return checked_against_ref(job, against_ref, watch).verdict
 
 
 def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> CheckResult:
-    """What `pipeline.checked` gives, with that verdict.
+    """The result of `pipeline.checked`, with that verdict.
 
-    If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
+    Raises InputError if the ref, or the policy there, cannot be read: one of the two bars alone is not enough.
     """
     with (
         tempfile.TemporaryDirectory(prefix="highbar-") as folder,
@@ -75,18 +75,18 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         there = revision.revision_at(against_ref, Path(folder).resolve())
         path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
         here = policies.choose(job.policy)
-        if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
+        if here.advisory:  # fail closed: a change that deletes the policy is not judged
             raise InputError(_deleted(there, path))
         before = _read_policy(there, path)
         flaky = _flaky_before(there, path, before, here, job)
         recalls = flaky is not None or before.recalls is not None or here.recalls is not None
-        texts = recalls and job.engine.name == "duckdb"  # no other engine gives the digests of texts
+        texts = recalls and job.engine.name == "duckdb"  # no other engine computes digests of texts
         job = replace(with_history(job, there), flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
             mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
-            # Reports and the history show the rows by the policy now.
+            # Reports and the history use the policy now, so this check needs no more than the verdict.
             wants=replace(job.wants, scenarios=False, details=False, run=False, texts=texts),
         )
         runs = regrading.runs_in(job.results)
@@ -107,7 +107,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
             *graded.weakened,
         )
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
-    # Two reads of one file: if it was written in between, the two verdicts are about different results.
+    # The file was read twice. If it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     merged = _merged(now, then, there, (*listed, *lost))
@@ -143,7 +143,7 @@ def _judged_now(
 ) -> Iterator[tuple[CheckResult, Callable[[Job], CheckResult]]]:
     """The check by the policy now, and a function that checks the same results by the policy at the ref.
 
-    The rows are reduced once if they are `alike` and both policies read and score them alike, and else a second time.
+    The rows are reduced only once if they are the same for both (`alike`) and both policies read and score them alike.
     """
     policy = policies.choose(job.policy, job.where)
     bar = _bar_alike(job, policy, earlier) if alike else None
@@ -152,7 +152,7 @@ def _judged_now(
         now = measure.needs(policy, columns, pipeline.with_order(job.wants, found))
         return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
 
-    # One reduction that covers both policies: to read the rows twice would double the time of every pull request.
+    # One reduction covers both policies: reading the rows twice would double the time of every pull request.
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
@@ -168,17 +168,17 @@ def _judged_now(
 
 
 def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
-    """The policy at the ref, if it makes the same rows of the files as the policy now; None if it does not."""
+    """The policy at the ref, if it reads the same rows from the files as the policy now; else None."""
     try:
         bar = policies.choose(earlier.policy, earlier.where)
         alike = foreign.guidance(job.mapping, policy) == foreign.guidance(earlier.mapping, bar)
-    except InputError:  # its own check says what is wrong, and of which policy
+    except InputError:  # its own check reports the problem, and names the policy
         return None
     return bar if alike else None
 
 
 def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
-    """The baseline of the policy at the ref; None if it compares with none."""
+    """The baseline of the policy at the ref; None if that policy does not compare."""
     if not before.compares:
         return None
     if named is None:
@@ -199,7 +199,7 @@ def _deleted(there: Revision, path: str) -> Problem:
 
 @contextmanager
 def _repeatable(job: Job) -> Iterator[Callable[[], Job]]:
-    """A function that gives the job with standard input at its beginning, each time that it is called."""
+    """A function that returns the job with standard input rewound, each time that it is called."""
     if "-" not in job.results or job.stdin is None:
         yield lambda: job
         return
@@ -214,7 +214,7 @@ def _repeatable(job: Job) -> Iterator[Callable[[], Job]]:
 
 
 def _policy_path(there: Revision, policy: str | None) -> str:
-    """Where in the repository the policy was: at the same path, or where it would have been found from here."""
+    """The path of the policy in the repository at the ref: the named one, or the one that a search from here finds."""
     if policy == policies.TYPICAL:
         hint = f"name a policy file; {policies.TYPICAL} is the same at every ref of this repository"
         raise InputError(Problem(f"--against-ref {there.ref}: the typical thresholds are no file", hint=hint))
@@ -234,7 +234,7 @@ def _policy_path(there: Revision, policy: str | None) -> str:
 
 
 def _read_policy(there: Revision, path: str) -> Policy:
-    """The policy as it was, with copies of the files that it names beside it."""
+    """The policy as it was at the ref, with copies of the files that it names beside it."""
     if not there.has(path):
         inside = there.submodule(path)
         if inside is not None:
@@ -253,18 +253,18 @@ def _read_policy(there: Revision, path: str) -> Policy:
 
 
 def _with_new_scenarios(before: SuiteDemands | None, now: SuiteDemands | None) -> SuiteDemands | None:
-    """The suite as it was, and what was added since: more scenarios do not lower the bar, fewer do."""
+    """The suite as it was, plus the scenarios added since: more scenarios do not lower the bar, fewer do."""
     if before is None or now is None:
         return before
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
 def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
-    """The verdict now, and every rule of the ref that has changed since or has another outcome, named after the ref.
+    """The verdict now, plus every rule of the ref that has changed since or has another outcome, named after the ref.
 
-    The worse of the two verdicts is that of all these rules together: what is the same is there once.
+    The verdict of all these rules together is the worse of the two. A rule that is the same in both is there once.
     """
-    # By what a rule demands, not by its sentence: the wording of a report must not decide which rules are the same.
+    # Compares what rules demand, not their sentences: the wording of a report must not decide which are the same.
     known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
     others = [
         _as_there(result, there)
@@ -276,7 +276,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
     listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
     judged = gate.decide(then.verdict.rules)
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
-    # The policy at the ref was there before the run, so it was not changed to fit its results.
+    # The policy at the ref is older than the run, so it was not changed to fit the results.
     unsaid = {*gate.slack_notes(then.verdict.rules), POLICY_CHANGED}
     own = now.verdict.warnings
     notes = [there.renamed(note) for note in then.verdict.warnings if note not in unsaid and note not in own]
@@ -293,13 +293,13 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
 
 
 def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
-    """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
+    """What identifies a rule in both policies: what it demands, the evidence that it was judged by, and its outcome."""
     demand = tuple(getattr(rule, name) for name in rule.__struct_fields__ if name not in _NOT_DEMANDED)
     return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
 
 
 def _evidence(rule: Rule, result: RuleResult, checked: CheckResult) -> object:
-    """What a rule was judged by, with no path in it: the copy of a file has another path than the file."""
+    """The evidence that a rule was judged by, without paths: the copy of a file has another path than the file."""
     match rule:
         case ScenarioRule():
             return checked.sums.patterns.get(rule.pattern)
@@ -323,7 +323,7 @@ def _as_there(rule: RuleResult, there: Revision) -> RuleResult:
 
 
 def _renamed(error: InputError, there: Revision) -> InputError:
-    """The same problems, each marked as one of the policy at the ref."""
+    """The same problems, each marked as a problem of the policy at the ref."""
     return InputError(
         *(
             replace(

@@ -1,4 +1,4 @@
-"""A job that reads the history, or the order of a run, only if a rule of its policy needs it: most policies do not."""
+"""Lets a job read the history, or the order of a run, only if a rule of its policy needs it, which few do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # see above
 
 
 def with_history(job: Job, there: Revision | None = None) -> Job:
-    """The job, which can read the history, against a git ref as it was there; and the order of its run."""
+    """The job with functions that read the history (as it was at the ref `there`, if any) and the order of its run."""
 
     def recall(policy: Policy, run: ScoredRun, texts: Mapping[str, str], /) -> Recalled:
         from highbar.bar.recalling import recalled  # see above

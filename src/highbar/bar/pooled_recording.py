@@ -1,7 +1,7 @@
-"""The last runs of a history → one baseline: each scenario with its trials in all of them, whatever became of the runs.
+"""Records the last runs of a history as one baseline: each scenario with its trials in all runs, passed or failed.
 
-A run that is recorded because it passed is a lucky one more often than not. The mean of the last runs, failed ones
-included, is not. What is recorded must still be worth comparing with: the runs together must meet the policy's demands
+A run that is recorded because it passed is more often than not a lucky one. The mean of the last runs, failed ones
+included, is not. A pooled baseline must still be worth comparing with: the runs together must meet the policy's demands
 on metrics, and must not be surely worse than the present baseline.
 """
 
@@ -52,13 +52,13 @@ _UNDECIDED = "with undecided trials"
 _STOPPED = "that stopped early (highbar run --resume DIR --run-all runs the rest)"
 _NO_VALUES = "that an earlier version recorded, without the values of measures"
 _COMPARED = "baseline."
-"""How the names of rules begin that compare with the present baseline."""
+"""The prefix of the names of rules that compare with the present baseline."""
 _ABOUT_METRICS = (ThresholdRule, ConditionRule, ProgressiveRule)
 _COMPARING = (BaselineRule, StepRule)
 
 
 class ReadRuns(Struct, frozen=True, eq=False):
-    """The runs that are pooled, the oldest first, with their scenarios by id; and what was left out."""
+    """The runs to pool, oldest first, with their scenarios by id, and the records that are damaged."""
 
     chosen: ChosenRuns
     scenarios: tuple[Mapping[str, ScenarioRecord], ...]
@@ -69,7 +69,7 @@ class ReadRuns(Struct, frozen=True, eq=False):
 def record_pooled(
     job: Job, folder: str, most: int, *, file: str | None = None, date: str | None = None, force: str | None = None
 ) -> RecordedBaseline:
-    """Record the last runs of a history as the baseline. Raises InputError, and then nothing was written."""
+    """Record the last `most` runs of a history as the baseline. Raises InputError before writing anything."""
     policy = policies.choose(job.policy)
     if policy.advisory:
         raise InputError(policies.missing())
@@ -102,7 +102,7 @@ def record_pooled(
 
 
 def _read_runs(history: History, most: int) -> ReadRuns:
-    """The last runs that are alike: of one line of commits and one agent, scored and judged alike, and complete."""
+    """The last comparable runs: of one line of commits and one agent, scored and judged alike, and complete."""
     chosen = comparable(history.runs, ancestors(), changed=False, any_suite=True)
     left = Counter(dict(chosen.left_out))
     last = chosen.runs[-1] if chosen.runs else None
@@ -131,7 +131,7 @@ def _read_runs(history: History, most: int) -> ReadRuns:
 
 
 def _scenarios(run: RunRecord, path: Path) -> tuple[Mapping[str, ScenarioRecord] | None, Mapping[str, str | None]]:
-    """The scenarios of a record, and the digests of their texts, or of the whole suite if those are not known."""
+    """The scenarios of a record, and the digests of their texts, or of the whole suite if those are unknown."""
     texts = {one.id: one.digest or run.suite for one in store.read_scenarios(path, run)}
     return store.read_measures(path, run), texts
 
@@ -208,9 +208,9 @@ def _source(path: Path) -> Source:
 
 
 def _judged(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[RuleResult]:
-    """The demands on metrics, judged over all runs together, and what compares them with the present baseline.
+    """The rules on metrics, judged over all runs together, and those that compare with the present baseline.
 
-    Rules about single runs are not judged: that a required scenario failed once is why runs are pooled.
+    Rules about single runs are not judged: a required scenario that failed once is the reason for pooling runs.
     """
     changes = since(policy, run_in(before), run) if before is not None and policy.compares else None
     alpha = float(1 - policy.confidence)
@@ -222,7 +222,7 @@ def _judged(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator
 
 
 def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
-    """Why the runs together are no bar. That it is open whether they are worse than the present baseline is none."""
+    """Why the runs together are not good enough. An inconclusive comparison with the present baseline is no reason."""
     bad = [one for one in rules if one.level == "blocking" and one.outcome != "pass"]
     failed = [one.rule for one in bad if one.outcome != "inconclusive"]
     unsure = [one.rule for one in bad if one.outcome == "inconclusive" and not one.rule.startswith(_COMPARED)]
@@ -233,7 +233,7 @@ def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
 
 
 def _lost(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[str]:
-    """What the present baseline, or the suite, has and the runs do not."""
+    """What the runs lost compared with the present baseline or the suite."""
     there = {record.id: record for record in run.records}
     wanted = list(policy.suite.scenarios) if policy.suite is not None else []
     wanted += [one.id for one in before.scenarios if not excused(policy, one.id)] if before is not None else []

@@ -1,4 +1,4 @@
-"""The runs of a history → what a ratchet raises thresholds to: their metrics, pooled, whatever became of the runs."""
+"""The pooled metrics of the last runs of a history, passed or failed, to which a ratchet raises thresholds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OTHERWISE = "these runs were scored in another way, or from other rows, than th
 
 
 class PooledBaseline(Struct, frozen=True):
-    """Pooled runs as a baseline whose bounds are where thresholds may stand, and how the runs were chosen."""
+    """Pooled runs as a baseline, with bounds at the values that thresholds may rise to, and how runs were chosen."""
 
     baseline: Baseline
     folder: str
@@ -33,7 +33,7 @@ class PooledBaseline(Struct, frozen=True):
 
 
 def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBaseline:
-    """The last runs of a history that are alike. Raises InputError if there are none."""
+    """The last comparable runs of a history, pooled. Raises InputError if there are none."""
     history = histories.read(folder)
     chosen = comparable(history.runs, ancestors(), most)
     if not chosen.runs:
@@ -57,7 +57,7 @@ def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBase
 
 def _notes(policy: Policy, last: RunRecord) -> tuple[str, ...]:
     alike = last.scoring == scoring_digest(policy, scoring_of(policy))
-    # Who judged in the files of other tools is a part of the digest that the policy does not say.
+    # The digest includes who judged in files of other tools, which the policy alone does not tell.
     return () if alike or any(": " in judge for judge in last.judges) else (_OTHERWISE,)
 
 
@@ -70,7 +70,7 @@ def _slices(policy: Policy, pooled: PooledMetrics) -> Iterator[RecordedRule]:
 
 
 def _value(found: PooledMetric | str, scenarios: int) -> Value:
-    """The metric with `low` and `high` where a threshold may stand; undefined, with the reason, if it has none."""
+    """The metric, with `low` and `high` at the value that a threshold may rise to; undefined if there is none."""
     if isinstance(found, str):
         return Value(None, scenarios, 0, "number", "higher", reason=found)
     return Value(Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=found.bar, high=found.bar)

@@ -1,7 +1,7 @@
-"""A quarantine, judged by two bars: what of it holds for a change, what the history says, and what was weakened.
+"""The quarantine of a change: which part of it counts, which scenarios are flaky by the history, and what was weakened.
 
-Only what the policy at the ref says counts, and only runs of commits before the change: so no change can quarantine a
-failure of its own. What the policy now adds is listed, and holds once it is merged.
+Only the quarantine in the policy at the ref counts, and only runs of commits before the change, so that no change can
+quarantine a failure of its own. Additions in the policy now are listed, and count once they are merged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOTHING = QuarantinePolicy()
 
 
 def bounded(here: Policy, before: Policy) -> Policy:
-    """The policy now, with as much of its quarantine as the policy at the ref has, too."""
+    """The policy now, with only the part of its quarantine that the policy at the ref has too."""
     if here.quarantine is None:
         return here
     now, then = here.quarantine, before.quarantine or _NOTHING
@@ -51,9 +51,9 @@ def _earlier(one: date | None, other: date | None) -> date | None:
 
 
 def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: Job) -> AutoQuarantine | None:
-    """What the history says about runs before the change; None if the policy at the ref, at `path`, does not ask.
+    """The scenarios that are flaky by runs before the change; None if the policy at the ref has no `auto`.
 
-    Whatever keeps it from being read is in `problem`: then nothing is quarantined by itself.
+    If the history cannot be used, `problem` says why, and nothing is quarantined automatically. `path` is the policy's.
     """
     block = before.quarantine
     if block is None or block.auto is None:
@@ -88,10 +88,10 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
 
 
 def _is_older_than_auto(run: RunRecord, there: Revision, path: str, ancestry: Ancestry) -> bool:
-    """Whether the policy did not ask for `auto` before this run, the first of the history.
+    """Whether this run, the first of the history, is older than `auto` in the policy.
 
-    A quarantine begins no earlier than the policy asks for one, so then no run is lost in which one had begun. In a
-    history that is cut again and again, the first run is soon younger than `auto`: that prolongs no quarantine.
+    A quarantine begins no earlier than `auto`, so in that case the history has every run since it began. If old records
+    are removed again and again, the first run is soon younger than `auto`, and no quarantine is prolonged.
     """
     try:
         before = main_line_before(there, ancestry, run.commit or "")
@@ -101,7 +101,7 @@ def _is_older_than_auto(run: RunRecord, there: Revision, path: str, ancestry: An
 
 
 def _too_early(today: date, run: RunRecord) -> Problem:
-    """A date before the runs that count would prolong every quarantine."""
+    """The problem with a date before the runs that count: it would prolong every quarantine."""
     message = f"--today {today} is before the run {run.record} of {run.time[:10]}, which comes before the change"
     return Problem(message, hint="give the date of today; if that of the record is wrong, remove the record")
 
@@ -110,7 +110,7 @@ def _too_early(today: date, run: RunRecord) -> Problem:
 
 
 def weakened_quarantine(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """What the quarantine of the policy now takes, and that of the policy `before` did not."""
+    """What the policy `now` quarantines, and the policy `before` did not."""
     old, new = before.quarantine or _NOTHING, now.quarantine or _NOTHING
     known = {entry.id: entry for entry in old.ids}
     added = [entry.id for entry in new.ids if entry.id not in known]

@@ -1,4 +1,4 @@
-"""The files of a ratchet: read policy and baseline, change the policy's text, prove the change, write it if asked."""
+"""A ratchet on files: reads policy and baseline, changes the policy's text, proves the change, and may write it."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def ratchet(
     write: bool,
     history: str | None = None,
 ) -> Ratchet:
-    """Raise the thresholds of the policy at `path` to what a baseline showed: its own, or the named one.
+    """Raise the thresholds of the policy at `path` to what its own or the named baseline showed.
 
-    With a `history`, to what its last runs show together. With `write` the policy is replaced, whole or not at all;
-    without, nothing is touched. Raises InputError.
+    With a `history`, raise them to what its last runs show together. With `write`, replace the policy file completely
+    or not at all; without, change no file. Raises InputError.
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
@@ -79,7 +79,7 @@ def _pooled_runs(pooled: PooledBaseline) -> PooledRuns:
 
 
 def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) -> Iterator[str]:
-    """What a threshold at the bound of one run means; docs/concepts/rising-bars.md has the figures."""
+    """Notes on what raised thresholds mean for later runs; docs/concepts/rising-bars.md has the figures."""
     raised = {each.place for each in proposals if each.after is not None}
     if not raised:
         return
@@ -127,7 +127,7 @@ def _bounds(policy: Policy, path: Path, data: bytes) -> tuple[Bound, ...]:
 
 def _diff(name: str, before: bytes, after: bytes) -> str:
     """The unified diff, as `git apply` and `patch -p1` read it; empty if nothing changed."""
-    # Only at line feeds: YAML may hold other characters that Python takes for the end of a line.
+    # Split only at line feeds: YAML may contain other characters that Python treats as the end of a line.
     old, new = (re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
     has_prefix = not Path(name).is_absolute() and not name.startswith(os.pardir)
     names = (f"a/{name}", f"b/{name}") if has_prefix else (name, name)

@@ -1,9 +1,9 @@
-"""A policy and a baseline in, a higher bar out: thresholds rise as far as the baseline supports, and never fall.
+"""Raises the thresholds of a policy as far as a baseline supports, and never lowers one.
 
-By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes. So do most
-second runs of an agent that stays as it is; but raised again after every run that passes, the bar climbs on luck
-(docs/concepts/rising-bars.md). By a step it goes beyond the baseline's value, as the guide says; most runs of an agent
-that stays as it is then fail.
+With `bound`, a threshold goes to the worse end of the baseline's interval, so the run that was recorded passes. So do
+most second runs of an unchanged agent. But if raised again after every run that passes, the bar climbs on luck
+(docs/concepts/rising-bars.md). With `step`, it goes beyond the baseline's value, as the guide says; most runs of an
+unchanged agent then fail.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ from highbar.policy.notes import is_looser
 from highbar.policy.versions import resolve_version, steps_from
 
 Look = Callable[[Place, Threshold], WrittenNumber | None]
-"""How a threshold is written in the policy's text."""
+"""Finds the number of a threshold in the policy's text."""
 
 _SIGNIFICANT = 3
 _DECIMALS = {Fraction(1, 100): 1, Fraction(1): 0, Fraction(1000): 2}
-"""Digits behind the point, at least: of a percentage, of milliseconds, of seconds; of others, see `_grain`."""
+"""The fewest digits after the point of a percentage, of milliseconds and of seconds; for others, see `_grain`."""
 _NO_EDIT = "its text cannot be changed for certain: write it on one line, as ≥ 85%"
 _BEYOND = "an agent that stays as it is misses it more often than not"
 
 
 class Climb(Struct, frozen=True):
-    """How far a threshold goes: to the `bound` of the baseline, by a `step` beyond its value, or as `pooled` runs say.
+    """How far a threshold goes: to the `bound` of the baseline, a `step` beyond its value, or to that of `pooled` runs.
 
-    The step of a ratio is in percentage points, that of anything else a share of the baseline's value. Of pooled runs
-    the bounds are where a threshold may stand (`bar.pooling`).
+    The step of a ratio is in percentage points, that of anything else a share of the baseline's value. The bounds of
+    pooled runs are the values that a threshold may rise to (`bar.pooling`).
     """
 
     rule: Literal["bound", "step", "pooled"] = "bound"
     step: Fraction = Fraction(1, 100)
-    runs: int = 1  # how many were pooled
+    runs: int = 1  # the number of pooled runs
 
 
 def propose(
@@ -70,10 +70,10 @@ def propose(
     look: Look,
     bounds: Sequence[Bound] = (),
 ) -> tuple[Proposal, ...]:
-    """What becomes of every threshold of the policy. Raises InputError if the baseline was scored in another way.
+    """A proposal for every threshold of the policy. Raises InputError if the baseline was scored in another way.
 
-    `version` says which step of a progressive rule holds: the one given, else the policy's, else the baseline's.
-    `bounds` are those of the condition to pass.
+    `version` (else the policy's, else the baseline's) decides which step of a progressive rule applies. `bounds` are
+    those in the condition to pass.
     """
     _refuse_other_scoring(policy, baseline, climb)
     reader = _Proposer(policy, baseline, climb, look)
@@ -117,7 +117,7 @@ class _Proposer(Struct, frozen=True):
         where: Where = (),
         target: Threshold | None = None,
     ) -> Proposal:
-        """What becomes of one threshold."""
+        """The proposal for one threshold; `after` is None if it stays."""
         value = self._value(metric, where)
         if value is None or value.value is None:
             return Proposal(name, metric, before, None, self._lacking(metric, where, value), place)
@@ -137,7 +137,7 @@ class _Proposer(Struct, frozen=True):
         return Proposal(name, metric, before, after, f"{why}; {_BEYOND}" if self.climb.rule == "step" else why, place)
 
     def steps(self, rule: ProgressiveRule, steps: tuple[Step, ...]) -> Iterator[Proposal]:
-        """The step that holds, and the later ones that would be lower than it then."""
+        """The proposals for the step that applies, and for later ones, which rise if they would be lower than it."""
         first, *later = steps
         held = self.proposal(
             f"{rule.name}.{first.version}", rule.metric, first.threshold, first.threshold_place, (), rule.target
@@ -160,7 +160,7 @@ class _Proposer(Struct, frozen=True):
                 yield Proposal(name, rule.metric, step.threshold, after, reason, place)
 
     def bounds(self, rule: ConditionRule, bounds: Sequence[Bound]) -> Iterator[Proposal]:
-        """The bounds of a condition that can be found in its text."""
+        """The proposals for the bounds of a condition that can be found in its text."""
         for bound in bounds:
             if self.look(bound.place, bound.threshold) is not None:
                 name = f"{rule.name} {bound.metric}"
@@ -174,14 +174,14 @@ class _Proposer(Struct, frozen=True):
         return next(recorded, None)
 
     def _lacking(self, metric: str, where: Where, value: Value | None) -> str:
-        """Why there is nothing to raise a threshold to."""
+        """Why there is no value to raise a threshold to."""
         if self.climb.rule == "pooled" and value is not None and value.reason is not None:
             return value.reason
         source = "the baseline has" if self.climb.rule != "pooled" else "the runs have"
         return f"{source} no value of {metric}{' over these scenarios' if where else ''}"
 
     def _aim(self, value: Value, number: Fraction) -> tuple[Fraction | None, str]:
-        """Where the threshold should go, and why; None if the baseline has no bound."""
+        """The value that the threshold should rise to, None if the baseline has no bound; and why."""
         higher = value.better == "higher"
         shown = f"{digits.show(value)} over {value.scenarios} scenario{'' if value.scenarios == 1 else 's'}"
         if self.climb.rule == "pooled":
@@ -207,17 +207,17 @@ class _Proposer(Struct, frozen=True):
 
 
 def _tidy(before: Threshold, written: WrittenNumber, aim: Fraction, value: Value) -> Threshold:
-    """The threshold at `aim`, or a little before it: as many digits as its text has, or a few."""
+    """The threshold at `aim`, rounded toward the easier side to the digits of `_grain`."""
     grain = _grain(written, aim, value.unit)
     places = math.floor(aim / grain) if value.better == "higher" else math.ceil(aim / grain)
     if before.operator in ("<", ">") and places * grain == aim:
-        places += -1 if value.better == "higher" else 1  # what only just reaches it would not pass
+        places += -1 if value.better == "higher" else 1  # a value that only equals the threshold would not pass
     found = places * grain
     return replace(before, value=found, text=canonical(before.operator, found, before.unit))
 
 
 def _grain(written: WrittenNumber, aim: Fraction, unit: Unit) -> Fraction:
-    """The smallest difference that is written: the digits that the file has, or a few more if it has fewer."""
+    """The unit of the last digit that is written: as many digits as in the file, or more if those are too few."""
     own = written.scale * Fraction(1, 10**written.decimals)
     if unit in ("ratio", "ms"):
         fewest = 3 if unit == "ratio" and written.scale == 1 else _DECIMALS[written.scale]
@@ -231,7 +231,7 @@ def _grain(written: WrittenNumber, aim: Fraction, unit: Unit) -> Fraction:
 
 
 def _within(aim: Fraction, why: str, value: Value, target: Threshold | None) -> tuple[Fraction, str]:
-    """`aim`, but not beyond the target, nor beyond what the metric can be."""
+    """`aim`, limited to the target and to the values that the metric can have."""
     higher = value.better == "higher"
     end = Fraction(1) if higher and value.unit == "ratio" else Fraction(0) if not higher else None
     if end is not None and value.unit != "number" and ((aim > end) if higher else (aim < end)):
@@ -242,7 +242,7 @@ def _within(aim: Fraction, why: str, value: Value, target: Threshold | None) -> 
 
 
 def _possible(threshold: Threshold, metric: Metric) -> bool:
-    """Whether a policy may say so: `< 0%` can never hold."""
+    """Whether a policy may have this threshold. `< 0%`, for example, can never be met."""
     try:
         check_threshold(metric, threshold.operator, threshold.value)
     except ThresholdError:

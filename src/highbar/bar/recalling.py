@@ -1,7 +1,8 @@
-"""The history of a policy → what it says about the scenarios of a run: in earlier runs, of the same text, judged alike.
+"""The earlier trials of a run's scenarios, from the history of a policy: with the same text, judged and scored alike.
 
-Against a git ref only runs of ancestors of the merge base count, from records that the change did not touch: so no
-change can excuse a failure of its own. Else it is the ancestors of what is checked out, or the branch of the last run.
+Against a git ref, only runs of ancestors of the merge base count, from records that the change did not touch, so that
+no change can excuse a failure of its own. Otherwise, runs of ancestors of the checked-out commit count, or without git
+those of the last run's branch.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _REPAIRS = {
     "of which the commit is not known": "; add them with --commit",
     "of commits that this clone does not have": "; fetch its whole past (fetch-depth: 0)",
 }
-"""What to do about runs of which a fact is not known."""
+"""What to do about runs with an unknown fact."""
 
 
 def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
-    """What the history of a policy says about a run; `texts` are the digests that the rows give.
+    """The earlier trials of a run's scenarios; `texts` are the digests from the rows.
 
-    Whatever keeps it from being read is in `problem`: then nothing is known.
+    If the history cannot be read, `problem` says why, and nothing else is known.
     """
     try:
         return _recalled(job, there, policy, run, texts_of(job, policy) or texts)
@@ -61,7 +62,7 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
     else:
         line = ancestors()
     judged = _judged(job, line, policy, run)
-    # A run that was added before it went on is no earlier run.
+    # A record of this same run, added before it was resumed, is not an earlier run.
     earlier = [one for one in _earlier(history.runs, judged.results) if one.begun is None or one.begun != judged.begun]
     alike = [one for one in earlier if _is_alike(one, policy, run)]
     runs = [one for one in alike if one.agent_name == judged.agent[0]]
@@ -86,7 +87,7 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
 
 
 def _with_texts(found: Mapping[ScenarioKey, ScenarioCounts], texts: Mapping[str, str]) -> Mapping[str, Trials]:
-    """The scenarios of a run that have the text of today."""
+    """The trials of the scenarios whose text is the same as now."""
     return {
         id_: (one.passed, one.passed + one.failed)
         for (id_, digest, _), one in found.items()
@@ -106,7 +107,7 @@ def _judged(job: Job, line: frozenset[str] | None, policy: Policy, run: ScoredRu
 
 
 def _earlier(runs: Sequence[RunRecord], own: Collection[str | None]) -> list[RunRecord]:
-    """The runs without the one that is judged, if it is there, and without those that came after it."""
+    """The runs before the one that is judged, without it and its parts if the history has them."""
     ordered = by_ancestry(runs)
     same = [place for place, one in enumerate(ordered) if None not in own and set(one.results) == set(own)]
     before = ordered[: same[-1]] if same else ordered
@@ -118,7 +119,7 @@ def _is_part(some: Collection[str | None], of: Collection[str | None]) -> bool:
 
 
 def _commit_line(line: frozenset[str] | None, there: Revision | None, runs: Sequence[RunRecord]) -> CommitLine | None:
-    """The line, with what the clone knows about commits of the runs that are not on it."""
+    """The line of commits, with what the clone knows about the runs' other commits."""
     if line is None:
         return None
     others = {one.commit for one in runs if one.commit is not None} - line
@@ -142,7 +143,7 @@ def _lacking_runs(
 
 
 def _lacking_names(alike: Sequence[RunRecord], name: str | None) -> tuple[str, ...]:
-    """Runs that may be of this agent, if only they or only this run has a name."""
+    """A reason if runs may be of this agent, but only they, or only this run, name one."""
     found = sum((one.agent_name is None) != (name is None) for one in alike)
     if not found:
         return ()
@@ -153,7 +154,7 @@ def _lacking_names(alike: Sequence[RunRecord], name: str | None) -> tuple[str, .
 def _lacking_texts(
     run: ScoredRun, texts: Mapping[str, str], found: Sequence[Mapping[ScenarioKey, ScenarioCounts]]
 ) -> tuple[str, ...]:
-    """Scenarios that earlier runs have too, if one of the texts is not known: it may be the same."""
+    """A reason if scenarios are in earlier runs too, but one of their texts is unknown: it may be the same."""
     here = {one.id for one in run.records}
     before = {id_ for by_key in found for id_, _, _ in by_key}
     bare = {id_ for by_key in found for id_, digest, _ in by_key if digest is None}
@@ -167,13 +168,13 @@ def _folder(there: Revision | None, named: str) -> Path:
     """The folder that a policy names, or the copy of it as it was at the ref."""
     if there is None:
         return Path(named)
-    # What the copy of the policy names beside itself, or above, is beside the policy: never in the temporary folder.
+    # A path in the copied policy is relative to the policy's own place, never to the temporary folder.
     is_of_copy = named.startswith(f"{there.folder}{os.sep}")
     here = there.root / os.path.relpath(named, there.folder) if is_of_copy else Path(named)
     return folder_as_there(there, here.absolute())
 
 
 def _is_alike(one: RunRecord, policy: Policy, run: ScoredRun) -> bool:
-    """Whether it was scored and judged like this run, or may have been."""
+    """Whether the run was scored and judged like this one, or may have been: an unknown digest counts as equal."""
     known = (scoring_digest(policy, run.scoring), judge_digest(run))
     return all(part in (None, own) for part, own in zip((one.scoring, one.judge), known, strict=True))

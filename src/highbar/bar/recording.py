@@ -1,4 +1,4 @@
-"""A run that passes → the baseline that later runs are compared with."""
+"""Records a run that passes as the baseline that later runs are compared with."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from highbar.store.baseline_text import render
 
 
 class RecordedBaseline(Struct, frozen=True):
-    """A baseline that was written, where, and whether it replaced another.
+    """A baseline that was written, its file, and whether it replaced another.
 
-    `notes` and `damaged` say which runs of a history were left out.
+    `notes` and `damaged` have the runs of a history that were left out.
     """
 
     baseline: Baseline
@@ -41,12 +41,12 @@ class RecordedBaseline(Struct, frozen=True):
 def record(
     job: Job, watch: JobWatch = SILENT, *, file: str | None = None, date: str | None = None, force: str | None = None
 ) -> RecordedBaseline:
-    """Record a run as the baseline: a complete one that passes, or any with `force`, the reason that is stored.
+    """Record a run as the baseline: one that passes and is complete, or any run with `force`, the reason to store.
 
-    Raises InputError, and then nothing was written.
+    Raises InputError before writing anything.
     """
     policy = policies.choose(job.policy)
-    if policy.advisory:  # nothing says that later runs should be compared with this one
+    if policy.advisory:  # without a policy, no rule compares later runs with this one
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
     seen = replacing.digest(target)
@@ -68,9 +68,9 @@ def record(
 def write_baseline(
     baseline: Baseline, target: Path, seen: str | None, reasons: Sequence[str], force: str | None
 ) -> None:
-    """Write a baseline; `seen` is the digest of the file that it replaces. Raises InputError, and writes nothing then.
+    """Write a baseline; `seen` is the digest of the file that it replaces. Raises InputError before writing anything.
 
-    If there are `reasons` why later runs should not be compared with it, that takes `force`.
+    If there are `reasons` why later runs should not be compared with it, this needs `force`.
     """
     if reasons and not force:
         hint = "--force REASON records it anyway; the reason is stored and shown in every report"
@@ -79,7 +79,7 @@ def write_baseline(
 
 
 def _refuse_undecided(run: ScoredRun, target: str) -> None:
-    """Refuse undecided trials, even with --force: a baseline says what became of every trial."""
+    """Refuse undecided trials, even with --force: a baseline must have the result of every trial."""
     ids = [id_ for id_, _ in run.undecided]
     if ids:
         message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {some(ids)}"
@@ -101,7 +101,7 @@ def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
 
 
 def _gone(policy: Policy, run: ScoredRun, before: Baseline | None) -> list[str]:
-    """The scenarios of the present baseline that should have a result and have none."""
+    """The scenarios of the present baseline that should have a result in the run and have none."""
     there = {record.id for record in run.records}
     missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
     return [id_ for id_ in missing if not excused(policy, id_)]
@@ -110,7 +110,7 @@ def _gone(policy: Policy, run: ScoredRun, before: Baseline | None) -> list[str]:
 def made(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
     """The baseline of a run that was judged; `forced`: the --force reason, if it was needed.
 
-    A rule that was decided early has its value at stopping, which is luckier than the run: the baseline has the run's.
+    If a rule was decided early, its value at stopping is luckier than that of the whole run, which is recorded instead.
     """
     whole = measured(policy, run)
     return Baseline(

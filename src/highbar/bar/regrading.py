@@ -1,8 +1,8 @@
-"""The answers of a run, graded by its suite as it was at a git ref: else a change could lower the bar by its checks.
+"""Grades the answers of a run by its suite as it was at a git ref, so that a change cannot lower the bar by its checks.
 
-Each scenario that the suite had there is graded by its checks of then; one that is new has the row that the run wrote.
-One that was asked something else there has no answer to it: it counts as not run.
-The functions of checks, and the schemas that they name, are those of the ref too, if they are beside the suite there.
+A scenario that the suite had at the ref is graded by its checks at the ref; a new one keeps the row that the run wrote.
+A scenario with another question at the ref has no answer to that question, so it counts as not run. The functions of
+checks, and the schemas that they name, are those of the ref too, if they are beside the suite there.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:  # only for the folder of a run
     from highbar.suite import Judge, Suite
 
 _LARGEST_BESIDE = 2**20
-"""Bytes of a file beside the suite that its checks may need: a module, a schema, a list of words."""
+"""The largest file beside the suite, in bytes, that is copied for its checks: a module, a schema, a list of words."""
 _IN_CHECKS = (b"python", b"is_json")
-"""What a suite has in it if a check needs another file."""
+"""Words in a suite whose checks may need other files."""
 _IN_OTHER_TOOLS = (b"prompts",)
-"""What a suite of promptfoo has in it: its tests may be in other files, so that even its ids need them."""
+"""Words in a suite of promptfoo, whose tests may be in other files: without those, even its ids are unknown."""
 
 
 class Regraded(Struct, frozen=True):
-    """By the path of a run's results, the file with the rows to read instead; and what to say about the suites."""
+    """For the path of each run's results, the file with the rows to read instead; and notes on the suites."""
 
     rows: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Regraded(Struct, frozen=True):
 
 
 class _RunRow(Struct, frozen=True):
-    """What a row says that does not depend on its checks."""
+    """The fields of a row that do not depend on its checks."""
 
     id: str
     trial: int
@@ -60,14 +60,14 @@ _row_in = msgspec.json.Decoder(_RunRow).decode
 
 
 def runs_in(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the results of runs among what the arguments name."""
+    """The paths in the arguments that are results in a run folder."""
     return tuple(path for path in files.paths_named(arguments) if run_folders.results_in(path) is not None)
 
 
 def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path) -> Regraded:
-    """The runs with these results, graded by their suites as they were; the rows are written into `folder`.
+    """The runs with these results, graded by their suites at the ref; writes the rows into `folder`.
 
-    Raises InputError if a run cannot be read, or if the ref cannot have its suite.
+    Raises InputError if a run cannot be read, or if its suite cannot be in the repository.
     """
     planned = _planned_in_shards(runs)
     made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl", planned) for number, path in enumerate(runs)]
@@ -78,7 +78,7 @@ def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path)
 
 
 def _planned_in_shards(runs: Sequence[str]) -> frozenset[str]:
-    """The scenarios of all shards among the runs: what one of them does not have may be in another."""
+    """The scenarios of all shards among the runs: a scenario that one shard does not have may be in another."""
     from highbar.running.folder import read_run  # only for the folder of a run
 
     plans = [read_run(Path(path).parent).plan for path in runs] if len(runs) > 1 else []
@@ -96,7 +96,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards:
     if named is None or suite is None or suite.is_plan:
         why = "has no checks there" if named else "is not there"
         note = f"{folder}: {history.plan.suite_file} {why}, so its answers are graded as the suite is now"
-        # A suite that was renamed has no checks at the ref to be held to: that must not go unseen.
+        # A renamed suite has no checks at the ref to be graded by, so a reviewer must see the change.
         listed = Weakening(f"suite of {folder}", "changed", f"{why} at {there.ref}", "graded as it is now")
         return Regraded(notes=(f"{there.ref}: {note}",), weakened=(listed,))
     others = asked_otherwise(history, suite)
@@ -122,14 +122,14 @@ def _differs(suite: Suite, id_: str, digest: str) -> bool:
 
 
 def _suite_path(there: Revision, file: str, before: Policy) -> str | None:
-    """Where in the repository the suite was at the ref; None if it was nowhere. Raises InputError if it never can be.
+    """The path of the suite in the repository at the ref; None if it was not there. Raises InputError if it cannot be.
 
-    If it was not at its own path it may have been moved, and the policy of the ref says which one it judged by.
+    If it was not at its own path, it may have been moved: then it is the suite that the policy at the ref names.
     """
     outside = None
     try:
         candidates = [there.path(file)]
-    except InputError as error:  # a run of another machine, or of a suite that is under no version control
+    except InputError as error:  # a run from another machine, or of a suite outside of version control
         outside = error
         parts = PurePath(file).parts
         candidates = ["/".join(parts[start:]) for start in range(1, len(parts))]
@@ -146,9 +146,9 @@ def _suite_path(there: Revision, file: str, before: Policy) -> str | None:
 
 
 def read_with_files(there: Revision, path: str, *, checks: bool = False) -> Path:
-    """A copy of a file as it was, with copies of the files beside it if it is a suite that may need them.
+    """A copy of a file as it was at the ref, with copies of the files beside it if it is a suite that may need them.
 
-    `checks`: the checks of a suite are read, too.
+    `checks`: whether the checks of a suite will be read too.
     """
     copy = there.read(path)
     if any(word in copy.read_bytes() for word in (*_IN_OTHER_TOOLS, *(_IN_CHECKS if checks else ()))):
@@ -157,7 +157,7 @@ def read_with_files(there: Revision, path: str, *, checks: bool = False) -> Path
 
 
 def _read_suite(there: Revision, path: str) -> Suite:
-    """The suite as it was, with the files beside it if its checks may need them."""
+    """The suite as it was at the ref, with the files beside it if its checks may need them."""
     from highbar.suite import read  # only for the folder of a run
 
     copy = read_with_files(there, path, checks=True)
@@ -172,7 +172,7 @@ def _read_suite(there: Revision, path: str) -> Suite:
 
 
 def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: ExitStack) -> Grader:
-    """What grades by the suite as it was. A judge is not asked: it has judged the statements that have not changed."""
+    """The grader for the suite at the ref. It asks no judge: unchanged statements have their recorded judgments."""
     from highbar.running.functions import CheckFunctions  # only for the folder of a run
     from highbar.running.grading import Grader  # likewise
     from highbar.running.judging.canaries import distrust  # likewise
@@ -182,7 +182,7 @@ def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: E
     judge = read_document(run).judge
     judgments = None
     if judge is not None:
-        # What the judge of the ref would have said is not known if another one judged.
+        # If another judge judged, the answers of the judge at the ref are unknown.
         other = "another judge judged than at the ref" if _other_judge(history, suite, beside) else None
         judgments = stack.enter_context(judgments_of(run, history, distrust(judge.canaries) or other))
     return Grader(suite, stack.enter_context(CheckFunctions(beside)), judgments=judgments)
@@ -191,7 +191,10 @@ def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: E
 def _weakened(
     history: RunHistory, suite: Suite, before: Policy, path: str, in_shards: frozenset[str]
 ) -> Iterator[Weakening]:
-    """What the run has less of than the suite demanded. If the policy has a suite, its own rule says what is gone."""
+    """Scenarios and trials that the suite at the ref had and the run has not.
+
+    If the policy at the ref has a suite, its rule reports the missing scenarios already.
+    """
     plan = history.plan
     gone = [id_ for id_ in suite.scenarios if id_ not in plan.trials and id_ not in in_shards]
     if gone and before.suite is None:
@@ -207,7 +210,7 @@ def _weakened(
 
 
 def _of_judge(history: RunHistory, suite: Suite, beside: Path, path: str) -> Iterator[Weakening]:
-    """Another judge than at the ref, or fewer canaries to test it: what it lets pass may be another thing."""
+    """A judge other than at the ref, or fewer canaries to test it: either may let more pass."""
     both = _other_judge(history, suite, beside)
     if both is not None:
         yield Weakening(f"judge of {path}", "changed", *both)
@@ -218,7 +221,7 @@ def _of_judge(history: RunHistory, suite: Suite, beside: Path, path: str) -> Ite
 
 
 def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, str] | None:
-    """The judge of the ref and the one that judged, in words; None if they are the same, code of functions included."""
+    """The judge at the ref and the one that judged, in words; None if they are the same, including their code."""
     if not suite.judges:
         return None
     from highbar.running.judging import prompt_digest  # only for the folder of a run
@@ -242,7 +245,7 @@ def _suite_of_run(history: RunHistory) -> Suite:
 
 
 def _judge_in_words(judge: Judge) -> str:
-    """A judge in words, with all on which its answers depend."""
+    """A judge in words, with all settings that its answers depend on."""
     settings = [f"{key} {value}" for key in ("temperature", "max_tokens") if (value := getattr(judge, key)) is not None]
     return ", ".join([judge.python or f"{judge.model} ({judge.format})", *settings])
 
@@ -251,9 +254,9 @@ def _judge_in_words(judge: Judge) -> str:
 
 
 def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[str, str]) -> Iterator[bytes]:
-    """The rows of a run, in their order: each of a scenario that the suite has is graded by it.
+    """The rows of a run, in order, with those of the suite's scenarios graded by the suite.
 
-    `not_asked` says by id why a scenario was not run as the suite has it.
+    `not_asked` has, by id, why a scenario was not run as the suite has it.
     """
     from highbar.running.folder import recorded  # only for the folder of a run
     from highbar.running.rows import line  # likewise
@@ -275,7 +278,7 @@ def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[st
 
 def _graded(row: _RunRow, ended: TrialEnded | None, grader: Grader) -> dict[str, Any]:
     if ended is not None and ended.outcome != "error" and row.error:
-        # One that never had an answer, or never a judgment, while others had.
+        # The run itself made this trial an error: it never got an answer or a judgment, while others did.
         ended = replace(ended, outcome="error", reason=row.error)
     reason = row.unjudged.removeprefix("not run: ") if row.unjudged else None
     made = grader.row(ended, grader.suite.scenarios[row.id], row.trial, reason=reason)

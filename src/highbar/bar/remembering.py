@@ -1,4 +1,4 @@
-"""A run that was judged, or a verdict document → a record of the history."""
+"""Makes a record for the history from a judged run, or from a verdict document."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from highbar.store.run_document import RunDocument, read_document
 from highbar.verdicts import CheckResult
 
 _BOUND = re.compile(r"(>=|>|<=|<|=|!=) (-?[0-9]+(?:\.[0-9]+)?)(?:ms)?")
-"""A threshold that is a number, in canonical form."""
+"""A threshold with a number, in canonical form."""
 
 
 class Origin(Struct, frozen=True):
-    """Where a run comes from: the commit that is checked out, and the time that the caller gave, or now.
+    """Where a run comes from: the commit that is checked out, and the time that the caller named (`given`), or now.
 
-    `commit` and `branch` are what the caller named; None if it named none. A run folder has a commit of its own, which
-    counts unless the caller named another.
+    `commit` and `branch` are those that the caller named, else None. A run folder has a commit of its own, which counts
+    unless the caller named another.
     """
 
     checkout: Checkout
@@ -54,10 +54,10 @@ class Origin(Struct, frozen=True):
 
 
 def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
-    """The record of results that were just judged; the job must have wanted the run.
+    """The record of results that were just judged; `done.run` must not be None.
 
-    If the run ended early, its scenarios are those that have finished: nothing is known about the others. The digest of
-    the suite is that of all planned scenarios, so that runs of one suite stay comparable, wherever they ended.
+    If the run ended early, the record has only its finished scenarios: nothing is known about the others. The digest of
+    the suite covers all planned scenarios, so that runs of one suite stay comparable, wherever they ended.
     """
     if done.run is None:
         raise ValueError("the job did not want its run")
@@ -95,7 +95,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
 
 
 def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
-    """The record of a verdict whose results are not at hand. It does not say which scenarios passed."""
+    """The record of a verdict without its results. It does not say which scenarios passed."""
     if verdict.verdict is None:
         raise ValueError("nothing was judged")
     document = encode(verdicts.write(verdict))
@@ -123,7 +123,7 @@ def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
     return NewRun(run, document, None)
 
 
-# --- numbers of the document, which are on the right side of every threshold -------------------
+# --- numbers of the document, which are rounded so that they stay on their side of every threshold ---
 
 
 def _metric(value: Mapping[str, Any]) -> MetricInRun:
@@ -151,14 +151,14 @@ def _rules(verdict: Verdict, written: Sequence[Mapping[str, Any]]) -> Iterable[R
 
 
 def _run_folders(job: Job) -> list[Path]:
-    """The run folders among what a job names."""
+    """The run folders among the results of a job."""
     if job.table is not None or job.engine.reads_paths or "-" in job.results:
         return []
     return [Path(path).parent for path in runs_in(job.results)]
 
 
 def _documents(folders: Iterable[Path]) -> list[RunDocument]:
-    """What the runs planned and did, of those folders that say it."""
+    """The run documents of those folders that have a readable one."""
     found = []
     for folder in folders:
         with suppress(InputError):
@@ -167,9 +167,9 @@ def _documents(folders: Iterable[Path]) -> list[RunDocument]:
 
 
 def _of_runs(origin: Origin, documents: Sequence[RunDocument]) -> tuple[Origin, str | None]:
-    """The origin as run folders say it: their commit, and the time at which they ended.
+    """The origin by the run folders: their commit, and the time at which they ended.
 
-    And why the commit is not known, if it is not: then none is better than a wrong one.
+    Also why the commit is unknown, if it is: no commit is better than a wrong one.
     """
     ends = [datetime.fromisoformat(document.ended) for document in documents if document.ended is not None]
     timed = replace(origin, given=origin.given or max(ends, default=None))
@@ -189,7 +189,7 @@ def _of_runs(origin: Origin, documents: Sequence[RunDocument]) -> tuple[Origin, 
 
 
 def _unless_younger(origin: Origin, ended: datetime | None) -> tuple[Origin, str | None]:
-    """The origin of a run that does not say its commit: one that was made after the run ended is not its own."""
+    """The origin of a run without a recorded commit. A commit made after the run ended cannot be its own."""
     found = origin.checkout
     if ended is None or found.committed is None or found.changed is None or found.committed <= ended:
         return origin, None
@@ -198,17 +198,17 @@ def _unless_younger(origin: Origin, ended: datetime | None) -> tuple[Origin, str
 
 
 def agent_of(job: Job, policy: Policy) -> AgentKey:
-    """Which agent was run: as the caller or the policy calls it, and the settings that run folders say."""
+    """The agent that was run: its name by the caller or the policy, and its settings by the run folders."""
     return job.agent or policy.agent, _agent(_documents(_run_folders(job)))
 
 
 def commits_of(job: Job) -> frozenset[str]:
-    """The commits that run folders say they are of."""
+    """The commits that the run folders recorded."""
     return frozenset(one.commit for one in _documents(_run_folders(job)) if one.commit is not None)
 
 
 def begun_of(job: Job) -> str | None:
-    """What all records of the runs that a job names share, however far they had come; None if they are not all runs."""
+    """A digest that stays the same while the runs of a job go on; None if its results are not all run folders."""
     found = _documents(_run_folders(job))
     if not found or len(found) != len(job.results):
         return None
@@ -220,19 +220,19 @@ def _agent(documents: Sequence[RunDocument]) -> str | None:
 
 
 def texts_of(job: Job, policy: Policy) -> Mapping[str, str]:
-    """By id the digest of what a scenario asks and demands, if a run or a suite says it; else the rows may."""
+    """By id, the digest of what a scenario asks and demands, from the runs or the suite; empty if neither has it."""
     return _texts(_run_folders(job), policy)
 
 
 def _texts(folders: Sequence[Path], policy: Policy) -> Mapping[str, str]:
-    """By id the digest of what a scenario asks and demands: as the runs have it, or the suite of the policy."""
+    """By id, the digest of what a scenario asks and demands, from the runs, else from the policy's suite."""
     found: dict[str, str] = {}
     for folder in folders:
         with suppress(InputError):  # a copy of a folder may have lost its journal
             found |= read_run(folder).digests
     if found or policy.suite is None:
         return found
-    from highbar.suite import read as read_suite  # a run has read it already, other results need not
+    from highbar.suite import read as read_suite  # only if no run folder has the digests
 
     with suppress(InputError):
         suite = read_suite(policy.suite.file)
@@ -261,13 +261,13 @@ def _counts(record: ScenarioRecord, digest: str | None) -> ScenarioCounts:
 
 
 def _mean(record: ScenarioRecord, name: str) -> float | None:
-    """The mean over the trials; None if one of them has no value, or only what an error counts as."""
+    """The mean over the trials; None if one of them has no value of its own."""
     unknown = name not in record.values or name in record.lone or name in record.valueless or record.undecided
     return None if unknown else float(record.values[name])
 
 
 def judge_digest(run: ScoredRun) -> str:
-    """The digest of who judged."""
+    """The digest of the judges."""
     return _digest([run.judges, run.scoring.judged_by])
 
 
@@ -308,6 +308,6 @@ _T = TypeVar("_T")
 
 
 def _only(values: Iterable[_T]) -> _T | None:
-    """The value that all have; None if they differ, or there is none."""
+    """The value that all share; None if they differ, or there are none."""
     found = set(values)
     return found.pop() if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""Two baselines in, what the later one demands less of out: metrics that are worse there, scenarios that it lacks."""
+"""What a later baseline demands less than an earlier one: worse metrics, missing scenarios."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from highbar.store import baseline_reading
 
 
 def weakened_baseline(policy: Policy, before: Path | None, now: Path | None) -> tuple[Weakening, ...]:
-    """What the baseline in the file `before` demands more of than the one in `now`, if there is still one.
+    """What the baseline in the file `now` demands less than the one in `before`.
 
-    Only what a rule of the `policy` asks about: among many metrics some are always lower, by chance.
+    Only metrics that a rule of the `policy` compares: among many, some are always lower by chance.
     """
-    # A policy that no longer compares has lost its rules, which are listed already.
+    # If the policy no longer compares, `weakened` already lists the rules that it lost.
     if before is None or not before.exists() or now is None:
         return ()
     old = baseline_reading.read_baseline(before)

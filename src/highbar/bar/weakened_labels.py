@@ -1,6 +1,6 @@
-"""Two files of labels in, what the later one lacks out: who may take labels away can make any judge look right.
+"""Labels that a later file no longer has: whoever can remove labels can make any judge look right.
 
-More labels are no weakening. The bar of then is judged with the labels of then, whatever became of them.
+More labels are no weakening. The policy at the ref is judged with the labels at the ref in any case.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from highbar.model import Policy, Weakening
 
 
 def weakened_labels(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """What the policy `before` knew about its judge, and the policy `now` does not."""
+    """The labels that the policy `before` had, and the policy `now` does not."""
     old, new = (None if policy.judge is None else policy.judge.labels for policy in (before, now))
     if old is None:
         return
     if new is None:
         yield Weakening("judge.labels", "removed", Path(old).name)
         return
-    # Compared as they are written: a label that is said in other words is a label that somebody touched.
+    # Compares whole lines: a label that is written differently is a label that somebody changed.
     earlier, later = (_lines(path) for path in (old, new))
     gone = (earlier - later).total()
     if gone:

@@ -1,7 +1,7 @@
-"""Two policies in, what the later one demands less of out: thresholds lowered, rules removed, scoring changed.
+"""What a later policy demands less than an earlier one: thresholds lowered, rules removed, scoring changed.
 
-Both bars are judged anyway, so nothing here decides; it is what a reviewer must see. What is neither more nor less (a
-formula, a weight) counts as changed.
+Both policies are judged anyway, so this list decides nothing: it shows a reviewer what changed. A change that is
+neither more nor less (a formula, a weight) is listed as changed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WEIGHED = ThresholdRule | ConditionRule | BaselineRule | StepRule
 
 
 def weakened(before: Policy, now: Policy) -> tuple[Weakening, ...]:
-    """What `before` demands and `now` does not, or less of it; in the order of `before`."""
+    """What `before` demands and `now` does not, or demands less, in the order of `before`."""
     return (
         *(found for rule in before.rules for found in _of_rule(rule, before, now)),
         *_of_suite(before, now),
@@ -56,7 +56,7 @@ def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
         yield from _of_steps(rule, now)
         return
     if isinstance(rule, QuarantineRule):
-        return  # it goes only with the block, and a bar without exceptions is no weaker one
+        return  # it is removed only with the whole quarantine, and a bar without exceptions is not weaker
     if any(_covers(other, rule) for other in now.rules):
         return
     other = next((each for each in now.rules if each.name == rule.name and _alike(each, rule)), None)
@@ -70,7 +70,7 @@ def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
 
 
 def _covers(other: Rule, rule: Rule) -> bool:
-    """Whether `other` demands all that `rule` does."""
+    """Whether `other` demands at least as much as `rule`."""
     if not _alike(other, rule) or (rule.level == "blocking" and other.level != "blocking"):
         return False
     match rule:
@@ -90,14 +90,14 @@ def _covers(other: Rule, rule: Rule) -> bool:
             bound = other.bound if isinstance(other, JudgeRule) else None
             return rule.bound is None or (bound is not None and bound >= rule.bound)
         case ScenarioRule() | SuiteRule() | ProgressiveRule() | QuarantineRule() | DriftRule():
-            return True  # two that are alike demand the same; the steps of a progressive rule are compared one by one
+            return True  # such rules demand the same if they are alike; `_of_steps` compares progressive ones
         case _:
             assert_never(rule)
     return same and isinstance(other, _WEIGHED) and _weighs(other.demand, rule.demand)
 
 
 def _spares_no_more(other: NewFailuresRule, rule: NewFailuresRule) -> bool:
-    """Whether all scenarios of `rule` are in `other`, and no other runs may explain a failure."""
+    """Whether `other` covers all scenarios of `rule`, and no other history may excuse a failure."""
     explained = other.history is not None and other.history != rule.history
     return not explained and ("*" in other.patterns or set(other.patterns) >= set(rule.patterns))
 
@@ -127,7 +127,7 @@ def _reaches(other: ThresholdRule | Step, rule: ThresholdRule | Step) -> bool:
 
 
 def _weighs(other: Demand, demand: Demand) -> bool:
-    """Whether `other` asks for as much evidence as `demand`."""
+    """Whether `other` demands at least as much evidence as `demand`."""
     return (
         _weighs_alike(other, demand)
         and other.margin <= demand.margin
@@ -138,10 +138,10 @@ def _weighs(other: Demand, demand: Demand) -> bool:
 
 
 def _weighs_alike(other: Demand, demand: Demand) -> bool:
-    """Whether `other` allows no decision that `demand` leaves open.
+    """Whether `other` decides nothing that `demand` leaves open.
 
-    Neither of `confident` and `sequential` is weaker, and no way of spending the error is. But each may decide what
-    another left open: to change it after a look at the results is a second chance.
+    Neither `confident` nor `sequential` is weaker, and no spending or horizon is. But each may decide what another left
+    open, so changing it after a look at the results is a second chance to pass.
     """
     if demand.evidence == "estimate":
         return True
@@ -149,7 +149,7 @@ def _weighs_alike(other: Demand, demand: Demand) -> bool:
 
 
 def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[str, str]:
-    """What the two demand, in as few words as show that it is not the same."""
+    """What the two rules demand, in as few words as show the difference."""
     first, second = _short(rule, before), _short(other, now)
     if rule.level != other.level:
         first, second = f"{rule.level} {first}".rstrip(), f"{other.level} {second}".rstrip()
@@ -162,7 +162,7 @@ def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[s
 
 
 def _evidence(demand: Demand, other: Demand) -> str:
-    """What `demand` has that `other` has otherwise."""
+    """The fields of `demand` that differ from `other`, in words."""
     texts = {
         "evidence": demand.evidence,
         "spending": demand.spending,
@@ -177,7 +177,7 @@ def _evidence(demand: Demand, other: Demand) -> str:
 
 
 def _short(rule: Rule, policy: Policy) -> str:
-    """What a rule demands, without the words around it; nothing if those are all there is."""
+    """What a rule demands, in short; empty if there is no short form."""
     if isinstance(rule, ThresholdRule):
         return _shown(rule.threshold)
     if isinstance(rule, ProgressiveRule):
@@ -207,7 +207,7 @@ def _shown(threshold: Threshold) -> str:
 
 
 def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
-    """Every step whose version now has a lower bar."""
+    """Every step whose version has a lower bar now, and a lower target."""
     for step in rule.steps:
         blocking = _blocking(rule, step, now)
         name = f"{rule.name}.{step.version}"
@@ -223,7 +223,7 @@ def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
 
 
 def _blocking(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | ThresholdRule]:
-    """What blocks on the metric at the step's version now."""
+    """The thresholds on the metric that now apply at the step's version, with the rule's level."""
     return [
         steps_from(other, step.version)[0] if isinstance(other, ProgressiveRule) else other
         for other in now.rules
@@ -233,12 +233,12 @@ def _blocking(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | Thr
     ]
 
 
-# --- what rules rest on -----------------------------------------------------------------------
+# --- suite, settings and metrics --------------------------------------------------------------
 
 
 def _of_suite(before: Policy, now: Policy) -> Iterator[Weakening]:
     if before.suite is None or now.suite is None:
-        return  # without a suite the rule `suite` is gone, and is listed
+        return  # without a suite, the rule `suite` is gone, and already listed
     scenarios = now.suite.scenarios
     gone = sorted(before.suite.scenarios.keys() - scenarios.keys())
     if gone:
@@ -260,7 +260,7 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
     yield from _of_limits(before, now)
     if _version_lowered(before, now):
         yield Weakening("agent_version", "lowered", before.agent_version or "", now.agent_version)
-    if before.agent != now.agent:  # whose earlier runs may excuse a failure
+    if before.agent != now.agent:  # the earlier runs of this agent may excuse a failure
         yield Weakening("agent", "changed", before.agent or "not named", now.agent or "not named")
     for key in ("positive", "population"):
         if getattr(before, key) != getattr(now, key):
@@ -275,7 +275,7 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
 
 
 def _of_reading(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """Which rows are judged, who judges them, and how they are made of other tools' records."""
+    """Changes of which rows are judged, by whom, and how rows are made from other tools' records."""
     if before.select != now.select:
         yield Weakening("select", "changed", *(say_select(each.select) or "all rows" for each in (before, now)))
     for tool in sorted({*before.judged_by, *now.judged_by}):
@@ -288,14 +288,14 @@ def _of_reading(before: Policy, now: Policy) -> Iterator[Weakening]:
 
 
 def _of_judge(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """Shares that are no longer corrected. If the whole block is gone, so are its rules, which are listed."""
+    """Whether shares are no longer corrected. The other parts of the block are rules, which are listed as such."""
     old, new = before.judge, now.judge
     if old is not None and old.correct and (new is None or not new.correct):
         yield Weakening("judge.correct", "changed", "true", "false")
 
 
 def _of_limits(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """A higher latency_limit makes slow look fast, a lower limit of any kind makes a crash look cheap."""
+    """Every change of a limit: a higher latency_limit makes slow look fast, a lower limit makes a crash look cheap."""
     if now.latency_limit != before.latency_limit:
         yield Weakening("latency_limit", "changed", amount(before.latency_limit, "ms"), amount(now.latency_limit, "ms"))
     for column, key in LIMITS.items():
@@ -306,7 +306,7 @@ def _of_limits(before: Policy, now: Policy) -> Iterator[Weakening]:
 
 
 def _version_lowered(before: Policy, now: Policy) -> bool:
-    """Whether a progressive rule applies at an older version than before."""
+    """Whether progressive rules now apply an older version's step than before."""
     if not any(isinstance(rule, ProgressiveRule) for rule in before.rules):
         return False
     old, new = (order(policy.agent_version or "") for policy in (before, now))

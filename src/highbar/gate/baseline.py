@@ -1,9 +1,8 @@
-"""A rule about the baseline and what changed since → its outcome, with a reason in words.
+"""Judges a rule that compares with the baseline: its outcome, with a reason in words.
 
-A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, and one
-beyond it fails once chance does not explain it; in between the outcome is inconclusive. With confidence, only a
-difference that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from
-passing.
+A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, one whose
+whole interval is beyond the margin fails, and anything else is inconclusive. With confidence, a difference passes only
+if its whole interval is within the margin. No rule passes while scenarios of the baseline have no result now.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _RECORD = "`highbar baseline record` makes one"
 
 
 class Excess(Struct, frozen=True):
-    """By how much the head is better than the worst that is accepted, and the bounds of that."""
+    """How much better the head is than the worst accepted value, with the bounds of that."""
 
     value: Fraction
     low: Fraction | float
@@ -49,7 +48,7 @@ class Excess(Struct, frozen=True):
 
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
-    """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
+    """The outcome of a rule that compares with a baseline; undefined if there is none, or it cannot be compared."""
     # Undefined, not passed: otherwise deleting the baseline would remove the rule.
     compared = evidence.baseline
     if compared is None:
@@ -73,10 +72,10 @@ def _undefined(reason: str) -> ThresholdOutcome:
 
 
 def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
-    """The threshold of a rule that cannot be judged, so that reports can still name what it demands."""
+    """The threshold of a rule that cannot be judged, so that reports can still show what it demands."""
     if isinstance(rule, NewFailuresRule):
         return None
-    metric = evidence.metrics[rule.metric]  # not its value: over a slice it is measured only for a comparison
+    metric = evidence.metrics[rule.metric]  # not from its value, which over a slice is measured only for a comparison
     step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
     return _text(metric.better, metric.unit, step, relative=rule.relative)
 
@@ -151,7 +150,7 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
 
 
 def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, str]:
-    """Whether what is left of the margin is enough, and why; `allowed` is the margin in words, empty if it is 0."""
+    """The outcome by what is left of the margin, and why; `allowed` is the margin in words, empty if it is 0."""
     within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
     beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"
     if excess.low >= 0:
@@ -189,7 +188,7 @@ def _amount(value: Fraction, difference: Difference) -> str:
 
 
 def _allowed(rule: BaselineRule, difference: Difference) -> str:
-    """The margin, exactly as it was given; empty if it is 0."""
+    """The margin in words, with its exact number; empty if it is 0."""
     if not rule.margin:
         return ""
     if rule.relative:
@@ -201,7 +200,7 @@ def _allowed(rule: BaselineRule, difference: Difference) -> str:
 
 
 def _lacking(difference: Difference, compared: Compared) -> str:
-    """Why a pass over these pairs is none: something that the baseline has is not there now."""
+    """Why a rule cannot pass by these pairs: something in the baseline is missing now. Empty if nothing is."""
     if compared.absent:
         ids = some(sorted(compared.absent))
         return f"; but {count(len(compared.absent), 'scenario')} of the baseline without a result: {ids}"
@@ -225,13 +224,13 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         sign = 1 if head.better == "higher" else -1
         bar = base.value * (1 + sign * rule.step) if rule.relative else base.value + sign * rule.step
         if head.unit == "ratio":
-            bar = min(max(bar, Fraction(0)), Fraction(1))  # more than all cannot be demanded
+            bar = min(max(bar, Fraction(0)), Fraction(1))  # no ratio can be better than 100 %, or than 0 %
         threshold = Threshold(">=" if sign > 0 else "<=", bar, head.unit, text)
         rests = evidence.rests(rule.metric, rule.where)
         judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, rests)
         of_runs = f" of {compared.runs_in_base} runs" if compared.runs_in_base > 1 else ""
         reason = f"{judged.reason}; the baseline{of_runs} is {digits.amount(base.value, base.unit)}"
-        # What is not there any more could have been what was bad: over fewer scenarios a higher value is no step.
+        # The missing scenarios may be the bad ones, so a better value over the others is no improvement.
         lacking = _lacking(compared.difference(rule.metric, rule.where), compared) if judged.outcome == "pass" else ""
         outcome: Outcome = "inconclusive" if lacking else judged.outcome
         outlooks = without_passes(judged.outlooks) if lacking else judged.outlooks

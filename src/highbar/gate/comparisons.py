@@ -1,4 +1,4 @@
-"""The comparisons that a condition consists of, each as the threshold that it is: for reports that draw them."""
+"""Lists the comparisons of a condition as thresholds, for reports that draw them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from highbar.model.details import ConditionPart
 
 
 def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPart, ...]:
-    """Every comparison of a metric with a number in the conditions among the rules; those below a NOT are left out."""
+    """Every comparison of a metric with a number in the conditions of the rules, except those inside a NOT."""
     found = []
     for rule in rules:
         if isinstance(rule, ConditionRule):

@@ -1,8 +1,8 @@
-"""A condition over metrics → its outcome, by the estimate or with confidence.
+"""Judges a condition over metrics, by the estimate or with confidence.
 
-With confidence a comparison holds when it holds at the worse end of the interval of its two sides' difference, fails
-when it fails at the better end, and is inconclusive in between. A metric that is compared with a number is judged as a
-threshold is.
+With confidence, a comparison passes if it holds at the worse end of the interval of its sides' difference, fails if it
+does not hold even at the better end, and is otherwise inconclusive. A metric compared with a number is judged like a
+threshold.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ ORDER: dict[str, tuple[Outcome, ...]] = {
     "and": ("fail", "undefined", "inconclusive", "pass"),
     "or": ("pass", "undefined", "inconclusive", "fail"),
 }
+"""By operator: the first of these outcomes that an operand has is the outcome of the whole."""
 
 
 def judge_condition(rule: ConditionRule, evidence: Evidence) -> ThresholdOutcome:
-    """Whether the condition holds, and why."""
+    """The outcome of the condition, and why."""
     judged = _judge(rule.condition, rule.demand, evidence)
     if rule.demand.is_confident or judged.outcome == "inconclusive":
-        return judged  # by the estimate, with fewer scenarios than demanded
+        return judged  # by the estimate, it is inconclusive only with fewer scenarios than demanded
 
     def shown(expression: Expression, value: Fraction, beside: Expression) -> str:
-        """In the unit of the metric; a number beside a metric too, exactly."""
+        """The value in the unit of its metric; a number in that of the metric on the other side, and exactly."""
         named = beside if isinstance(expression, Constant) else expression
         metric = evidence.metrics.get(named.name) if isinstance(named, Name) else None
         if metric is None:
@@ -56,22 +57,22 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> ThresholdOutcome
 
     outcome, reason = formula.evaluate_condition(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":
-        return judged  # each name in it has a value, but the comparison says nothing
+        return judged  # every name in it has a value, but a comparison is undefined
     return replace(judged, outcome=outcome, reason=reason)
 
 
 def could_fail(condition: Condition, evidence: Evidence) -> bool:
-    """Whether the condition fails for some value of the undecided trials, between their worst and best included."""
+    """Whether the condition fails for some values of the undecided trials, from their worst to their best."""
     return False in _possible(condition, evidence)
 
 
 def could_hold(condition: Condition, evidence: Evidence) -> bool:
-    """Whether the condition holds for some value of the undecided trials."""
+    """Whether the condition holds for some values of the undecided trials."""
     return True in _possible(condition, evidence)
 
 
 def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
-    """Whether it can hold, and whether it can fail. Comparisons are taken to vary independently."""
+    """The truth values that the condition can have, if its comparisons vary independently of each other."""
     match condition:
         case Relation(operator, left, right):
             span = evidence.measured.span(left, right)
@@ -87,7 +88,7 @@ def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
 
 
 def _possible_sign(operator: Operator, low: Fraction | None, high: Fraction | None) -> set[bool]:
-    """Whether a difference between these bounds compares with 0 so, and whether it does not."""
+    """The truth values of `difference operator 0` for differences between these bounds."""
     signs = {-1} if low is None or low < 0 else set()
     signs |= {1} if high is None or high > 0 else set()
     signs |= {0} if (low is None or low <= 0) and (high is None or high >= 0) else set()
@@ -115,7 +116,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Threshol
 
 
 def _negated(condition: Condition) -> Condition:
-    """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
+    """The opposite condition. Swapping pass and fail instead would skip the evidence that the opposite demands."""
     match condition:
         case Relation(operator, left, right):
             return Relation(formula.NEGATED[operator], left, right)
@@ -137,7 +138,7 @@ def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Thresh
         judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.rests(left.name))
         return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
     value = evidence.measured.difference(left, right, "lower" if comparison.operator in ("<", "<=") else "higher")
-    if comparison.operator in ("=", "!=") and value.value is not None:  # no end may be the better one
+    if comparison.operator in ("=", "!=") and value.value is not None:  # neither direction is better: check both
         turned = evidence.measured.difference(left, right, "lower")
         value = turned if turned.value is None else value
     threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")

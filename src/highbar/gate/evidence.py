@@ -1,4 +1,4 @@
-"""All that a rule may look at."""
+"""The evidence by which rules are judged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from highbar.model.reduction import Matched, SuiteMatch
 from highbar.statistics.interval import Interval
 from highbar.statistics.second_run import NOT_REPEATED, Noise
 
-if TYPE_CHECKING:  # few checks compare, rest on a judge, or are sequential, and these classes take time to make
+if TYPE_CHECKING:  # few checks compare, use a judge, or are sequential, and these modules take time to import
     from highbar.gate.sequential import Replaying
     from highbar.model.comparison import Difference
     from highbar.model.judge_quality import CorrectedShare, JudgeReport
@@ -30,19 +30,19 @@ class Compared(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why the two cannot be compared: another judge, another suite, nothing in common."""
+        """Why the two runs cannot be compared: another judge, another suite, nothing in common; None if they can."""
 
     @property
     def absent(self) -> frozenset[str]:
-        """The scenarios of the baseline that should have a result and have none."""
+        """The scenarios of the baseline that should have a result now and have none."""
 
     @property
     def broken(self) -> frozenset[str]:
-        """Those of which all trials passed in the baseline, and not all now."""
+        """The scenarios that passed all their trials in the baseline, and not all now."""
 
     @property
     def passed_in_base(self) -> tuple[str, ...]:
-        """Those of which all trials passed in the baseline, sorted."""
+        """The scenarios that passed all their trials in the baseline, sorted."""
 
     @property
     def runs_in_base(self) -> int:
@@ -50,19 +50,19 @@ class Compared(Protocol):
 
     @property
     def pooled(self) -> Recalled:
-        """The trials of the baseline and of the run now, by scenario: what a pooled baseline says about flakiness."""
+        """The trials of the baseline and of this run, by scenario, so that a pooled baseline can show flakiness."""
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
-        """A metric over the pairs, then and now."""
+        """A metric over the pairs, in the baseline and now."""
 
     def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
-        """The bounds of its value now, less `share` times that of then."""
+        """The bounds of the metric's value now minus `share` times its value in the baseline."""
 
     def base_value(self, metric: str, where: Where = ()) -> Value:
         """A metric over all scenarios of the baseline."""
 
     def follows(self, metric: str, where: Where = ()) -> bool:
-        """Whether, in both runs, a metric is at its worst and best with undecided trials at theirs."""
+        """Whether, in both runs, a metric is worst with undecided trials at their worst, and best at their best."""
 
     @property
     def best(self) -> Compared | None:
@@ -70,24 +70,24 @@ class Compared(Protocol):
 
 
 class Correcting(Protocol):
-    """Shares of trials as people would have them."""
+    """Shares of trials, corrected for the errors of the judge."""
 
     def share(self, metric: str, where: Where = (), *, at_best: bool = False) -> CorrectedShare | None:
-        """A metric over some scenarios; None if it is not one that is corrected."""
+        """The corrected value of a metric over some scenarios; None if the metric is not corrected."""
 
 
 class JudgeKnown(Struct, frozen=True):
-    """What is known about the judge; `report` is None if no trial rests on one. `problem` says why it is not known."""
+    """What is known about the judge. `report` is None if no trial was judged by one; `problem`: why it is unknown."""
 
     report: JudgeReport | None = None
     problem: str | None = None
 
 
 class Evidence(Struct, frozen=True):
-    """The metrics, what was found of the named scenarios and of the suite, and the one-sided error that is accepted.
+    """The metrics, the results of named scenarios and of the suite, and `alpha`, the accepted one-sided error.
 
-    Undecided trials count as not passed, and so on, unless `at_best`. `best` is the same evidence with them at their
-    best, None if there are none; `undecided` names, by rule, the trials that it hangs on.
+    Undecided trials count at their worst (not passed, and so on) unless `at_best`. `best` is the same evidence with
+    them at their best, None if there are none; `undecided` has, by rule, the trials that its outcome depends on.
     """
 
     measured: Measured
@@ -100,18 +100,18 @@ class Evidence(Struct, frozen=True):
     at_best: bool = False
     best: Evidence | None = None
     undecided: Mapping[str, tuple[Trial, ...]] = field(default_factory=dict)
-    baseline_file: str | None = None  # where it was looked for, if not where the policy says
+    baseline_file: str | None = None  # the path that was searched, if not the one in the policy
     noise: Noise = NOT_REPEATED
     judge: JudgeKnown | None = None
-    corrections: Correcting | None = None  # None: every share is judged as it was recorded
+    corrections: Correcting | None = None  # None: every share is judged as recorded
     quarantined: tuple[QuarantinedScenario, ...] = ()
-    recalled: Recalled | None = None  # what the history says; None if no rule needs it
-    suite_size: int = 0  # how many scenarios a quarantine is a part of
+    recalled: Recalled | None = None  # from the history; None if no rule needs it
+    suite_size: int = 0  # the number of scenarios of which a quarantine is a share
     replay: Replaying | None = None  # the run in its recorded order; None if it has none
-    unordered: str | None = None  # why it has none
+    unordered: str | None = None  # why it has no recorded order
 
     def rests(self, metric: str, where: Where = ()) -> Rests:
-        """What a metric's value rests on."""
+        """The numbers behind a metric's value."""
         return Rests(
             self.measured.sums(metric, where),
             self.measured.failing(metric, where),
@@ -121,5 +121,5 @@ class Evidence(Struct, frozen=True):
 
     @property
     def pass_rate(self) -> Value | None:
-        """The pass rate of all scenarios, by which a second run of one of them is guessed."""
+        """The pass rate of all scenarios, from which a second run of single ones is predicted."""
         return self.measured.value(PASSING) if PASSING in self.metrics else None

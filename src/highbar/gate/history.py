@@ -1,4 +1,4 @@
-"""Rules that need memory: whether scenarios newly fail or pass less and less often, by their earlier runs."""
+"""Judges scenarios by their earlier runs: whether they newly fail, or pass less and less often."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MOST = 9999.0
 class Explained(Struct, frozen=True):
     """Scenarios that passed in the baseline and not now: those that newly fail, and those that chance explains.
 
-    `in_words` says what became of those that chance explains, and `unsure` whether that is open. `no_excuse` says
-    why the history cannot excuse the failing ones, if it is too short or nobody knows whose it is.
+    `in_words` describes those that chance explains; `unsure` if the history is unreadable or damaged. `no_excuse` says
+    why the history cannot excuse the failing ones: it is too short, or nobody knows of which agent it is.
     """
 
     failing: tuple[str, ...]
@@ -33,9 +33,9 @@ class Explained(Struct, frozen=True):
 
 
 def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Recalled) -> Explained:
-    """Test each broken scenario against its history; one with too little of it newly fails, as without a history.
+    """Test each broken scenario against its history; with too short a history it newly fails, as without one.
 
-    `matched` are all scenarios that could have been found: the more there are, the surer each must be.
+    `matched` are all scenarios that could newly fail: the more there are, the stronger the evidence on each must be.
     """
     if not broken:
         return Explained(())
@@ -62,7 +62,7 @@ def _broken(ids: Sequence[str]) -> str:
 
 
 def _too_short(failing: Sequence[str], recalled: Recalled) -> str:
-    """Which scenarios have some earlier trials, all passed, but too few of them to excuse anything."""
+    """The scenarios whose earlier trials all passed, but are too few to excuse a failure; in words."""
     found = []
     for id_ in failing:
         (passed, before), (_, trials) = recalled.pooled(id_), recalled.now.get(id_, (0, 0))
@@ -78,7 +78,7 @@ def _with_history(id_: str, recalled: Recalled) -> str:
 
 
 def judge_drift(rule: DriftRule, recalled: Recalled) -> RuleResult:
-    """Whether scenarios pass less and less often. What cannot be read may hide that, so it is no pass."""
+    """Whether scenarios pass less and less often. Unreadable records may hide that, so they do not pass."""
     outcome, reason = _drift(rule, recalled)
     return RuleResult(
         rule.name,

@@ -1,7 +1,8 @@
-"""Rules about the judge that results rest on, and thresholds of shares that were corrected for its errors.
+"""Judges rules about the judge, and thresholds of shares that are corrected for its errors.
 
-A rule about a rate of the judge passes if the lower bound reaches it, and fails if even the upper bound does not. A
-share that cannot be corrected, although the policy says that it is, stays open: it is never judged as the judge had it.
+A rule about a rate of the judge passes if the lower bound reaches it, and fails if even the upper bound does not. If
+the policy demands a correction and a share cannot be corrected, its rule is inconclusive: the uncorrected share is
+never used instead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _WORDS = {"min_sensitivity": ("sensitivity", "passes"), "min_specificity": ("spe
 
 
 def judge_the_judge(rule: JudgeRule, known: JudgeKnown | None) -> RuleResult:
-    """Whether enough is known about the judge. What is not known has not passed."""
+    """Whether the judge is known to be good enough; inconclusive if that is not known."""
     outcome, reason = _outcome(rule, known)
     return RuleResult(
         rule.name,
@@ -88,9 +89,10 @@ def _rate(rule: JudgeRule, rate: JudgeRate | None, bound: Fraction, report: Judg
 
 
 def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Value | None:
-    """The value of a rule as people would have it; None if the rule is judged by the judge's word.
+    """The value of a rule, corrected for the errors of the judge; None if the uncorrected value counts.
 
-    Its `value` is None if the labels do not tell. A threshold of 100 % is about failures that were seen, not a share.
+    Its `value` is None if the labels are not enough. A threshold of 100 % is not corrected, because it is about
+    observed failures, not about a share.
     """
     bar = with_margin(rule.threshold, raw, rule.demand.margin)
     if evidence.corrections is None or raw.value is None or at_the_end(bar, raw):
@@ -108,7 +110,7 @@ def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Valu
 
 
 def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float) -> ThresholdOutcome:
-    """What becomes of a rule about a share as people would have it. If the labels do not tell, it stays open."""
+    """The outcome of a rule about a corrected share; inconclusive if the labels are not enough."""
     if value.value is None:
         return ThresholdOutcome("inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain("inconclusive"))
     judged = judge_value(rule.metric, value, rule.threshold, rule.demand, alpha)
@@ -116,12 +118,12 @@ def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float)
         why = ", but only by the correction, and the labels leave open whether it is right"
         judged = ThresholdOutcome("inconclusive", judged.reason + why, fragile=True)
     beside = f"; corrected for the errors of the judge, {digits.show(raw)} as it judged"
-    # More scenarios would not settle what labels leave open, and nobody knows which labels a second run would get.
+    # More scenarios cannot replace missing labels, and nobody knows which labels a second run would get.
     return replace(judged, reason=judged.reason + beside, more_scenarios=None, outlooks=())
 
 
 def _is_certain(rule: ThresholdRule, raw: Value, value: Value) -> bool:
-    """Whether a share that people would have reaches the threshold as the judge had it, too, or at its worse end.
+    """Whether the uncorrected share reaches the threshold too, or the corrected one does at its worse end.
 
     A few labels, or labels of another agent, can lift an estimate over any bar. That alone is no evidence.
     """

@@ -1,7 +1,7 @@
 """The rule about scenarios that passed in the baseline and do not now.
 
-A single run as the baseline says of each scenario only that it passed once. With a history, or with a baseline of
-several runs, a scenario newly fails only if a test against its earlier trials says so.
+A baseline of a single run shows only that a scenario passed once. With a history, or with a baseline of several runs,
+a scenario newly fails only if a test against its earlier trials says so.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from highbar.policy import matches
 
 
 class NamedScenarios(Struct, frozen=True):
-    """The scenarios that the rule is about: those that passed all trials in the baseline, and what became of them.
+    """The scenarios that the rule is about (`matched`): those that passed all trials in the baseline, and their state.
 
     `broken` and `absent` are parts of `matched`; `spared` are broken too, but quarantined. `flaky` passed only some of
-    their trials in a pooled baseline, and `failing` are those of them that fail now: not more often than before, they
-    may.
+    their trials in a pooled baseline. `failing` are the flaky ones that fail now, which they may, but not more often
+    than before.
     """
 
     matched: tuple[str, ...]
@@ -38,7 +38,7 @@ class NamedScenarios(Struct, frozen=True):
 
 def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> ThresholdOutcome:
     """Whether a scenario newly fails, or has no result any more."""
-    # The history is the longer memory; without one, a baseline of several runs is its own.
+    # A history goes back further. Only without one does a baseline of several runs serve as the history.
     own = compared.pooled if rule.history is None and compared.runs_in_base > 1 else None
     named = _named(rule, compared, evidence, own)
     if not named.matched and not named.flaky:
@@ -72,7 +72,7 @@ def _named(rule: NewFailuresRule, compared: Compared, evidence: Evidence, own: R
         matched=matched,
         broken=tuple(id_ for id_ in matched if id_ in compared.broken and id_ not in freed),
         spared=tuple(id_ for id_ in matched if id_ in compared.broken and id_ in freed),
-        # A quarantined scenario has to run all the same: one that is absent is not spared.
+        # A quarantined scenario must still run, so an absent one counts.
         absent=tuple(id_ for id_ in matched if id_ in compared.absent),
         steady=tuple(id_ for id_ in matched if id_ not in freed),
         flaky=flaky,
@@ -99,7 +99,7 @@ def _tested(
 
 
 def _failed(named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str) -> ThresholdOutcome:
-    """What failed; without `evidence`, a second run is taken to fail, too."""
+    """The failed outcome; without `evidence`, a second run is assumed to fail too."""
     reasons = [f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}"] if broken else []
     if named.absent:
         absent = f"{count(len(named.absent), 'scenario')} passed in the baseline, with no result now"

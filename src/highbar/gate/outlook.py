@@ -1,8 +1,8 @@
-"""A rule's numbers in, what a second run on the same scenarios would make of the rule out.
+"""Predicts the outcome of a rule in a second run on the same scenarios.
 
-Two things are not known: how much of what varies is trial noise (if no scenario was repeated), and how far several
-rules pass or fail together. So there are four cases, and what is reported reaches from the least chance to the most:
-little or much noise, and for each rules that change independently or together.
+Two things are unknown: how much of the variation is trial noise (if no scenario was repeated), and whether several
+rules pass or fail together. So there are four cases: little or much noise, each with rules that change independently
+or together. Reports show the range from the smallest to the largest chance.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from highbar.statistics.second_run import (
 )
 
 _ROUNDING = 0.01
-"""What a number of scenarios that was found from a bound may lack of the whole number that it is."""
+"""Tolerance for a number of scenarios that is computed from a bound: it may fall just short of a whole number."""
 TOGETHER = (False, True, False, True)
-"""Of each of the four cases, whether rules change together; the first two have the least noise, the others the most."""
+"""For each of the four cases, whether rules change together. Two have the least noise, the other two the most."""
 
 Outlooks = tuple[Outlook, ...]
-"""One for each of the four cases; none if nothing is known."""
+"""One for each of the four cases; empty if unknown."""
 
 
 class Range(NamedTuple):
-    """A chance, at least and at most."""
+    """The smallest and the largest chance."""
 
     low: float
     high: float
 
 
 class Rests(Struct, frozen=True):
-    """What a value rests on: its sums if it is a share, how many of their units are not perfect, and trial noise.
+    """The numbers behind a value: its sums if it is a share, how many of their units are not perfect, and trial noise.
 
-    `percentile` is the share of a percentile's rank.
+    `percentile` is the rank of a percentile as a share: 0.95 for p95.
     """
 
     sums: Sums | None = None
@@ -62,7 +62,7 @@ NOTHING = Rests()
 
 
 def percentile_of(metric: Metric | None) -> Fraction | None:
-    """The share that a metric is the percentile of, if it is one of which lower is better."""
+    """The rank, as a share, of a metric that is a percentile and better when lower; else None."""
     expression = None if metric is None else metric.expression
     if metric is None or metric.better != "lower" or not isinstance(expression, Call):
         return None
@@ -71,21 +71,21 @@ def percentile_of(metric: Metric | None) -> Fraction | None:
 
 
 def cases(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
-    """The four cases of one rule, of which only the noise matters."""
+    """The four cases of one rule, which differ only in the noise; empty if `take` returns None."""
     least = take(noise.least)
     most = least if noise.least == noise.most else take(noise.most)
     return () if least is None or most is None else (least, least, most, most)
 
 
 def combine_outlooks(parts: Sequence[Outlooks], combine: Callable[..., Outlook]) -> Outlooks:
-    """The four cases of several parts, put together case by case; none if those of a part are not known."""
+    """The four cases of several parts, combined case by case; empty if those of a part are unknown."""
     if not all(parts):
         return ()
     return tuple(combine([part[case] for part in parts], together=TOGETHER[case]) for case in range(len(TOGETHER)))
 
 
 def chance(outlooks: Outlooks, outcome: Outcome) -> Range | None:
-    """The chance that a second run has another outcome; None if nothing is known."""
+    """The chance that a second run has another outcome; None if unknown."""
     if not outlooks:
         return None
     differs = [min(1.0, max(0.0, 1.0 - outlook.of(outcome))) for outlook in outlooks]
@@ -93,7 +93,7 @@ def chance(outlooks: Outlooks, outcome: Outcome) -> Range | None:
 
 
 def second_run(results: Iterable[RuleResult]) -> Range | None:
-    """The chance that a second run has another verdict; None if it is not known of a blocking rule."""
+    """The chance that a second run has another verdict; None if it is unknown for a blocking rule, or there is none."""
     blocking = [result for result in results if result.level == "blocking"]
     whole = combine_outlooks([result.outlooks for result in blocking], all_of) if blocking else ()
     outcomes = {result.outcome for result in blocking}
@@ -102,13 +102,13 @@ def second_run(results: Iterable[RuleResult]) -> Range | None:
 
 
 def certain(outcome: Outcome) -> Outlooks:
-    """Of a rule that no trial noise touches."""
+    """The outlooks of a rule that trial noise does not affect: the same outcome for sure."""
     passes, open_ = outcome == "pass", outcome == "inconclusive"
     return (Outlook(float(passes), float(open_), float(not passes and not open_)),) * len(TOGETHER)
 
 
 def without_passes(outlooks: Outlooks) -> Outlooks:
-    """Of a rule that cannot pass yet, however good the value is."""
+    """The outlooks of a rule that cannot pass yet, however good its value: passes become inconclusive."""
     return tuple(Outlook(0.0, each.passes + each.inconclusive, each.fails) for each in outlooks)
 
 
@@ -118,7 +118,7 @@ def without_passes(outlooks: Outlooks) -> Outlooks:
 def outlooks_of_value(
     value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool
 ) -> Outlooks:
-    """What becomes of a threshold; `at_end` if only perfection reaches it."""
+    """The outlooks of a threshold, empty if unknown; `at_end` if only perfection reaches it."""
     number = value.value
     if number is None:
         return ()
@@ -146,14 +146,14 @@ def outlooks_of_value(
 
 
 def _parts(value: Value, rests: Rests) -> int | None:
-    """In how many equal parts a share is counted: its trials, if it is a whole number of them."""
+    """The number of equal parts in which a share is counted: its trials, if the share is a whole number of them."""
     trials = round(value.scenarios * rests.noise.trials)
     plain = rests.sums is not None and rests.sums.clusters == value.scenarios and rests.sums.dd == rests.sums.d
     return trials if plain and trials and value.value is not None and (value.value * trials).denominator == 1 else None
 
 
 def _noise(share: Share, value: Value, alpha: float, rests: Rests) -> Noise:
-    """The noise of trials; less if scenarios come in clusters, which vary for reasons of their own."""
+    """The share of trial noise; smaller if scenarios come in clusters, which vary for other reasons as well."""
     clusters = value.scenarios if rests.sums is None else rests.sums.clusters
     size = worth(share, alpha) or worth(share.turned(), alpha)
     if not 0 < clusters < value.scenarios or size is None:
@@ -162,7 +162,7 @@ def _noise(share: Share, value: Value, alpha: float, rests: Rests) -> Noise:
 
 
 def _perfect(share: Share, value: Value, demand: Demand, alpha: float, rests: Rests, noise: float) -> Outlook:
-    """A threshold of 100 %: it fails beyond the accepted failures, and passes if enough scenarios exclude a rate."""
+    """A threshold of 100 %: it fails beyond the accepted failures, and passes if the tolerated rate is excluded."""
     trials = value.scenarios * rests.noise.trials
     size = worth(share, alpha) or float(value.scenarios)
     failures = float(1 - share.value) * trials
@@ -182,9 +182,10 @@ def _perfect(share: Share, value: Value, demand: Demand, alpha: float, rests: Re
 
 
 def _ranked(value: Value, rests: Rests, percentile: Fraction) -> Outlooks:
-    """A percentile below its limit with no upper bound: how many trials are beyond the limit is known only roughly.
+    """The outlooks of a percentile that meets its limit and has no upper bound.
 
-    None of them, or as many as the percentile leaves above its rank: the chance reaches from the one to the other.
+    The number of trials beyond the limit is between 0 and the number of trials above the percentile's rank. These two
+    ends give the range of the chance.
     """
     trials = max(1, round(value.scenarios * rests.noise.trials))
     above = trials - nearest_rank(trials, percentile)
@@ -200,7 +201,7 @@ def _ranked(value: Value, rests: Rests, percentile: Fraction) -> Outlooks:
 
 
 def of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -> Outlooks:
-    """What becomes of a rule that all of some scenarios pass all their trials; none without a pass rate."""
+    """The outlooks of a rule that scenarios pass all their trials; empty without a pass rate."""
     if rate is None or rate.value is None:
         return ()
     trials = noise.trials
@@ -219,7 +220,7 @@ def of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -
 def of_difference(
     value: Fraction, low: Fraction | float, high: Fraction | float, demand: Demand, alpha: float, noise: Noise
 ) -> Outlooks:
-    """What becomes of a margin, from what is left of it: by the estimate it passes at 0 and fails by the interval."""
+    """The outlooks of a margin, from what is left of it. By the estimate it passes at 0, and fails by the interval."""
     ends = float(low), float(high)
 
     def take(of: float) -> Outlook | None:
@@ -233,4 +234,4 @@ def of_difference(
             min(by_interval.fails, by_estimate.fails),
         )
 
-    return cases(take, noise.halved())
+    return cases(take, noise.halved())  # half of the noise is that of the baseline, which does not run again

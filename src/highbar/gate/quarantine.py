@@ -1,4 +1,4 @@
-"""The rule `quarantine`: a quarantine is for exceptions, so it holds no more than a small share of the suite."""
+"""The rule `quarantine`: a quarantine is for exceptions, so it may contain only a small share of the suite."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from highbar.model.quarantine import LARGEST_SHARE
 
 
 def most_of(scenarios: int) -> int:
-    """How many scenarios of a suite may be quarantined: rounded down, but one of any suite.
+    """The most scenarios of a suite that may be quarantined: LARGEST_SHARE of it, rounded down, but at least one.
 
-    With none of fewer than 20 scenarios, small suites could have no quarantine. One is no loophole: it only escapes
-    `new_failures`, and every rate still counts it.
+    Otherwise suites of fewer than 20 scenarios could have no quarantine. One scenario is no loophole: it is only exempt
+    from `new_failures`, and every rate still counts it.
     """
     return max(1, int(scenarios * LARGEST_SHARE))
 

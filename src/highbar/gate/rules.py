@@ -1,4 +1,4 @@
-"""One rule and the evidence → its outcome, with a reason in words; the outcomes of all rules → the decision."""
+"""Judges each rule by the evidence, with a reason in words, and decides from the outcomes of all rules."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from highbar.policy import matches
 from highbar.policy.patterns import is_pattern
 
 MOST_NAMED = 10
-"""Undecided trials that a rule names; the engine finds no more."""
+"""The most undecided trials that a rule names; the engine finds no more."""
 
 
 def judge(rule: Rule, evidence: Evidence) -> RuleResult:
-    """What became of the rule. What cannot be checked has not passed."""
+    """The outcome of the rule. A rule that cannot be checked does not pass."""
     if isinstance(rule, ThresholdRule | ConditionRule | BaselineRule | StepRule) and rule.demand.is_sequential:
         from highbar.gate.sequential import judge_sequential  # few policies are sequential
 
@@ -57,9 +57,9 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
 
 
 def judge_all(rule: Rule, evidence: Evidence) -> RuleResult:
-    """What became of the rule by all of the evidence, whatever its order.
+    """The outcome of the rule by all of the evidence, whatever its order.
 
-    If trials are undecided it is judged with them at their worst and at their best; only a pass in both is one.
+    Undecided trials are taken once at their worst and once at their best; the rule passes only if it passes in both.
     """
     # At the worst first: the value that reports show is the worst one.
     worst = _judge(rule, evidence)
@@ -75,8 +75,8 @@ def judge_all(rule: Rule, evidence: Evidence) -> RuleResult:
 
 
 def _is_certain(rule: Rule, settled: RuleResult, evidence: Evidence) -> bool:
-    """Whether a rule with the same outcome at both ends has it whatever undecided trials come to."""
-    if isinstance(rule, DriftRule):  # it sees the trials that are decided, and neither end of the others
+    """Whether a rule with the same outcome at both ends keeps it whatever the undecided trials turn out to be."""
+    if isinstance(rule, DriftRule):  # it uses only decided trials, not the ends of the others
         return False
     if settled.outcome != "fail":  # an undefined value may become a number when more is known
         return settled.outcome == "pass"
@@ -86,7 +86,7 @@ def _is_certain(rule: Rule, settled: RuleResult, evidence: Evidence) -> bool:
 
 
 def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
-    """Whether a rule that passes at both ends may fail in between. A threshold's value is a bound of it already."""
+    """Whether the outcome may differ between the ends. Not that of a threshold, whose value is a bound already."""
     match rule:
         case ConditionRule():
             return could_fail(rule.condition, worst)
@@ -124,7 +124,7 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             from highbar.gate.quarantine import judge_quarantine  # few policies have one
 
             return judge_quarantine(rule, evidence)
-        # Without a version the step that applies is unknown: to take the lowest one would lower the bar silently.
+        # Without a version the step that applies is unknown. Taking the lowest would lower the bar silently.
         case ProgressiveRule():
             reason = "the agent's version is not known"
             return RuleResult(
@@ -204,7 +204,7 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     outcome, reason = _scenarios(rule, evidence)
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
-    # A missing or undecided scenario stays so: a second run says nothing about it.
+    # A prediction covers scenarios that passed or failed. If others decide the rule, its outcome stays.
     judged = ThresholdOutcome(
         outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome)
     )
@@ -273,7 +273,7 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
 
 
 def one_of_both(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
-    """One outcome from two: a pass if both pass, inconclusive if one does, else what it is at the worst."""
+    """One result from two: a pass if both pass, inconclusive if one does, else the outcome at the worst."""
     at_best = None if best.value is None else best.value.value
     settled = replace(worst, best=at_best if undecided else None, undecided=undecided)
     if (worst.outcome == "pass") == (best.outcome == "pass"):
@@ -281,7 +281,7 @@ def one_of_both(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...
     named = ", ".join(name_of(trial) for trial in undecided)
     more = ", …" if len(undecided) >= MOST_NAMED else ""
     reason = f"{worst.reason}; it depends on undecided trials ({named}{more}): at best, {best.reason}"
-    # More scenarios would not settle this, and a second run says nothing about these trials.
+    # More scenarios would not settle this, and the chances of a second run do not cover these trials.
     return replace(
         settled,
         outcome="inconclusive",
@@ -300,9 +300,9 @@ def name_of(trial: Trial) -> str:
 
 
 def progress(stage: Stage, value: Value) -> Progressive:
-    """The state of a progressive rule: the step that applies, and what the next ones lack.
+    """The state of a progressive rule: the step that applies, and the distances to the next step and the target.
 
-    Distances are those of the value, even if a later step demands more evidence.
+    Distances are measured from the value, even if a later step demands more evidence.
     """
     following = stage.next
     return Progressive(
@@ -321,9 +321,9 @@ def _goal(threshold: Threshold, value: Value, version: str | None = None) -> Goa
 
 
 def still_open(results: Sequence[RuleResult], *, strict: bool = False) -> tuple[RuleResult, ...]:
-    """The rules that may still change the decision when undecided trials are known; none if it is certain.
+    """The rules that may still change the decision once undecided trials are known; empty if it is certain.
 
-    If a blocking rule has failed for good, the others do not matter. With `strict` a warning counts, too.
+    If a blocking rule has failed for good, the others do not matter. With `strict`, warnings count too.
     """
     blocking = [result for result in results if result.level == "blocking"]
     if any(result.outcome in ("fail", "undefined") and not result.open for result in blocking):
@@ -332,7 +332,7 @@ def still_open(results: Sequence[RuleResult], *, strict: bool = False) -> tuple[
 
 
 def decide(results: Sequence[RuleResult]) -> Decision:
-    """Fail if a blocking rule failed or is undefined; else inconclusive if one is; pass if all of them passed."""
+    """Fail if a blocking rule failed or is undefined; else inconclusive if one is; else pass, also if none blocks."""
     if not results:
         raise InputError(Problem("there is no rule to judge by", hint="a policy needs at least one rule"))
     outcomes = {result.outcome for result in results if result.level == "blocking"}

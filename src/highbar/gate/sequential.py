@@ -1,9 +1,9 @@
-"""A rule that a part of the scenarios may decide, and the scenarios in their recorded order → its outcome.
+"""Judges a rule that some of the scenarios may decide, by the scenarios in their recorded order.
 
-A rule sees the longest prefix of its scenarios, in that order, of which every scenario has finished all its trials, and
-nothing else that has finished. The first crossing of a boundary along the prefix decides; what comes later changes
-nothing. Undecided scenarios count against a pass, and for the agent at the boundary of a fail. A rule for which no such
-boundary is known is judged once, when all scenarios were run.
+A rule sees the longest prefix of its scenarios, in that order, in which every scenario has finished all its trials. It
+ignores all other finished scenarios. The first crossing of a boundary along the prefix decides; later scenarios change
+nothing. Undecided scenarios count against the agent at the boundary of a pass, and in its favor at that of a fail. A
+rule without a known boundary is judged once, after all scenarios were run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FEW = "there are too few scenarios for several looks"
 
 
 class Unit(Struct, frozen=True):
-    """One scenario: its part of the share that is judged, with undecided trials at their worst and at their best.
+    """One scenario's part of a share, with undecided trials at their worst and at their best.
 
     A part is a numerator and a denominator, both from 0 to 1; (0, 0) if the scenario does not have the metric.
     """
@@ -49,10 +49,10 @@ class Unit(Struct, frozen=True):
 
 
 class SharesSeen(Struct, frozen=True):
-    """A share that higher is better of, over the scenarios of a prefix in their order.
+    """A share of which higher is better, over the scenarios of a prefix in their order.
 
-    `binary`: every scenario that has it passes or fails as a whole, and weighs the same. `of_all`: every scenario has
-    it. `in_suite`: the suite is all there is, and its own share is in question.
+    `binary`: every scenario with the metric passes or fails as a whole, and all weigh the same. `of_all`: every
+    scenario has the metric. `in_suite`: the suite is the whole population, so the question is about its own share.
     """
 
     units: tuple[Unit, ...]
@@ -65,31 +65,31 @@ class SharesSeen(Struct, frozen=True):
 
 
 class Course(Struct, frozen=True):
-    """What a rule sees of a run: how many scenarios of its set are planned, and how many make up the prefix.
+    """The part of a run that a rule sees: how many of its scenarios are planned, and how many are in the prefix.
 
-    `shares` is None if its metric is no share of the scenarios: then five looks judge it. `alone` says why it is judged
-    once all scenarios were run.
+    `shares` is None if its metric is not a share of the scenarios: the rule is then judged at five looks. `alone` says
+    why it is judged only once, after all scenarios were run.
     """
 
     planned: int
     seen: int
     shares: SharesSeen | None = None
     alone: str | None = None
-    lacking: str | None = None  # why a pass is none: something that the baseline has is not there
+    lacking: str | None = None  # why it cannot pass: something in the baseline is missing
 
 
 class Replaying(Protocol):
     """A run in its recorded order."""
 
     def course(self, rule: WeighedRule) -> Course:
-        """What a rule sees of it."""
+        """The part of the run that a rule sees."""
 
     def at(self, rule: WeighedRule, scenarios: int, alpha: float) -> Evidence:
-        """The evidence of the first scenarios of a rule's set alone, with intervals at another error."""
+        """The evidence of only the first `scenarios` that a rule is about, with intervals for the error `alpha`."""
 
 
 class Crossed(Struct, frozen=True):
-    """What decided a rule, after how many scenarios of its set; or nothing yet."""
+    """What decided a rule, and after how many of its scenarios (`at`); None for both if it is still open."""
 
     method: SequentialMethod
     standing: str
@@ -98,7 +98,7 @@ class Crossed(Struct, frozen=True):
 
 
 def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> RuleResult:
-    """The outcome of a sequential rule; `judge` judges a rule by all of the evidence that it is given."""
+    """The outcome of a sequential rule; `judge` judges a rule by all of the evidence that it gets."""
     replay = evidence.replay
     if replay is None:
         return _at_the_end(rule, evidence, judge, None)
@@ -120,7 +120,7 @@ def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> Rul
 
 
 def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Course | None) -> RuleResult:
-    """The rule as with `confident`, over all scenarios; the error of a longer horizon is not spent yet."""
+    """The rule as with `confident`, over all scenarios; open if a longer horizon has not spent its error yet."""
     found = judge(rule, replace(evidence, replay=None, best=evidence.best and replace(evidence.best, replay=None)))
     scenarios = found.value.scenarios if found.value else 0
     planned = scenarios if course is None else course.planned
@@ -134,12 +134,12 @@ def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Cou
         found = replace(found, outcome="inconclusive", outlooks=certain("inconclusive"))
         is_decided = False
     stopping = Stopping("at the end", total, seen, planned if is_decided else None)
-    # To judge again with more scenarios would be a second chance.
+    # No advice on more scenarios: judging again with them would be a second chance to pass.
     return replace(found, reason=reason, stopping=stopping, more_scenarios=None)
 
 
 def _has_failed_for_good(rule: WeighedRule, found: RuleResult) -> bool:
-    """Whether a threshold of 100 % was missed: no more scenarios can change that."""
+    """Whether a threshold of 100 % was missed, which further scenarios cannot change."""
     perfect = isinstance(rule, ThresholdRule) and found.value is not None and _only_perfection(rule, found)
     return perfect and found.outcome == "fail"
 
@@ -161,7 +161,7 @@ def _by_looks(
         if size > course.seen:
             return Crossed("looks", f"the next of {LOOKS} looks is after {count(size, 'scenario')}")
         found = judge(rule, replay.at(rule, size, level))
-        if found.outcome in ("pass", "fail") and not found.open:  # undecided trials count for the agent at a fail
+        if found.outcome in ("pass", "fail") and not found.open:  # a fail must hold with undecided trials at their best
             return Crossed("looks", f"look {number} of {LOOKS} shows it", found.outcome, size)
     return Crossed("looks", f"none of {LOOKS} looks shows it")
 
@@ -181,10 +181,11 @@ def _crossing(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: 
 
 
 def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: float) -> Crossed:
-    """Exact boundaries. At the end of the plan all of the error is spent, whether its last scenarios count or not."""
+    """Exact boundaries. At the end of the plan all of the error is spent, even if its last scenarios do not count."""
     places = tuple(place for place, unit in enumerate(shares.units, 1) if unit.is_counted)
     outcomes = [(shares.units[place - 1].worst[0] == 1, shares.units[place - 1].best[0] == 1) for place in places]
     tries = [places] if places else []
+    # The boundaries depend on the place of each scenario: the last one that counts also gets that of the plan's end.
     if places and seen == total and places[-1] != total:
         tries.append((*places[:-1], total))
     for tried in tries:
@@ -200,7 +201,7 @@ def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alph
     if not places:
         return Crossed("spending", "no scenario was seen")
     tried = tries[-1]
-    ahead = (*tried, *range(tried[-1] + 1, total + 1))  # whether a scenario that was not seen has the metric is unknown
+    ahead = (*tried, *range(tried[-1] + 1, total + 1))  # assumes that all scenarios ahead have the metric
     boundaries = _boundaries(shares, total, demand, alpha, ahead)
     return Crossed("spending", _open_standing(boundaries, outcomes) + _distance(boundaries, outcomes, len(ahead)))
 
@@ -208,13 +209,13 @@ def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alph
 def _boundaries(shares: SharesSeen, total: int, demand: Demand, alpha: float, places: tuple[int, ...]) -> Boundaries:
     if shares.in_suite:
         return suite_boundaries(shares.threshold, total, alpha, demand.spending, strict=shares.strict)
-    # Most plans have the metric in every scenario: these share one set of boundaries.
+    # If every scenario has the metric, as in most plans, the places are left out, so that one cached result serves all.
     given = () if places == tuple(range(1, len(places) + 1)) else places
     return binomial_boundaries(shares.threshold, total, alpha, demand.spending, given)
 
 
 def _open_standing(boundaries: Boundaries, outcomes: list[tuple[bool, bool]]) -> str:
-    """How many passed, and how many would decide after as many scenarios."""
+    """How many passed so far, and how many would decide at this point."""
     looked = len(outcomes)
     needed = boundaries.at(looked)
     good = sum(worst for worst, _ in outcomes)
@@ -226,7 +227,7 @@ def _open_standing(boundaries: Boundaries, outcomes: list[tuple[bool, bool]]) ->
 
 
 def _distance(boundaries: Boundaries, outcomes: list[tuple[bool, bool]], most: int) -> str:
-    """How many more scenarios are needed at least, if all of them pass or all of them fail; nothing at the end."""
+    """The fewest further scenarios that can decide, if all of them pass or all of them fail; empty if none can."""
     worst, best = (sum(side) for side in zip(*outcomes, strict=True))
     for more in range(1, most - len(outcomes) + 1):
         boundary = boundaries.at(len(outcomes) + more)
@@ -258,13 +259,13 @@ def _odds(log: float) -> str:
 
 
 def _without_failure(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: float) -> Crossed:
-    """A threshold of 100 %: the first failure too many fails it; enough scenarios without that pass it.
+    """A threshold of 100 %: the first failure beyond the accepted ones fails it; enough scenarios without one pass it.
 
-    There is one look at which it can pass, so that there is one chance to pass by luck: when there are enough scenarios
-    to exclude the tolerated rate with as many failures as are accepted, or at the end of the plan.
+    It can pass at one look only, so that there is only one chance to pass by luck: when there are enough scenarios to
+    exclude the tolerated rate with as many failures as are accepted, or at the end of the plan.
     """
     accepted, enough = demand.failures, clusters_to_exclude(demand.tolerate, alpha, demand.failures)
-    if shares.in_suite:  # the tolerated rate is about what was not drawn; here, every scenario is asked about
+    if shares.in_suite:  # the tolerated rate is about scenarios outside of the suite; here all of the suite must pass
         enough = max(enough, total)
     counted = failed_at_worst = failed_at_best = 0
     for place, unit in enumerate(shares.units, 1):
@@ -288,7 +289,7 @@ def _without_failure(shares: SharesSeen, seen: int, total: int, demand: Demand, 
 
 
 def _enough(crossed: Crossed, shares: SharesSeen, demand: Demand, lacking: str | None) -> Crossed:
-    """A pass waits for as many scenarios as the rule demands; what they come to no longer matters."""
+    """The crossing, with a pass moved back until the rule has `min_scenarios`, whatever their results are."""
     if crossed.outcome != "pass" or crossed.at is None:
         return crossed
     if lacking is not None:
@@ -304,13 +305,13 @@ def _enough(crossed: Crossed, shares: SharesSeen, demand: Demand, lacking: str |
 
 
 def _by_estimate(rule: WeighedRule) -> WeighedRule:
-    """The rule that compares the value alone, whose reason says nothing about an interval."""
+    """The rule by the estimate, so that its reason does not mention an interval."""
     plain = Demand("estimate", rule.demand.margin, rule.demand.tolerate, None, rule.demand.failures)
     return replace(rule, demand=plain)
 
 
 def _stopped(shown: RuleResult, crossed: Crossed, course: Course, total: int, rule: WeighedRule) -> RuleResult:
-    """The rule's result, from the one that shows its value at stopping."""
+    """The rule's result, from `shown`, which has its value at stopping."""
     outcome, at, is_whole = crossed.outcome, crossed.at, course.seen >= total
     if shown.outcome == "undefined":
         outcome, at = "undefined" if course.seen >= course.planned else None, None
@@ -333,7 +334,7 @@ def _stopped(shown: RuleResult, crossed: Crossed, course: Course, total: int, ru
 
 
 def _without_outlook(found: RuleResult) -> RuleResult:
-    """A second run would be stopped elsewhere, and more scenarios help only within a horizon: nothing is said."""
+    """The result without predictions: a second run may stop elsewhere, and more scenarios help only in a horizon."""
     return replace(
         found, outlooks=(), second_run=None, second_run_low=None, more_scenarios=None, fragile=False, slack=None
     )

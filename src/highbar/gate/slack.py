@@ -1,4 +1,4 @@
-"""A threshold far below the present level: the agent could lose all that is between them, and the rule would pass."""
+"""Finds thresholds far below the present level, where the agent could get much worse and the rule would still pass."""
 
 from __future__ import annotations
 

@@ -21,24 +21,24 @@ from highbar.statistics.planning import clusters_to_exclude, more_by_width, more
 
 
 class ThresholdOutcome(Struct, frozen=True):
-    """The outcome, why, how far it can be trusted, and what a second run would make of it."""
+    """The outcome, its reason, whether it is fragile, and predictions for more scenarios and a second run."""
 
     outcome: Outcome
     reason: str
     fragile: bool = False
     more_scenarios: int | None = None
     outlooks: Outlooks = ()
-    accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many failed, and how many may
+    accepted: tuple[int, int] | None = None  # for a threshold of 100 %: how many failed, and how many may
 
     @property
     def second_run(self) -> float | None:
-        """How likely a second run has another outcome, at most."""
+        """The largest chance that a second run has another outcome; None if unknown."""
         found = chance(self.outlooks, self.outcome)
         return found and found.high
 
     @property
     def second_run_low(self) -> float | None:
-        """How likely that is at least."""
+        """The smallest chance of that; None if unknown."""
         found = chance(self.outlooks, self.outcome)
         return found and found.low
 
@@ -76,12 +76,12 @@ def judge_value(
 
 
 def _of_undefined(value: Value) -> Outlooks:
-    """What no scenario records stays undefined; a crash that leaves a value undefined may not happen again."""
+    """Undefined again if no scenario records the value; else unknown, because a crash may not happen again."""
     return () if value.scenarios else certain("undefined")
 
 
 def doubted(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> ThresholdOutcome:
-    """The same, or inconclusive if confidence is demanded and no interval is known to hold."""
+    """The same outcome, or inconclusive if the rule demands confidence and no interval is known to hold."""
     if doubt is None or not demand.is_confident:
         return judged
     reason = f"{judged.reason}; with confidence this stays open: {doubt.reason}"
@@ -89,7 +89,7 @@ def doubted(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> Th
 
 
 def with_margin(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
-    """The threshold with what the margin still accepts."""
+    """The threshold, moved by the margin toward worse values."""
     if not margin:
         return threshold
     moved = threshold.value - margin if value.better == "higher" else threshold.value + margin
@@ -121,7 +121,7 @@ def _within(value: Value, bar: Threshold, demand: Demand, failing: int | None) -
 
 
 def _number_accepted(demand: Demand, failing: int | None) -> str:
-    """How many failed, and how many may; nothing without an acceptance number."""
+    """How many failed, and how many may; empty without an acceptance number."""
     if not demand.failures:
         return ""
     failed = "failures cannot be counted" if failing is None else f"{count(failing, 'scenario')} failed"
@@ -141,9 +141,9 @@ def interval_ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
 
 
 def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
-    """Whether a rate further from perfection than the tolerated one is excluded.
+    """Whether failure rates above the tolerated one are excluded.
 
-    With undecided trials at their best this asks what would be excluded if they all turned out well.
+    With undecided trials at their best, this is what would be excluded if they all turned out well.
     """
     found = (value.low, value.high) if value.own_low is None else (value.own_low, value.own_high)
     return all(end is not None and abs(Fraction(end) - bar.value) <= demand.tolerate for end in found)
@@ -155,14 +155,14 @@ def at_the_end(bar: Threshold, value: Value) -> bool:
 
 
 def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
-    """Whether the interval holds values that reach the threshold and values that do not."""
+    """Whether the interval contains values that reach the threshold and values that do not."""
     if at_the_end(bar, value):
         return _within(value, bar, demand, failing) and not _excluded(value, bar, demand)
     return len({bar.met_by(end) for end in interval_ends(value)}) > 1
 
 
 def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
-    """About how many more scenarios would settle it if the value stayed; None if no number would."""
+    """About how many more scenarios would settle it if the value stayed the same; None if no number would."""
     sums = rests.sums
     if at_the_end(bar, value):
         clusters = sums.clusters if sums is not None else value.scenarios
@@ -179,7 +179,7 @@ def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha:
 
 
 def _in_scenarios(units: int | None, value: Value, clusters: int) -> int | None:
-    """A unit of the sums may be several scenarios (a cluster), or one of several that have the metric at all."""
+    """A number of units of the sums (clusters) in scenarios, at the present ratio of the two; None if unknown."""
     return None if units is None or not clusters else math.ceil(units * value.scenarios / clusters)
 
 

@@ -1,10 +1,10 @@
-"""A formula and the two ends of each of its parts → the range of its value in between.
+"""The range of a formula's value, with each of its parts anywhere between two ends.
 
-Undecided trials are judged at their worst and at their best. For a formula that only rises, or only falls, with each of
-its parts, nothing in between is beyond those two. `accuracy / pass_rate` is not such a formula: it is at its least if
-the answers are wrong and yet the trials pass. Each part on which it surely rises or falls is put at the end
-that makes it least (or most); for the others interval arithmetic gives a bound. Parts are taken to vary
-independently, which is never too narrow.
+Undecided trials are judged at their worst and at their best. If a formula only rises, or only falls, with each of its
+parts, its value is always between those two. `accuracy / pass_rate` is different: it is smallest if the answers are
+wrong and the trials pass all the same. A part with which the formula surely rises or falls is set to the end that
+makes the formula smallest (or largest); for the others, interval arithmetic gives a bound. Parts vary independently
+here, so the range is never too narrow.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from highbar.model import (
 
 Leaf = Term | Percentile
 Node = operations.Node[Leaf]
-"""A formula down to its sums and percentiles."""
+"""A formula, expanded into its sums and percentiles."""
 Ends = Mapping[Leaf, tuple[Fraction, Fraction]]
-"""Of each part, its value at the worst and at the best."""
+"""The value of each part at the worst and at the best."""
 Monomial = tuple[int, ...]
-"""Places of the parts that are multiplied, sorted; a repeated place is a square."""
+"""The sorted places of the parts that are multiplied; a repeated place is a power."""
 Polynomial = dict[Monomial, Fraction]
 
 _CONSTANT: Polynomial = {(): Fraction(1)}
@@ -66,12 +66,12 @@ def tree(policy: Policy, metric: Metric, where: Where = ()) -> Node:
 
 
 def sums_in(node: Node) -> Iterator[Leaf]:
-    """Every sum and percentile inside, as often as it occurs."""
+    """Every sum and percentile in the formula, as often as it occurs."""
     return (inner for inner in operations.walk(node) if isinstance(inner, Term | Percentile))
 
 
 def is_plain(metric: Metric) -> bool:
-    """Whether the metric surely follows its parts: it is of the catalogue, or one mean or percentile."""
+    """Whether the metric surely follows its parts: it is built in, or a single mean, sum or percentile."""
     known = catalogue.find_metric(metric.name)
     alone = isinstance(metric.expression, Call) and metric.expression.function in ("mean", "sum", "percentile")
     return alone or (known is not None and known.expression == metric.expression and known.better == metric.better)
@@ -97,7 +97,7 @@ def follows(node: Node, ends: Ends, better: Better) -> bool:
 
 
 def at_ends(worst: Value, best: Value, span: Span) -> tuple[Value, Value]:
-    """The two values at the ends of a formula's range. Its interval is not known in between."""
+    """The two values, moved to the ends of the formula's range. They have no intervals."""
     least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
     if least is None:
         reason = "between the worst and the best of undecided trials, its formula divides by 0"
@@ -133,20 +133,20 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
 
 
 class _Box(Struct, frozen=True):
-    """Every part with its range."""
+    """The range of every part."""
 
     ranges: Mapping[Leaf, Range]
     places: Mapping[Leaf, int] = field(default_factory=dict)  # of the parts that vary
 
     @staticmethod
     def around(ends: Ends) -> _Box:
-        """The parts between their ends."""
+        """The ranges from the parts' ends."""
         differing = [leaf for leaf, (worst, best) in ends.items() if worst != best]
         ranges = {leaf: (min(pair), max(pair)) for leaf, pair in ends.items()}
         return _Box(ranges, {leaf: place for place, leaf in enumerate(differing)})
 
     def narrowed(self, directions: Mapping[Leaf, Sign], *, to_the_least: bool) -> _Box:
-        """The parts with a direction at the end that makes the formula least, or most; the others as they are."""
+        """The parts with a direction at the end that makes the formula smallest, or largest; the others unchanged."""
 
         def chosen(leaf: Leaf, low: Fraction, high: Fraction) -> Range:
             direction = directions[leaf]
@@ -175,7 +175,7 @@ class _Box(Struct, frozen=True):
         directions = [self.direction(operand, leaf) for operand in node.operands]
         if not any(each != 0 for each in directions):
             return 0
-        # The rule of the operator settles most nodes at no cost; the derivative is expanded only if it does not.
+        # The rule of the operator is cheap and settles most nodes; expanding the derivative is the fallback.
         found = self._joined(node, directions)
         return found if found is not None else self._by_derivative(node, leaf)
 
@@ -188,7 +188,7 @@ class _Box(Struct, frozen=True):
         return operations.direction(node.operator, directions, sign)
 
     def _by_derivative(self, node: Node, leaf: Leaf) -> Sign:
-        """By the sign of the derivative, if the node is one polynomial over another, in which terms cancel out."""
+        """The sign of the derivative, if the node is one polynomial over another; there, terms can cancel out."""
         written = self._written(node)
         if written is None or len(written[0]) * len(written[1]) > MOST_TERMS:
             return None
@@ -196,6 +196,7 @@ class _Box(Struct, frozen=True):
         if operations.sign_of(self._range_of_polynomial(below)) is None:
             return None
         place = self.places[leaf]
+        # The quotient rule without its denominator, which is a square and so does not change the sign.
         slope = _added(_product(_derivative(above, place), below), _product(above, _derivative(below, place)), -1)
         return operations.sign_of(self._range_of_polynomial(slope)) if slope else 0
 
@@ -210,7 +211,7 @@ class _Box(Struct, frozen=True):
         return total
 
     def _written(self, node: Node) -> tuple[Polynomial, Polynomial] | None:
-        """The node as one polynomial over another; None if it is not, or they would be too long."""
+        """The node as one polynomial over another; None if it has a min, max or abs, or they would be too long."""
         if isinstance(node, Fraction):
             return {(): node}, _CONSTANT
         if isinstance(node, Term | Percentile):

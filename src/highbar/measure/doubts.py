@@ -1,8 +1,8 @@
-"""The parts of a metric → why no interval is known to hold for it, if so. `bench/coverage.py` has what was measured.
+"""Finds metrics for which no interval is known to hold, and says why. `bench/coverage.py` has the measurements.
 
-Sums without a limit (cost, tokens) may hide a scenario that costs more than all others. Weights may go with difficulty:
-the bound for that needs enough scenarios of equal worth. And if slow scenarios were tried more often than others, the
-trials of a percentile are no sample of the trials that users see.
+Sums without a limit (cost, tokens) may miss a scenario that costs more than all others. Weights may correlate with
+difficulty: the bound for that needs enough scenarios of equal worth. And if slow scenarios were tried more often than
+others, the trials of a percentile are not a sample of the trials that users see.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ ONE_SIDED = 1.645
 _UNIT = (Fraction(0), Fraction(1))
 
 Span = tuple[Fraction, Fraction]
-"""The least and the greatest value that a scenario can have of a column."""
+"""The smallest and the largest value that a scenario can have in a column."""
 
 
 class Spans(Struct, frozen=True):
-    """The range of what one scenario adds to a sum, if the policy gives one."""
+    """The range of what one scenario can add to a sum, if it has one by nature or by the policy."""
 
     ends: Mapping[str, Ends]
     totals: Mapping[Term, Total]
 
     def __call__(self, term: Term) -> Span | None:
-        """The least and the greatest value; None if nothing bounds it, or if a recorded value is beyond the limit."""
+        """The smallest and the largest value; None if nothing bounds it, or if a recorded value is beyond the limit."""
         if term.of == "count" or term.column == "scenario":
             return Fraction(1), Fraction(1)
         if term.column in BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
@@ -47,13 +47,16 @@ class Spans(Struct, frozen=True):
         return min(ends.worst, ends.best), max(ends.worst, ends.best)
 
     def is_beyond(self, term: Term) -> bool:
-        """Whether a recorded value is beyond the limit that the policy declares."""
+        """Whether a recorded value is beyond the limit in the policy."""
         total = self.totals.get(term)
         return total is not None and total.beyond > 0
 
 
 def doubt(formula: Formula, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
-    """The first reason to doubt the interval of a formula; `sampled` if its scenarios are a sample of others."""
+    """The first reason to doubt the interval of a formula; None if there is none.
+
+    `sampled`: its scenarios are a sample of a larger population.
+    """
     found = (_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
     return next((one for one in found if one is not None), None)
 
@@ -70,7 +73,7 @@ def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, 
 
 
 def weights_differ(ratio: Ratio, group: Group) -> bool:
-    """Whether weights make a difference here: else each unit would weigh as much without them."""
+    """Whether the weights make a difference: without them, the units would not all have the same share."""
     weighted = group.ratios[ratio]
     if not weighted.sums.d:
         return False
@@ -82,7 +85,7 @@ def weights_differ(ratio: Ratio, group: Group) -> bool:
 
 
 def of_weights(worth: float, share: float) -> Doubt | None:
-    """Why weights leave too little: by the effective number of scenarios and the largest one's share of the weight."""
+    """The doubt from weights, by the effective number of scenarios (`worth`) and the largest `share` of the weight."""
     if share > HEAVY:
         reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
         return Doubt("weights", reason)
@@ -97,18 +100,19 @@ def heavier_fail_more(ratio: Ratio, group: Group) -> bool:
     weighted, plain = group.ratios[ratio].sums, group.ratios[unweighted(ratio)].sums
     count = plain.clusters
     if count <= 2 or plain.d != count or weighted.clusters != count:
-        return False  # clusters of several scenarios
+        return False  # too few, or clusters of several scenarios
     w, ww, x, xx, wx = (float(n) for n in (weighted.d, weighted.dd, plain.z, plain.zz, weighted.z))
     squares = (count * ww - w * w) * (count * xx - x * x)
     if squares <= 0:
         return False
+    # The t test of the correlation between weight and score, with the normal quantile.
     correlation = (count * wx - w * x) / math.sqrt(squares)
     rest = max(1 - correlation * correlation, ROUNDING)
     return correlation * math.sqrt((count - 2) / rest) < -ONE_SIDED
 
 
 def of_trials(rank: Rank) -> Doubt | None:
-    """Why the trials of a percentile may be no sample of all trials."""
+    """The doubt from unequal numbers of trials: those of a percentile may not be a sample of all trials."""
     if rank.most <= THREEFOLD * rank.fewest:
         return None
     counts = f"scenarios have from {rank.fewest} to {rank.most} trials"

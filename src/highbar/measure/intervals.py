@@ -1,8 +1,8 @@
-"""A formula and the sums → the bounds of its value: `low` and `high`, each at the policy's confidence.
+"""The bounds of a formula's value, from sums: `low` and `high`, each at the policy's confidence.
 
-One ratio that is a share has the pseudo-cluster Beta bound, and so has one whose sums have limits; another ratio has
-the jackknife, corrected for skewness; a percentile the values whose share below is bounded. A formula of several parts
-that all pull the same way is at its worst when all of them are: so what breaks a trial never improves it. If parts
+A single share has the pseudo-cluster Beta bound, and so has a ratio whose sums have limits. Any other ratio has the
+jackknife, corrected for skewness. A percentile has the values at the bounds of the share below it. A formula of several
+parts that all pull the same way is at its worst when all of them are, so breaking a trial never improves it. If parts
 pull against each other, they are combined through the gradient with their correlation (MOVER).
 """
 
@@ -41,7 +41,7 @@ UNBOUNDED = Interval(-math.inf, math.inf)
 
 
 def _nothing_bounds(_: Term) -> None:
-    """No range: for runs without a policy that gives one."""
+    """No range for any column: without a policy there are no limits."""
 
 
 class FormulaBounds:
@@ -82,7 +82,7 @@ class FormulaBounds:
         return self._combined(node)
 
     def _chosen(self, node: Operation[Part | Size]) -> tuple[float, Interval]:
-        """The smallest or largest of several: each end is the smallest or largest of theirs."""
+        """A min or max: each end is the smallest or largest of the operands' ends."""
         choose = min if node.operator == "min" else max
         known = [self._of(operand) for operand in node.operands]
         ends = [interval for _, interval in known]
@@ -111,7 +111,7 @@ class FormulaBounds:
         totals = self.group.ratios[ratio]
         if self.trial_noise and totals.trials > 0:
             return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
-        # Equal weights keep the exact bound; unequal ones may go with difficulty, which the largest weight allows for.
+        # Unequal weights may correlate with difficulty, which the largest weight allows for. Equal ones stay exact.
         largest = Fraction(totals.largest) if is_weighted(ratio) and weights_differ(ratio, self.group) else None
         return share_bounds(totals.sums, self.alpha, largest) or Interval(0.0, 1.0)
 
@@ -120,7 +120,7 @@ class FormulaBounds:
         if within is not None:
             return within
         totals, (means, _) = self.group.ratios[ratio], per_scenario(ratio)
-        # Scenarios without a share in the lower sum (no pass) count: what they cost is in the upper one.
+        # Scenarios that add nothing to the lower sum (no pass) count too: their cost is in the upper one.
         counted = self.group.ratios.get(means)
         sums = totals.sums
         units = sums.clusters if counted is None else max(sums.clusters, counted.sums.clusters)
@@ -130,7 +130,7 @@ class FormulaBounds:
         return skewed_ratio_bounds(jackknife, totals.thirds, self.alpha) or UNBOUNDED
 
     def _within_limits(self, ratio: Ratio) -> Interval | None:
-        """The bounds of a ratio of two columns between limits; None if it is something else."""
+        """The bounds of a ratio of two columns that both have limits; None for anything else."""
         if len(ratio.z) > 1 or len(ratio.d) > 1 or ratio.z[0][1] <= 0 or ratio.d[0][1] <= 0:
             return None
         span, under = self.spans(ratio.z[0][0]), self.spans(ratio.d[0][0])
@@ -142,6 +142,7 @@ class FormulaBounds:
 
     def _mean(self, ratio: Ratio, span: Span) -> Interval | None:
         """The bounds of a mean of values between two ends."""
+        # Shifted and scaled to 0 to 1, the mean is a share, and has the bounds of one.
         (low, high), sums = span, self.group.ratios[ratio].sums
         factor, divisor = ratio.z[0][1], ratio.d[0][1]
         z, zz, zd = Fraction(sums.z) / factor, Fraction(sums.zz) / factor**2, Fraction(sums.zd) / (factor * divisor)
@@ -154,7 +155,7 @@ class FormulaBounds:
         return bounds and Interval(*(scale * (float(low) + end * float(width)) for end in bounds))
 
     def _ratio_of(self, ratio: Ratio, span: Span, under: Span) -> Interval | None:
-        """The bounds of one sum over another, each of them from 0 to a limit."""
+        """The bounds of one sum over another, if each goes from 0 to a limit; else None."""
         above, below = per_scenario(ratio)
         cross = self.group.crosses.get((above, below))
         if cross is None or span[0] != 0 or under[0] != 0 or not self.group.ratios[below].sums.z:
@@ -169,7 +170,7 @@ class FormulaBounds:
         return Interval(*(end * scale for end in bounded_ratio_bounds(parts, self.alpha)))
 
     def _carried(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
-        """A node of one part: the part's interval goes through it, point by point, for it may turn inside."""
+        """A node of one part: evaluated at many points of the part's interval, since it may turn between the ends."""
         if not parts:
             value = self._at(node, {})
             return value, Interval(value, value)
@@ -185,7 +186,7 @@ class FormulaBounds:
         return value, Interval(min(found), max(found))
 
     def _points(self, part: Part) -> list[float]:
-        """Both ends of a part's interval and points between them; what cannot be negative starts at 0."""
+        """Both ends of a part's interval and points between them, from 0 if the part cannot be negative."""
         low, high = self._part(part)
         if isinstance(part, Percentile) and not part.column.startswith("extra:"):
             low = max(low, 0.0)
@@ -194,7 +195,7 @@ class FormulaBounds:
         return [low + (high - low) * step / STEPS for step in range(STEPS)] + [high]
 
     def _combined(self, node: Node) -> tuple[float, Interval]:
-        """A node of several parts: what each of its pieces does to it, put together through the gradient."""
+        """A node of several parts: the intervals of its pieces, combined through the gradient."""
         pieces = distinct_pieces(node)
         known = {piece: self._of(piece) for piece in pieces}
         values = {piece: value for piece, (value, _) in known.items()}
@@ -221,13 +222,11 @@ class FormulaBounds:
     def _together(
         self, node: Node, known: Mapping[Node, tuple[float, Interval]], values: Mapping[Node, float]
     ) -> Interval | None:
-        """The formula with all its pieces at their worse ends, and at their better ones.
+        """The formula with all its pieces at their worse ends, and at their better ends.
 
-        None if the pieces pull in different directions, so that those ends are not known. No correlation is used:
-        an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
-        value falls.
+        None if the pieces pull in different directions. Uses no correlation: an estimated one drops when a trial breaks
+        in one metric only, and could narrow the interval by more than the value drops.
         """
-        # Monotonic in every piece: then no correlation between pieces needs to be estimated, and bounds are valid.
         slopes = {piece: derivative(node, piece, values.get) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
         directions = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
@@ -247,7 +246,7 @@ class FormulaBounds:
         return Interval(low, high) if low <= self._at(node, values) <= high else None
 
     def _goodness(self, piece: Node) -> int:
-        """Whether a piece rises (1) or falls (-1) as things get better; 0 if that is not known."""
+        """Whether a piece rises (1) or falls (-1) as the results get better; 0 if unknown."""
         parts = Formula(piece).parts()
         if len(parts) == 1:
             return self._direction(piece, parts[0]) * goodness(parts[0])
@@ -264,7 +263,7 @@ class FormulaBounds:
     def _correlation(
         self, one: BoundedTerm, two: BoundedTerm, first: Part | None, second: Part | None, sign: int
     ) -> float:
-        """How two terms vary together; what is not known counts as it would be worst."""
+        """The correlation of two terms; the worst case if it is unknown."""
         if not isinstance(first, Ratio) or not isinstance(second, Ratio):
             return 0.0
         if first == second:
@@ -274,18 +273,18 @@ class FormulaBounds:
         turned = self.group.crosses.get((second, first))
         if cross is None and turned is not None:
             cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
-        # Nothing is known about how the two vary together: assume what makes the interval widest.
+        # Unknown: assume the correlation that makes the interval widest.
         if cross is None:
             return same_sign
         sums, others = self.group.ratios[first].sums, self.group.ratios[second].sums
         found = sign * correlation(sums, others, cross)
-        # Two that never differed make a difference of theirs certain, which few scenarios do not show.
+        # Terms that never differed would give their difference an interval of width 0. Few scenarios cannot show that.
         units = min(sums.clusters, others.clusters)
         always_same = abs(found) > 1 - ROUNDING and found * same_sign < 0
         return found * units / (units + 1) if always_same else found
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
-        """The value of a node, in floats, for given values of some nodes inside."""
+        """The value of a node as a float, with `values` for some of the nodes inside."""
 
         def known(inner: Node) -> float | None:
             if inner in values:
@@ -298,6 +297,6 @@ class FormulaBounds:
 
 
 def _scaled(sums: Sums, most: Fraction) -> Sums:
-    """The sums of a column divided by the most that it can be."""
+    """The sums of a column, divided by `most`, its largest possible value."""
     z, zz, zd = (Fraction(number) for number in (sums.z, sums.zz, sums.zd))
     return Sums(sums.clusters, sums.d, z / most, zz / most**2, zd / most, sums.dd)

@@ -1,20 +1,20 @@
-"""The limits of this package, each with its reason; `bench/coverage.py` has what was measured."""
+"""The limits of this package, each with its reason; `bench/coverage.py` has the measurements."""
 
 from __future__ import annotations
 
 FEW_WEIGHTED = 40
-"""Scenarios of equal weight that a weighted share must be worth: with fewer its bounds do not hold."""
+"""The effective number of scenarios that a weighted share needs: with fewer, its bounds do not hold."""
 FEW_CLUSTERS = 20
 """Clusters, or scenarios of equal weight, below which bounds are rough."""
 HEAVY = 0.10
-"""The share of the weight that one scenario may carry before its luck decides the metric."""
+"""The largest share of the weight that one scenario may have: with more, its luck decides the metric."""
 FALSE_DISCOVERIES = 0.10
-"""The share of the slices marked as worse that may be marked by chance."""
+"""The share of the slices marked as worse that may be marked by chance alone."""
 MOST_CATEGORIES = 10
 """Categories that the reason of an undefined metric lists."""
 MOST_TERMS = 2000
-"""Of a polynomial that is written out to find the sign of a derivative; longer ones are bounded instead."""
+"""The most terms of a polynomial that is expanded to find the sign of a derivative; longer ones are bounded instead."""
 STEPS = 32
-"""Points of a part's interval at which a formula is evaluated: it may turn between the ends."""
+"""Steps in which a formula is evaluated over a part's interval: it may turn between the ends."""
 ROUNDING = 1e-9
 """Relative error that sums of floats may have: smaller differences do not count."""

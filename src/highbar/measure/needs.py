@@ -1,4 +1,4 @@
-"""A policy, the columns of the results and what the caller wants in, a Request out: what the engine is asked for."""
+"""Makes the Request to the engine, from a policy, the columns of the results and what the caller wants."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from highbar.model.requests import Request
 from highbar.model.rules import demands_of
 
 MOST_SCENARIOS = 100_000
-"""How many scenarios a verdict lists, if a report wants them all: about what a page or a CI system can show."""
+"""The most scenarios that a verdict lists if a report wants them all: about what a page or a CI system can show."""
 MOST_DETAILS = 10_000
-"""How many failed scenarios the details of a verdict open."""
+"""The most failed scenarios of which the details of a verdict list the trials."""
 
 
 class SumsNeeded(Struct, frozen=True):
-    """What the engine must sum for the metrics of a policy."""
+    """The sums that the engine must compute for the metrics of a policy."""
 
     terms: tuple[Term, ...]
     percentiles: tuple[Percentile, ...]
     ratios: tuple[Ratio, ...]
     crosses: tuple[tuple[Ratio, Ratio], ...]
-    thirds: tuple[Ratio, ...] = ()  # of the ratios, those that have no bounds
+    thirds: tuple[Ratio, ...] = ()  # the ratios that are not shares: their bounds need third moments
 
 
 def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MORE) -> Request:
-    """What the engine is asked for, so that the policy can be judged and the reports have what they want."""
+    """The request with all that is needed to judge the policy and to make the reports that the caller wants."""
     sums = sums_needed(policy)
     slices = tuple(dict.fromkeys((*policy.slices, *wants.slices)))
     patterns = {
@@ -88,12 +88,12 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
 
 
 def _by_scenario(policy: Policy) -> bool:
-    """Whether some rule needs the record of every scenario."""
+    """Whether a rule needs the record of every scenario."""
     return policy.compares or policy.quarantine is not None or policy.recalls is not None
 
 
 def _described(policy: Policy) -> set[str]:
-    """The columns that the suite gives its scenarios."""
+    """The columns that the suite has for its scenarios."""
     return {column for fields in (policy.suite.scenarios.values() if policy.suite else ()) for column in fields}
 
 
@@ -105,7 +105,7 @@ def own_columns(policy: Policy) -> Iterator[str]:
 
 
 def sums_needed(policy: Policy) -> SumsNeeded:
-    """What every metric of the policy needs, over all scenarios and over those that rules choose."""
+    """The sums for every metric of the policy, over all scenarios and over those that rules select."""
     found: dict[Term | Percentile, None] = {}
     ratios: dict[Ratio, None] = {}
     crosses: dict[tuple[Ratio, Ratio], None] = {}
@@ -134,7 +134,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
     thirds = tuple(ratio for ratio in ratios if not is_share(ratio) and ratio.z != ratio.d)
     for ratio in tuple(ratios):
-        if is_weighted(ratio):
+        if is_weighted(ratio):  # beside it, `doubts` needs the plain ratio to see whether the weights matter
             ratios[unweighted(ratio)] = None
     for ratio in thirds:
         if not _is_mean(ratio):
@@ -142,7 +142,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             ratios.update(dict.fromkeys(means))
             crosses[means] = None
     found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
-    # As dict keys until here: many metrics share sums, and each sum is one column of SQL.
+    # Dict keys remove duplicates in order: many metrics share sums, and each sum is one column of SQL.
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
@@ -154,17 +154,17 @@ def _is_mean(ratio: Ratio) -> bool:
 
 
 def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:
-    """One expression less another, as a metric without a name of its own."""
+    """One expression minus another, as a metric that the policy does not have."""
     return Metric("difference", "", Binary("-", left, right), "number", better)
 
 
 def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
-    """What the policy's conditions compare with each other."""
+    """The two sides of each comparison in the policy's conditions."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
             yield from ((relation.left, relation.right) for relation in relations(rule.condition))
 
 
 def where_of(wanted: tuple[Term, ...] | Percentile) -> Where:
-    """Which scenarios some terms, or a percentile, are about."""
+    """The filter on scenarios of some terms, or of a percentile."""
     return wanted.where if isinstance(wanted, Percentile) else wanted[0].where

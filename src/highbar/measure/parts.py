@@ -1,7 +1,7 @@
-"""A metric's formula → the ratios and percentiles that it is made of: what can vary from one run to the next.
+"""Breaks a metric's formula into its parts, which can vary from one run to the next.
 
-Every part is a ratio of sums over the same scenarios, or a percentile; nearly every metric is just one ratio. A part
-that is alone under a function (`1 - normalized_latency`) is carried through it end by end; several are combined.
+A part is a ratio of sums over the same scenarios, or a percentile. Nearly every metric is a single ratio. If a function
+has only one part (`1 - normalized_latency`), its interval follows from that of the part; several are combined.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Formula(Struct, frozen=True):
     root: Node
 
     def parts(self) -> tuple[Part, ...]:
-        """Every part, once."""
+        """The parts, each once."""
         return tuple(dict.fromkeys(_parts(self.root)))
 
 
@@ -64,7 +64,7 @@ def ratios(node: Node) -> Iterator[Ratio]:
 
 def _parts(node: Node) -> Iterator[Part]:
     for inner in operations.walk(node):
-        # A count over itself does not vary.
+        # A sum over itself is always 1, so it does not vary.
         if isinstance(inner, Percentile) or (isinstance(inner, Ratio) and inner.z != inner.d):
             yield inner
 
@@ -107,7 +107,7 @@ def _named(policy: Policy, name: str, where: Where) -> Node:
 
 
 def _total(term: Term) -> Node:
-    """A sum that no other sum divides: the mean over the scenarios, times how many there are."""
+    """A sum without a divisor: the mean over the scenarios, times their number."""
     every_scenario = Term("scenario", where=term.where)
     mean = Ratio(((term, Fraction(1)),), ((every_scenario, Fraction(1)),))
     return Operation("*", (mean, Size(mean)))
@@ -122,7 +122,7 @@ def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
 
 
 def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None:
-    """The expression as one sum over another; None if it is something else."""
+    """The expression as one sum over another; None if it is not one."""
     if isinstance(expression, Call) and expression.function == "mean":
         total, count = _terms(expression, where)
         return Ratio(((total, Fraction(1)),), ((count, Fraction(1)),))
@@ -133,7 +133,7 @@ def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None
 
 
 def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | None:
-    """The expression as a weighted sum of terms; None if anything else is added."""
+    """The expression as a linear combination of terms; None if it is not one."""
     match expression:
         case Name(name) if name not in policy.metrics and name not in catalogue.SETTINGS:
             return ((_terms(expression, where)[0], Fraction(1)),)
@@ -166,7 +166,7 @@ def _added(first: Linear | None, second: Linear | None) -> Linear | None:
 
 
 def is_share(ratio: Ratio) -> bool:
-    """Whether, in every scenario, the upper sum is between 0 and the lower one by what the terms mean."""
+    """Whether the terms are such that, in every scenario, the upper sum is between 0 and the lower one."""
     if any(number < 0 for _, number in (*ratio.z, *ratio.d)):
         return False
     below = dict(ratio.d)
@@ -185,7 +185,7 @@ def is_share(ratio: Ratio) -> bool:
 
 
 def per_scenario(ratio: Ratio) -> tuple[Ratio, Ratio]:
-    """The upper and the lower sum of a ratio, each over the number of scenarios that have the upper one."""
+    """The upper and the lower sum of a ratio, each divided by the number of scenarios that have the upper one."""
     (first, _), *_ = ratio.z
     count = ((Term(first.column, "sum" if first.column == "scenario" else "count", first.where), Fraction(1)),)
     return Ratio(ratio.z, count), Ratio(ratio.d, count)
@@ -201,12 +201,12 @@ def unweighted(ratio: Ratio) -> Ratio:
 
 
 def is_weighted(ratio: Ratio) -> bool:
-    """Whether scenarios take part with their weights."""
+    """Whether the ratio uses the weights of the scenarios."""
     return any(term.weighted for term, _ in ratio.d)
 
 
 def goodness(part: Part) -> int:
-    """Whether a higher value of a part is better (1), worse (-1), or of unknown meaning (0)."""
+    """1 if a higher value of a part is better, -1 if it is worse, 0 if unknown."""
     column = part.column if isinstance(part, Percentile) else part.z[0][0].column
     if column.startswith(EXTRA) or (isinstance(part, Ratio) and any(factor < 0 for _, factor in part.z)):
         return 0
@@ -214,7 +214,7 @@ def goodness(part: Part) -> int:
 
 
 def _through_jaccard(ratio: Ratio) -> Node:
-    """F-measures through a share that is counted: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J), J = tp / (tp + rest)."""
+    """An F-measure as a function of a share: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J) with J = tp / (tp + rest)."""
     below = dict(ratio.d)
     term, factor = ratio.z[0]
     rest = [number for other, number in below.items() if other != term]
@@ -224,16 +224,16 @@ def _through_jaccard(ratio: Ratio) -> Node:
 
 
 def _rising(share: Ratio, factor: Fraction) -> Node:
-    """An F-measure, from the share that is counted."""
+    """The F-measure of a share J: aJ / (1 + (a-1)J), with the factor a."""
     above: Node = Operation("*", (factor, share))
     rise: Node = Operation("*", (factor - 1, share))
     return Operation("/", (above, Operation("+", (Fraction(1), rise))))
 
 
 def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
-    """The share that a formula is, or that an F-measure rises with; and the factor a by which it does.
+    """The share that a formula is, with the factor 1, or that an F-measure is a function of, with its factor a.
 
-    The F-measure is t exactly where the share is t / (a - (a-1)t). A plain share has the factor 1.
+    The F-measure is t exactly if the share is t / (a - (a-1)t). None for any other formula.
     """
     if isinstance(node, Ratio):
         return (node, Fraction(1)) if is_share(node) else None
@@ -242,7 +242,7 @@ def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
         return None
     share, above = parts[0], node.operands[0]
     factor = above.operands[0] if isinstance(above, Operation) and above.operator == "*" else None
-    # A definition with the same parts in another form is no F-measure: the form has to be the one made above.
+    # The same parts in another form are not an F-measure: the form must be the one that `_rising` makes.
     known = isinstance(factor, Fraction) and node == _rising(share, factor) and is_share(share)
     return (share, factor) if known and isinstance(factor, Fraction) else None
 
@@ -251,7 +251,7 @@ def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
 
 
 def distinct_pieces(node: Node) -> list[Node]:
-    """The pieces of a node; a part that several of them share becomes a piece of its own, so that its slopes add up."""
+    """The pieces of a node. A part that several pieces share becomes a piece of its own, so that its slopes add up."""
     pieces = list(dict.fromkeys(_pieces(node)))
     uses = Counter(part for piece in pieces for part in Formula(piece).parts())
     found: dict[Node, None] = {}
@@ -267,12 +267,12 @@ def _is_choice(node: Node) -> bool:
 
 
 def _has_total(node: Node) -> bool:
-    """Whether a number of scenarios is inside, which only the group knows."""
+    """Whether the node contains a number of scenarios, which only the group knows."""
     return any(isinstance(inner, Size) for inner in operations.walk(node))
 
 
 def fixed_totals(node: Node) -> list[Node]:
-    """The nodes inside that hold a number of scenarios and nothing that varies."""
+    """The nodes inside that contain a number of scenarios and nothing that varies."""
     if not isinstance(node, Operation) or not _has_total(node):
         return []
     if not Formula(node).parts():
@@ -281,13 +281,13 @@ def fixed_totals(node: Node) -> list[Node]:
 
 
 def divisors(node: Node) -> list[Node]:
-    """Every node inside that another one is divided by."""
+    """Every divisor inside the node."""
     inside: Iterator[Node] = operations.walk(node)
     return [inner.operands[1] for inner in inside if isinstance(inner, Operation) and inner.operator == "/"]
 
 
 def _pieces(node: Node) -> list[Node]:
-    """The largest nodes inside that have one part each, or choose between several."""
+    """The largest nodes inside that have one part each, or are a min or max of several."""
     parts = Formula(node).parts()
     if len(parts) == 1 or _is_choice(node):
         return [node]

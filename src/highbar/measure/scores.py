@@ -1,4 +1,4 @@
-"""A score that is a sum of terms → what each term adds, and the most that it could."""
+"""Splits a score that is a sum into its terms: what each adds, and the most that it could add."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _split(metric: Metric, measured: Measured) -> Score:
 
 
 def _terms(node: Expression) -> Iterator[Expression]:
-    """The terms whose sum `node` is; what the whole sum is divided by, or multiplied with, belongs to each of them."""
+    """The terms of which `node` is the sum; a factor or divisor of the whole sum applies to each of them."""
     match node:
         case Binary("/" | "*" as operator, left, Constant() as right):
             yield from (Binary(operator, term, right) for term in _added(left))
@@ -61,7 +61,7 @@ def _known(term: Expression, lookup: Lookup) -> Fraction | None:
 
 
 def _best(measured: Measured) -> Lookup:
-    """What a formula's names are worth at their best: only a ratio has one."""
+    """The best possible values of a formula's names. Only a ratio has one."""
 
     def find(leaf: Name | Call) -> Fraction | Undefined:
         metric = measured.policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
@@ -73,7 +73,7 @@ def _best(measured: Measured) -> Lookup:
 
 
 def percentiles_of(column: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """The metrics that are a percentile of this column over all scenarios, and nothing else."""
+    """The metrics whose formula is only a percentile of this column over all scenarios."""
     found = []
     for metric in metrics:
         match metric.expression:

@@ -1,4 +1,4 @@
-"""What the sums show besides metrics: slices below the rest, repeated trials, weights on few scenarios."""
+"""What the sums show besides metrics: slices that are worse than the rest, repeated trials, weight on few scenarios."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ from highbar.statistics.trials import never_failed_bound, variance_split_from_su
 
 COMPARED = "pass_rate"
 FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
-"""Below these, Σ(1 - 1/m) shows no correlation: ten scenarios of two trials, and a tenth of the suite."""
+"""The least Σ(1 - 1/m), in number and as a share of the scenarios, that shows a correlation of their m trials.
+
+They are ten scenarios with two trials each, and a tenth of the suite.
+"""
 
 
 class SliceStanding(Struct, frozen=True):
-    """How a slice compares with the rest."""
+    """How the pass rate of a slice compares with the rest; `likely` is shrunk toward that of all slices."""
 
     worse: bool = False
     p_value: float | None = None
@@ -33,7 +36,7 @@ class SliceStanding(Struct, frozen=True):
 
 
 def standings(whole: Measured, slices: Sequence[Measured]) -> list[SliceStanding]:
-    """Which slices have a lower pass rate than the rest, with at most one in ten of those marked by chance."""
+    """For each slice, whether its pass rate is below the rest; at most one in ten of those is marked by chance."""
     of_whole = whole.sums(COMPARED)
     parts = [part.sums(COMPARED) for part in slices]
     found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
@@ -51,7 +54,7 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[SliceStanding
 
 
 def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Repetition | None:
-    """What repeated trials show; None if no scenario has two."""
+    """The variance between and within scenarios, from repeated trials; None if no scenario has two."""
     split = sums and variance_split_from_sums(
         scenarios=scenarios,
         freedom=sums.freedom,
@@ -73,10 +76,10 @@ def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Rep
 
 
 def noise_share(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
-    """How much of the variance of an estimate is the noise of its trials; a range if repeated trials do not show it.
+    """The share of an estimate's variance that is trial noise; a range if repeated trials do not show it.
 
-    Few scenarios that were repeated show it of themselves alone, and may have been repeated because they are flaky. If
-    trials are undecided, whether they agree with the others is not known.
+    A few repeated scenarios show it only for themselves, and may have been repeated because they are flaky. Undecided
+    trials may or may not agree with the others.
     """
     if sums is None:
         return Noise()
@@ -89,13 +92,13 @@ def noise_share(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, un
         inverse_trials=sums.inverse_trials,
     )
     trials = float(scenarios / sums.inverse_trials) if sums.inverse_trials else 1.0
-    repeated = scenarios - sums.inverse_trials  # half of a scenario with two trials, at most one with more
+    repeated = scenarios - sums.inverse_trials  # a scenario with two trials counts half, one with more at most 1
     enough = repeated >= FEW_REPEATED and repeated >= SMALL_PART * scenarios and not undecided
     return noise_of(split, sums.freedom, trials, pooled=pooled, enough=enough)
 
 
 def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:
-    """Where weights or clusters leave a number resting on few scenarios, or heavy scenarios fail more than others."""
+    """Warnings that weights or clusters make a metric depend on few scenarios, or that heavy scenarios fail more."""
     name = "weighted_pass_rate" if weighted else COMPARED
     root = of_metric(whole.policy, whole.policy.metrics[name]).root
     if not (weighted or clustered) or not isinstance(root, Ratio):
@@ -121,6 +124,6 @@ def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tupl
 
 
 def trial_warnings(whole: Measured, metrics: Iterable[str]) -> tuple[str, ...]:
-    """Of which of these metrics the trials may be no sample: slow scenarios may have been tried more often."""
+    """Warnings on metrics whose trials may not be a sample: slow scenarios may have been tried more often."""
     found = {name: whole.value(name).doubt for name in dict.fromkeys(metrics)}
     return tuple(f"{name}: {doubt.reason}" for name, doubt in found.items() if doubt and doubt.about == "trials")

@@ -1,4 +1,4 @@
-"""What is not known, and what it could be: ranges and ends of columns, and whose undecided trials a rule hangs on."""
+"""Unknown values: what they can be, which undecided trials a rule depends on, and why a metric is undefined."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
 def ends(policy: Policy) -> Mapping[str, Ends]:
-    """By column without bounds, the ends at which a trial without a value counts."""
+    """For each column without bounds, what a trial without a value counts as, at worst and at best."""
     return column_ends(policy.metrics, policy.limits)
 
 
 def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
-    """The measures that a metric comes down to, each with the scenarios that it is over."""
+    """The measures in a metric's formula, with the metrics in it expanded; each with its filter on scenarios."""
     narrowed = catalogue.narrow(where, metric.where)
     for leaf in formula.leaves(metric.expression):
         inner = policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
@@ -62,7 +62,7 @@ def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[t
 
 
 def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
-    """The columns that a metric is made of, each with the scenarios that it is over."""
+    """The columns that a metric uses, each with its filter on scenarios."""
     for leaf, narrowed in measures_of(policy, metric, where):
         wanted = catalogue.terms(leaf, narrowed)
         term = wanted if isinstance(wanted, Percentile) else wanted[0]
@@ -70,7 +70,7 @@ def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterato
 
 
 def undecided_of(rule: Rule, policy: Policy) -> Undecided:
-    """Which undecided trials a rule hangs on."""
+    """The undecided trials that the outcome of a rule depends on."""
     match rule:
         case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
             where = () if isinstance(rule, ProgressiveRule) else rule.where
@@ -84,7 +84,7 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
         case SuiteRule():
             return Undecided((("unjudged", ()),))
         case JudgeRule() | QuarantineRule() | DriftRule():
-            return Undecided(())  # about the judge, the policy, and trials that are decided: not about undecided ones
+            return Undecided(())  # these are about the judge, the policy, and decided trials
 
 
 def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:
@@ -94,7 +94,7 @@ def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, W
 
 
 def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -> str | None:
-    """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
+    """Why a sum with trials without a value is undefined; None if the policy says what such a trial counts as."""
     name = column.removeprefix(EXTRA)
     limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
     scenarios = "1 scenario has" if valueless == 1 else f"{valueless} scenarios have"
@@ -105,7 +105,7 @@ def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -
 
 
 def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[Imputed, ...]:
-    """The parts of a formula whose worse end need not be worse for it: there is no end at which a crash could count."""
+    """The parts of a formula for which the worse end of a column may be the better one: no end is safe for a crash."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     narrowed = catalogue.narrow(where, metric.where)
     found = helped_by_crashes(metric.expression, operator, policy.metrics, ends(policy), narrowed)
@@ -113,13 +113,13 @@ def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[Imputed
 
 
 def no_worse_end(part: Imputed) -> str:
-    """Why a formula says nothing if a trial crashed."""
+    """Why a formula is undefined if a trial crashed."""
     column = part.column.removeprefix("extra:")
     return f"a trial crashed without `{column}`, and neither end of `{column}` is known to be worse for the formula"
 
 
 def uneven(resting: Mapping[str, int]) -> str | None:
-    """Why a formula says nothing that adds up a column which some of the scenarios lack that its other parts count."""
+    """Why a formula is undefined: it sums a column that some of the scenarios in its other parts do not have."""
     most = max(resting.values(), default=0)
     for column, scenarios in resting.items():
         lacking = most - scenarios
@@ -130,7 +130,7 @@ def uneven(resting: Mapping[str, int]) -> str | None:
 
 
 def no_value_at(wanted: Percentile, rank: Rank, undecided: int) -> str:
-    """Why a percentile says nothing if the trial at its rank has no value; of the trials, some may be `undecided`."""
+    """Why a percentile is undefined: the trial at its rank has no value. `undecided` counts the undecided trials."""
     percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
     if not rank.errors:
         return f"{percentile} an undecided trial"
@@ -141,7 +141,7 @@ def no_value_at(wanted: Percentile, rank: Rank, undecided: int) -> str:
 
 
 def nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
-    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
+    """Why a metric has no scenario; if that is because of a category, lists the categories in the results."""
     if not where:
         return "there are no scenarios"
     chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
@@ -159,12 +159,12 @@ _SHARE = (Fraction(0), Fraction(1))
 
 
 def declared(metric: Metric) -> tuple[Fraction, Fraction] | None:
-    """The ends of a metric's range; a ratio has one, whether the policy says so or not."""
+    """The ends of a metric's range: the declared one, or 0 to 1 for a ratio; else None."""
     return metric.range or (_SHARE if metric.unit == "ratio" else None)
 
 
 def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
-    """The range of each row's value: a mean of 95 and many zeros is within 0 to 1, and no value of it is."""
+    """The range for each single value of a column. The mean is not enough: that of one 95 and many zeros is below 1."""
     found: dict[ColumnRange, None] = {}
     for metric in policy.metrics.values():
         ends = declared(metric)
@@ -175,7 +175,7 @@ def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
 
 
 def _is_number(column: str) -> bool:
-    """Whether rows have a number in the column."""
+    """Whether the rows themselves have a number in the column."""
     counted = column in catalogue.SUMMED_COLUMNS - catalogue.RANKED_COLUMNS
     return not counted and not catalogue.is_repeated(column)
 

@@ -47,12 +47,12 @@ LACKS |= {"fp": LACKS["tp"], "fn": LACKS["tp"], "expected": LACKS["observed"], "
 
 
 class Measured:
-    """The metrics of one group; each is computed once, when it is asked for.
+    """The metrics of one group; each is computed once, on first use.
 
     If trials are undecided, `group` has them at their worst and `best` at their best. A value is then the worse of the
-    two, its interval reaches from the worse end at worst to the better end at best, and its `best` says the other.
-    `at_best` turns that around. A formula that does not follow its parts is at its worst and best somewhere in between:
-    its value is a bound then (`between.py`), and nothing bounds its interval.
+    two, its interval goes from the worse end at worst to the better end at best, and its `best` is the better value.
+    `at_best` swaps the two groups. A formula that does not follow its parts may be worst or best somewhere in between:
+    its value is then a bound (`between.py`), and its interval is unbounded.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Measured:
         self.group = group
         self.best = best
         self.is_best = is_best
-        self.categories = categories  # those of the whole, for the reason why a category has no metric
+        self.categories = categories  # all categories in the results, to explain why one has no scenario
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
@@ -80,11 +80,11 @@ class Measured:
             self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
-        """The same metrics of another group; their formulas are taken apart once for all of them."""
+        """The same metrics of another group, with the same cache of formulas."""
         return Measured(self.policy, group, best, formulas_of=self)
 
     def at_best(self) -> Measured | None:
-        """The same with undecided trials at their best; None if nothing is undecided."""
+        """The same metrics with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
         return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
@@ -106,7 +106,7 @@ class Measured:
         return self._own_values[key]
 
     def values(self) -> MetricValues:
-        """All metrics of the policy. Raises InputError if one of the policy's own is outside of its range."""
+        """All metrics of the policy. Raises InputError if one that the policy defines is outside of its range."""
         builtin = catalogue.metrics()
         for name, metric in self.policy.metrics.items():
             if metric is not builtin.get(name):
@@ -119,7 +119,7 @@ class Measured:
         return self.group.ratios[root].sums if isinstance(root, Ratio) and is_share(root) else None
 
     def failing(self, name: str, where: Where = ()) -> int | None:
-        """How many units behind a share are not perfect; None for another metric, or if that was not counted."""
+        """How many units behind a share are not perfect; None if the metric is no share, or they were not counted."""
         metric = self.policy.metrics[name]
         root = self._formula(metric, where).root
         if not isinstance(root, Ratio) or not is_share(root):
@@ -128,13 +128,13 @@ class Measured:
         return totals.imperfect if metric.better == "higher" else totals.nonzero
 
     def difference(self, left: Expression, right: Expression, better: Better = "higher") -> Value:
-        """One expression less another over all scenarios, with its interval."""
+        """One expression minus another over all scenarios, with its interval."""
         metric = difference(left, right, better)
         own = self._measure(metric, ())
         return own if self.best is None else self._paired(metric, (), own)
 
     def span(self, left: Expression, right: Expression) -> between.Span:
-        """The least and the most that one expression less another can be, over all outcomes of undecided trials."""
+        """The range of one expression minus another, over all outcomes of undecided trials."""
         metric = difference(left, right)
         node = between.tree(self.policy, metric)
         ends = self._ends_of(node)
@@ -169,7 +169,7 @@ class Measured:
         return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
-        """The worse of the two, or the better one if this is at best, with what the other says."""
+        """The worse of the two values, or the better one if `is_best`, with an interval that covers both."""
         other = self._other(metric, where)
         worst, best = (other, own) if self.is_best else (own, other)
         span = None if worst.value is None or best.value is None else self._between(metric, where)
@@ -182,7 +182,7 @@ class Measured:
         return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
 
     def _between(self, metric: Metric, where: Where) -> between.Span | None:
-        """The range of the metric; None if it follows its parts, so that the two groups are its ends."""
+        """The range of the metric; None if the metric follows its parts, so that the two groups give its ends."""
         if self.best is None or (between.is_plain(metric) and not self._doubts(metric, where)):
             return None
         node = between.tree(self.policy, metric, where)
@@ -192,7 +192,7 @@ class Measured:
         return between.span(node, ends)
 
     def _ends_of(self, node: between.Node) -> between.Ends | None:
-        """Every part at its worst and at its best; None if one is undefined at either."""
+        """The value of every part at worst and at best; None if one is undefined."""
         worst, best = (self.best or self.group, self.group) if self.is_best else (self.group, self.best or self.group)
         found: dict[between.Leaf, tuple[Fraction, Fraction]] = {}
         for leaf in between.sums_in(node):
@@ -206,7 +206,7 @@ class Measured:
         return found
 
     def _measure(self, metric: Metric, where: Where) -> Value:
-        # Undefined with a reason rather than computed over other scenarios than the formula's other parts.
+        # Undefined, not computed: its parts would be over different scenarios, or a crash could improve it.
         uneven = self._uneven(metric, where) or self._no_worse_end(metric, where)
         lookup = self.lookup(catalogue.narrow(where, metric.where))
         result = Undefined(uneven) if uneven else formula.evaluate(metric.expression, lookup)
@@ -243,7 +243,7 @@ class Measured:
         return unknown.ends(self.policy)
 
     def _formula(self, metric: Metric, where: Where) -> Formula:
-        # A difference of two expressions is a metric without a name: a cache by name would mix them up.
+        # All differences of two expressions have the same name, so a cache by name would mix them up.
         if self.policy.metrics.get(metric.name) is not metric:
             return of_metric(self.policy, metric, where)
         key = (metric.name, where)
@@ -256,20 +256,20 @@ class Measured:
             low, high = self._intervals.of(self._formula(metric, where))
             shown = float(value)
         except OverflowError:
-            return None, None  # beyond every float: exact, but not to be bounded
-        # An interval never claims values that the metric cannot have.
+            return None, None  # the exact value is too large for a float
+        # Cut the interval to values that the metric can have.
         if metric.range is not None:
             low, high = max(low, float(metric.range[0])), min(high, float(metric.range[1]))
         elif metric.unit == "ratio":
             low, high = max(low, 0.0), min(high, 1.0)
         elif metric.unit != "number":
-            low = max(low, 0.0)  # neither times nor money nor tokens are negative
+            low = max(low, 0.0)  # times, money and tokens are never negative
         return _shown(min(low, shown)), _shown(max(high, shown))
 
     def _uneven(self, metric: Metric, where: Where) -> str | None:
-        """Why a formula says nothing if it adds up a column that some scenarios lack, which its other parts count.
+        """Why a formula is undefined: it sums a column that some of the scenarios in its other parts do not have.
 
-        Otherwise a run that lost the cost of a scenario would look cheaper.
+        Otherwise a run that lost the cost of a scenario would look cheaper. None if nothing is missing.
         """
         narrowed = catalogue.narrow(where, metric.where)
         resting: dict[str, int] = {}
@@ -286,7 +286,7 @@ class Measured:
         return unknown.uneven(resting)
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
-        """Why a formula says nothing of crashes: they count at an end of a column that may be the better one for it."""
+        """Why a formula is undefined: a trial crashed, and the worse end of its column may improve the formula."""
         for part in self._doubts(metric, where):
             wanted = catalogue.terms(part.leaf, part.where)
             if isinstance(wanted, Percentile):
@@ -306,11 +306,12 @@ class Measured:
         return self._imputed[key]
 
     def _errors(self, where: Where) -> bool:
+        # Fail closed: if errors were not summed, assume that there was one.
         total = self.group.totals.get(Term("error", where=where))
         return total is None or total.value > 0
 
     def _support(self, metric: Metric, where: Where) -> tuple[int, int, int]:
-        """How many scenarios all parts rest on, how many the worst off lacks, and how many trials are undecided."""
+        """The fewest scenarios that a part has, the most that one is missing, and the most undecided trials of one."""
         resting: list[int] = []
         lacking: list[int] = []
         undecided: list[int] = []
@@ -345,7 +346,7 @@ class Measured:
         return first.value / self.group.totals[terms[1]].value
 
     def _valueless(self, column: str, total: Total) -> str | None:
-        """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
+        """Why a sum with trials without a value is undefined; None if the policy says what such a trial counts as."""
         column = recorded_column(column)
         return unknown.without_values(column, total.valueless, total.beyond, self._ends.get(column))
 
@@ -362,7 +363,7 @@ class Measured:
 
 
 class MetricValues(Mapping[str, Value]):
-    """The metrics of one group by name, each computed when it is looked up: few reports show all metrics of a slice."""
+    """The metrics of one group by name, each computed on lookup, because few reports show all metrics of a slice."""
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
@@ -382,11 +383,11 @@ class MetricValues(Mapping[str, Value]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Value]]]:
-        return dict, (dict(self),)  # a copy or a pickle has the values, not the sums behind them
+        return dict, (dict(self),)  # a copy or a pickle contains the values, not the sums behind them
 
 
 def _spanning(value: Value, other: Value) -> Value:
-    """A value with the interval that reaches over its own and another's; unbounded or doubtful if either is."""
+    """A value with an interval that covers its own and that of `other`; unbounded or doubtful if either is."""
     if value.value is None:
         return value
     low = None if value.low is None or other.low is None else min(value.low, other.low)
@@ -395,5 +396,5 @@ def _spanning(value: Value, other: Value) -> Value:
 
 
 def _shown(end: float) -> float | None:
-    """An end of an interval to twelve digits, which is what sums taken in any order agree on; None if unbounded."""
+    """An end of an interval to twelve digits, to which sums in any order agree; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None

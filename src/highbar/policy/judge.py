@@ -85,7 +85,7 @@ def _rate(cursor: Cursor) -> Fraction | None:
 
 
 def _uncalibrated(cursor: Cursor, entry: Cursor | None) -> JudgeRule:
-    """What it means that nobody knows how good the judge is: a warning, unless it must keep the verdict open."""
+    """The rule that the judge is calibrated. If it is not: a warning, or with `inconclusive` no pass."""
     word = entry.choice("warn", "inconclusive") if entry is not None else "warn"
     level: Level = "blocking" if word == "inconclusive" else "warning"
     return JudgeRule("judge.uncalibrated", level, "uncalibrated", place=(entry or cursor).place)

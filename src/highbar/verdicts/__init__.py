@@ -1,4 +1,4 @@
-"""A policy, its results and their sums in, a verdict out: evidence for the rules, their outcomes, and what to show."""
+"""Makes a verdict from a policy, the results and their sums: the evidence, the outcomes of the rules, and notes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:  # few policies compare
     from highbar.verdicts.judges import OfJudges
 
 MOST_FAILED = 1000
-"""How many failed scenarios a verdict lists, the worst first."""
+"""The most failed scenarios that a verdict lists, the worst first."""
 
 
 class CheckResult(Struct, frozen=True, eq=False):
-    """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
+    """A verdict and its sources: the policy for the agent's version, the sums, and the changes if a rule compares.
 
-    The run, scenario by scenario, is there if the job wants it or a rule compares. `finished` has the ids of the
-    scenarios that the counts of the verdict are about, if the run ended early; None if they are about all.
+    `run`, the run scenario by scenario, is None unless the job wants it or a rule compares. `finished` has the ids of
+    the scenarios in the counts of the verdict, if the run ended early; None if the counts are of all.
     """
 
     verdict: Verdict
@@ -57,7 +57,7 @@ def verdict(
     whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
-        policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
+        policy = replace(policy, rules=known.rules)  # typical thresholds apply only to metrics that have data
     of_judges = _of_judges(policy, results, sums, whole)
     evidence = _evidence(job, policy, whole, sums, changes)
     if of_judges is not None:
@@ -89,7 +89,7 @@ def verdict(
             sequential.with_stopping(found, policy, sums, replay),
             sequential.finished_metrics(policy, replay) or whole,
         )
-        evidence = replace(evidence, measured=whole)  # the rules are judged: from here on it is only shown
+        evidence = replace(evidence, measured=whole)  # the rules are already judged, so this is only for display
     if of_judges is not None:
         found = _with_judge(found, of_judges)
     if job.wants.details:
@@ -100,7 +100,7 @@ def verdict(
 
 
 def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
-    """The scenarios that a verdict counts, if the run ended early; None if it counts all of them."""
+    """The scenarios in the counts of a verdict, if the run ended early; None if the counts are of all."""
     done = found.sequential
     if done is None or done.problem is not None or not done.saved:
         return None
@@ -110,7 +110,7 @@ def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
 
 
 def _of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges | None:
-    """What rests on a judge; None if neither the policy nor the rows speak of one."""
+    """What is known about the judge; None if neither the policy nor the rows mention one."""
     if policy.judge is None and "judged" not in sums.columns:
         return None
     from highbar.verdicts.judges import of_judges  # few results rest on a judge
@@ -119,13 +119,13 @@ def _of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure
 
 
 def _judged(evidence: gate.Evidence, judges: OfJudges) -> gate.Evidence:
-    """The evidence, with what is known about the judge."""
+    """The evidence with what is known about the judge."""
     best = evidence.best and replace(evidence.best, judge=judges.known, corrections=judges.corrections)
     return replace(evidence, judge=judges.known, corrections=judges.corrections, best=best)
 
 
 def _with_judge(found: Verdict, judges: OfJudges) -> Verdict:
-    """The verdict with the judge, its notes, and shares as people would have them beside those of the judge."""
+    """The verdict with the judge, its notes, and the corrected shares beside the uncorrected ones."""
     from highbar.verdicts.judges import judge_notes  # few results rest on a judge
 
     found = replace(found, judge=judges.known.report, warnings=(*found.warnings, *judge_notes(judges)))
@@ -148,7 +148,7 @@ def refuse_unusable(policy: Policy, results: Results, sums: Reduction) -> None:
 def _evidence(
     job: Job, policy: Policy, whole: measure.Measured, sums: Reduction, changes: Changes | None
 ) -> gate.Evidence:
-    """All that a rule may look at; with what it would be if undecided trials turned out well, if there are any."""
+    """The evidence for the rules; if trials are undecided, also with them at their best."""
     pooled, undecided = policy.population == "suite", sums.undecided > 0
     noise = measure.noise_share(sums.repetition, sums.whole.scenarios, pooled=pooled, undecided=undecided)
     evidence = gate.Evidence(
@@ -172,7 +172,7 @@ def _evidence(
 
 
 def _described(policy: Policy, results: Results, whole: measure.Measured, sums: Reduction) -> Verdict:
-    """All of a verdict that is known before any rule is judged."""
+    """The parts of a verdict that do not depend on the rules."""
     return Verdict(
         verdict=None,
         counts=Counts(
@@ -225,6 +225,6 @@ def _decided(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]) -> V
 
 
 def _with_advice(found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Problem | None) -> Verdict:
-    """Without a policy nothing is decided: the typical thresholds are advice."""
+    """The verdict without a policy: nothing is decided, and the typical thresholds are only advice."""
     problems = (policies.missing(), *([unjudgeable] if unjudgeable else []))
     return replace(found, advice=() if unjudgeable else rules, problems=problems)

@@ -1,8 +1,8 @@
-"""Shares of trials as people would have them: what the judge said, corrected by labels of its trials.
+"""Corrects shares of trials for the errors of the judge, by people's labels of its trials.
 
-A trial of which the judge decides whether it passed (was violated, was correct) counts with the share of people's
-yeses in its stratum: the trials that were drawn alike, and of which the judge said the same. All others are known. For
-labels of another run only sensitivity and specificity carry over (Rogan and Gladen).
+If the judge decides whether a trial passed (was violated, was correct), the trial counts with the share of people's
+yeses in its stratum: the trials that were drawn in the same way and on which the judge said the same. All other trials
+count as they are. From labels of another run, only sensitivity and specificity carry over (Rogan and Gladen).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _JUDGEABLE = frozenset({*COLUMNS, "behavior_score", "observed"})
 _UNEQUAL = "the trials of a scenario were judged by different columns, so that labels cannot correct them"
 
 
-class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a share is computed once
-    """What corrects the shares of one check; `problem` says why none of them can be corrected."""
+class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the cache of computed shares
+    """Corrects the shares of one check; `problem` says why none of them can be corrected."""
 
     policy: Policy
     whole: measure.Measured | None = None
@@ -43,7 +43,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
     problem: str | None = None
 
     def share(self, metric: str, where: Where = (), *, at_best: bool = False) -> CorrectedShare | None:
-        """The share as people would have it; None if the metric is not one that is corrected."""
+        """The corrected share, with value None if the labels are not enough; None if the metric is not corrected."""
         ratio = self._share(metric, where)
         if ratio is None:
             return None
@@ -60,7 +60,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
         return replace(best if at_best else worst, low=min(known), high=max(known))
 
     def notes(self) -> Iterator[str]:
-        """Which rules rest on the judge's word alone, although shares are corrected; said once."""
+        """Notes on the rules that are not corrected, although the policy corrects shares."""
         perfect = [rule.name for rule in self._thresholds() if self._is_at_the_end(rule)]
         others = [rule.name for rule in self._thresholds() if not self._is_corrected(rule)]
         others += [rule.name for rule in self.policy.rules if isinstance(rule, ConditionRule | BaselineRule | StepRule)]
@@ -112,6 +112,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
     def _at(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
         units = JudgedUnits(self.scored, ratio, best=best)
         raw = self._raw(metric, where, best=best)
+        # The units must add up to the same share as the engine's sums; if not, they do not describe these trials.
         if raw is None or units.raw != raw:
             return CorrectedShare(None, reason=_UNEQUAL)
         found = self._of_this_run(units, ratio) if self.method == "post-stratified" else self._of_another(units, ratio)
@@ -147,7 +148,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
         return written(found.value), found.bounds
 
     def _known_bounds(self, units: JudgedUnits, ratio: Ratio) -> Interval:
-        """The bounds of a share that no judge had a part in."""
+        """The bounds of a share to which no judge contributed."""
         sums = Sums.of((one.raw, one.weight) for one in units.tallies.values())
         return self._interval(ratio)(sums, self._alpha) or Interval(0.0, 1.0)
 
@@ -162,7 +163,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
         return value.best if best and value.undecided else value.value
 
     def _interval(self, ratio: Ratio) -> partial[Interval | None]:
-        """The bounds of the share if the labels were exact, as those of the raw share are computed."""
+        """The function for the bounds of the share as if the labels were exact: the same as for the raw share."""
         if self.whole is None:
             return partial(_of_scenarios, None)
         totals = self.whole.group.ratios[ratio]
@@ -173,7 +174,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a dict, so that a sha
 
 
 def written(value: float) -> Fraction:
-    """A number that was computed in floats, as twelve digits write it: 0.95 is nineteen twentieths."""
+    """A float as an exact fraction of its twelve digits: 0.95 becomes 19/20."""
     return Fraction(f"{value:.12g}")
 
 

@@ -1,4 +1,4 @@
-"""What a report for looking closer shows beside the verdict; read only if such a report is asked for."""
+"""The details that some reports show beside the verdict; computed only for those."""
 
 from __future__ import annotations
 

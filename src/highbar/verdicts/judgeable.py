@@ -1,7 +1,7 @@
-"""Whether the results hold anything that a rule of the policy can be computed from; if not, nothing is judged.
+"""Whether any rule of the policy can be computed from the results; if not, nothing is judged.
 
-A file of scenarios that never ran, or one whose judgment is in a column of another name, must not come out as a fail
-(or, with a rule about errors alone, as a pass): neither says anything about the agent.
+A file of scenarios that never ran, or whose judgments are in a column of another name, must not give a fail (or, with
+a rule about errors alone, a pass): it says nothing about the agent.
 """
 
 from __future__ import annotations
@@ -36,30 +36,31 @@ _LOOKS_LIKE_A_JUDGMENT = frozenset(
     }
 )  # fmt: skip
 _MOST_COLUMNS = 20
-"""Columns in one message."""
+"""The most columns that a message lists."""
 
 
 def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
-    """What to say if no row holds a column from which any rule of the policy can be computed; else None."""
+    """The problem if no row has a column from which any rule of the policy can be computed; else None."""
     about_agents = [rule for rule in policy.rules if not isinstance(rule, JudgeRule | QuarantineRule)]
     return _unusable([tuple(_wanted(policy, rule)) for rule in about_agents], whole, reduction)
 
 
 def nothing_to_compare(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
-    """What to say of one side of a comparison if no metric of the policy can be computed from its rows; else None."""
+    """The problem if no metric of the policy can be computed from one side of a comparison; else None."""
     return _unusable([tuple(_of_metric(policy, name)) for name in policy.metrics], whole, reduction)
 
 
 def _unusable(
     questions: Sequence[tuple[Term | Percentile, ...]], whole: measure.Measured, reduction: Reduction
 ) -> Problem | None:
-    """The problem if the columns with values answer none of the questions, each of which needs some sums."""
+    """The problem if no question, each a tuple of sums, has a sum with values; else None."""
     columns, blank = frozenset(reduction.columns), reduction.blank == reduction.whole.trials
+    # A crash, a trial without a judgment and a recorded violation are results, whatever the rules ask for.
     if reduction.errors or reduction.unjudged or ("violations" in columns and not blank):
         return None
     if not _must_not_is_answered(whole, reduction):
         columns -= {"must_not"}
-    if blank:  # the columns of judgments are there, and every value is null
+    if blank:  # the columns of judgments exist, but every value is null
         columns -= JUDGMENTS
     for question in questions:
         if any(_has_values(whole, wanted) and columns & sources(wanted.column) for wanted in question):
@@ -69,13 +70,13 @@ def _unusable(
 
 
 def _must_not_is_answered(whole: measure.Measured, reduction: Reduction) -> bool:
-    """Whether `must_not` says what happened, in some row: a list of what must not happen is a demand, no result."""
+    """Whether `must_not` says in some row what happened. A mere list of what must not happen is no result."""
     passed = whole.group.totals.get(Term("passed"))
     return bool(passed and passed.value) or any(one.reason.startswith("violated") for one in reduction.scenarios_failed)
 
 
 def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
-    """The sums and percentiles that a rule comes down to."""
+    """The sums and percentiles that a rule needs."""
     match rule:
         case ThresholdRule() | ProgressiveRule() | BaselineRule() | StepRule():
             yield from _of_metric(policy, rule.metric)
@@ -83,7 +84,7 @@ def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
             for comparison in formula.relations(rule.condition):
                 yield from _of_expression(policy, comparison.left)
                 yield from _of_expression(policy, comparison.right)
-        case _:  # rules about scenarios by name: whether they passed
+        case _:  # rules about named scenarios need to know whether they passed
             yield Term("passed")
 
 
@@ -101,7 +102,7 @@ def _of_expression(policy: Policy, expression: Expression) -> Iterator[Term | Pe
 
 
 def _has_values(whole: measure.Measured, wanted: Term | Percentile) -> bool:
-    """Whether some scenario has it: a column may be there and hold nothing. Of some scenarios only, it may have."""
+    """Whether some scenario has a value: a column may exist and be empty. Assumed for a sum over part of them."""
     if wanted.where:
         return True
     sums = whole.group.ranks.get(wanted) if isinstance(wanted, Percentile) else whole.group.totals.get(wanted)

@@ -1,7 +1,7 @@
-"""Rows that rest on a judge, part by part, and labeled trials as the judge and as people have them: all scored.
+"""Scores the judged rows by part, and each labeled trial twice: with the judge's answers and with people's.
 
-The engine scores them as it scores the results: what passes is decided in one place. Labeled trials are scored with
-an id of their own each.
+The engine scores them like the results, so that what passes is decided in one place. Each labeled trial gets an id of
+its own.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from highbar.model.judgments import LabeledTrial
 from highbar.model.records import ScenarioRecord
 
 COLUMNS = ("passed", "violated", "correct")
-"""What a trial is or is not, and a judge can decide."""
+"""The yes-or-no columns of a trial that a judge can decide."""
 _WANTS = Wants(run=True, subset=True)
 _LEAST = "pass_rate"
-"""The metric that is always there."""
+"""The metric that is always measured, because a policy must have one."""
 
 
 class ScoredPart(Struct, frozen=True):
@@ -41,9 +41,9 @@ class ScoredPart(Struct, frozen=True):
 
 
 class ScoredLabel(Struct, frozen=True):
-    """One labeled trial, scored twice. By column: what the judge made of it, and what people did; 0 or 1.
+    """One labeled trial, scored twice: for each column, the result by the judge and by people, 0 or 1.
 
-    A column that either leaves open is not there.
+    A column that is undecided on either side is left out.
     """
 
     trial: LabeledTrial
@@ -52,12 +52,12 @@ class ScoredLabel(Struct, frozen=True):
     is_error: bool
 
     def is_selected(self, where: Where) -> bool:
-        """Whether the scenario is among those that count."""
+        """Whether `where` selects the scenario."""
         return all(self.columns.get(column) in values for column, values in where)
 
 
 def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
-    """Rows that were written by part, scenario by scenario."""
+    """The scored rows of a file that was written by part, for each scenario and part."""
     fixed = policy.suite.scenarios if policy.suite else {}
     described = {named_part(part, id_): columns for part in PARTS for id_, columns in fixed.items()}
     found = []
@@ -68,7 +68,7 @@ def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
 
 
 def score_labels(policy: Policy, trials: Sequence[LabeledTrial], folder: Path, file: str) -> tuple[ScoredLabel, ...]:
-    """Labeled trials as the judge and as people have them. `file` is what messages call their file."""
+    """Labeled trials, scored by the judge's answers and by people's. `file` is the name of their file in messages."""
     if not trials:
         return ()
     rows: dict[str, Mapping[str, Any]] = {}
@@ -90,10 +90,10 @@ def _alone(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
 
 
 def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Policy:
-    """The policy as it scores rows of ours under other ids; `described` is what its suite fixes for those."""
+    """The policy for scoring rows under other ids; `described` has the suite's columns for those ids."""
     builtin = catalogue.metrics()
     scored = policies.without_rules(policy)
-    # Only what can make a column a judgment: the sums of all other metrics would be thrown away.
+    # Only the policy's own metrics, which can make a column a judgment. Sums for the others would not be used.
     metrics = {name: one for name, one in policy.metrics.items() if one is not builtin.get(name) or name == _LEAST}
     suite = replace(policy.suite, scenarios=described) if policy.suite else None
     return replace(scored, metrics=metrics or {_LEAST: builtin[_LEAST]}, suite=suite, mapping=None, judged_by={})
@@ -125,14 +125,14 @@ def _label(
 
 
 def _decided(ends: tuple[ScenarioRecord, ScenarioRecord], column: str) -> int | None:
-    """Whether one trial has it; None if that is not known, or if nobody looked."""
+    """0 or 1 for the column of a single trial; None if it is undecided or was not checked."""
     found = {trial_value(record, column) for record in ends}
     value = found.pop() if len(found) == 1 else None
     return None if value is None else int(value)
 
 
 def trial_value(record: ScenarioRecord, column: str) -> Fraction | None:
-    """The share of a scenario's trials that have it; None if nobody looked."""
+    """The share of a scenario's trials for which the column is true; None if it was not checked."""
     if column == "passed":
         return Fraction(record.passed, record.trials)
     return record.values.get(column, Fraction(0) if column == "violated" else None)

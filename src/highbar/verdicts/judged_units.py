@@ -1,4 +1,4 @@
-"""The scenarios behind one share of trials: what the judge said of each, and what people said."""
+"""The scenarios behind one share of trials, with the answers of the judge and of people."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from highbar.statistics.judges import JudgedCluster
 from highbar.verdicts.judged_parts import ScoredLabel, ScoredPart
 
 STRATA: tuple[tuple[RowPart, int], ...] = (("passed", 1), ("passed", 0), ("failed", 1), ("failed", 0))
-"""How a trial was drawn, and what the judge said of the column that is corrected."""
+"""Each stratum: from which part a trial was drawn, and what the judge said on the corrected column (1 or 0)."""
 _SAID = {
     "passed": ("passed", "did not pass"),
     "violated": ("found a violation in", "found no violation in"),
     "correct": ("called correct", "did not call correct"),
 }
-"""What the judge said of a trial, by column: yes or no."""
+"""For each column, the words for the judge's yes and no on a trial."""
 
 
 class ScoredParts(Struct, frozen=True):
@@ -38,7 +38,7 @@ class ScoredParts(Struct, frozen=True):
 
 
 class _Piece(Struct, frozen=True):
-    """The trials of one scenario in one part: how many, and the shares of them that count, at worst and at best."""
+    """The trials of one scenario in one part, and the share of them that counts, at worst and at best."""
 
     part: RowPart
     record: ScenarioRecord
@@ -48,7 +48,7 @@ class _Piece(Struct, frozen=True):
 
 
 class _UnitTally(Struct):
-    """What a unit adds: see `JudgedCluster`, which it becomes."""
+    """The sums of one unit; the fields are those of `JudgedCluster`, which it becomes."""
 
     weight: Fraction = Fraction(0)
     known: Fraction = Fraction(0)
@@ -74,7 +74,7 @@ class JudgedUnits:
 
     @property
     def raw(self) -> Fraction | None:
-        """The share without labels, which must be that of the results."""
+        """The uncorrected share, which must equal that of the results; None without units."""
         weight = sum(one.weight for one in self.tallies.values())
         return Fraction(sum(one.raw for one in self.tallies.values())) / weight if weight else None
 
@@ -84,7 +84,7 @@ class JudgedUnits:
         return any(judged for one in self.tallies.values() for judged in one.judged)
 
     def clusters(self) -> list[JudgedCluster]:
-        """For the bounds; those that are alike together."""
+        """The units for computing bounds, with equal ones counted together."""
         alike = Counter(
             (one.weight, one.known, tuple(one.judged), tuple(one.labeled), tuple(one.ones))
             for one in self.tallies.values()
@@ -92,7 +92,7 @@ class JudgedUnits:
         return [JudgedCluster(*amounts, number) for amounts, number in alike.items()]
 
     def corrected(self) -> Fraction:
-        """The share as people would have it, exactly."""
+        """The corrected share, exactly: in each stratum, judged trials count with the share of people's yeses."""
         tallies = self.tallies.values()
         total = sum((one.known for one in tallies), Fraction(0))
         for index in range(len(STRATA)):
@@ -102,7 +102,7 @@ class JudgedUnits:
         return total / sum(one.weight for one in tallies)
 
     def unlabeled(self) -> str | None:
-        """Why the labels say nothing: a stratum that has trials has none, or more than there are trials."""
+        """Why the labels cannot be used: a stratum with trials has no label, or more labels than trials; else None."""
         for index, (_, judgment) in enumerate(STRATA):
             judged, labeled = (sum(column[index] for column in part) for part in self._columns())
             if judged and not labeled:
@@ -118,7 +118,7 @@ class JudgedUnits:
         return [one.judged for one in tallies], [one.labeled for one in tallies]
 
     def _scenarios(self) -> dict[str, list[_Piece]]:
-        """By id, the pieces of each scenario that has the share."""
+        """The pieces of each scenario that has the share, by id."""
         flat = self.of.parts
         at_worst = self._values([one.worst for one in flat])
         at_best = self._values([one.best for one in flat])
@@ -133,7 +133,7 @@ class JudgedUnits:
         return self._parts(records, Term(self.term.column, where=self.term.where))
 
     def _parts(self, records: Sequence[ScenarioRecord], term: Term) -> list[Fraction | None]:
-        """What each record adds to a term: all parts together, since errors count if any scenario has a value."""
+        """What each record adds to a term. Needs all parts at once, since errors count if any scenario has a value."""
         units = tuple(range(len(records)))
         return RecordSums(records, units, self.of.weights, 0.05).parts(term)
 
@@ -158,13 +158,13 @@ class JudgedUnits:
         if stratum is None:
             tally.known += each * counted
             return
-        # What the judge left open is at its worst or at its best, and no label is of it.
+        # Trials that the judge left undecided count at their worst or best, and have no labels.
         tally.known += each * (counted - min(ends))
         tally.judged[STRATA.index((stratum, 1))] += each * min(ends)
         tally.judged[STRATA.index((stratum, 0))] += each * (piece.record.trials - max(ends))
 
     def _stratum(self, part: RowPart) -> RowPart | None:
-        """The stratum of a part; None if its trials are known. An error fails, whatever the judge says."""
+        """The stratum of a part; None if no judge decides its trials. An error fails, whatever the judge says."""
         if part == "error":
             return "failed" if self.term.column == "violated" else None
         return None if part == "other" else part

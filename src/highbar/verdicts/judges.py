@@ -1,7 +1,7 @@
-"""What of the results rests on a judge, how good that judge is by people's labels, and what corrects its shares.
+"""Which results were decided by a judge, how good it is by people's labels, and the corrections for its errors.
 
-Only labels that say which conversation they are about count, and only those of the judge at hand. They are of this run
-if every one of them is of a trial of these rows: the same conversation, by the same question to the same judge.
+Only labels that name their conversation count, and only those of the same judge. They are labels of this run if each
+of them is of a trial in these rows: the same conversation, and the same question to the same judge.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from highbar.verdicts.judged_units import ScoredParts
 from highbar.verdicts.label_rates import rates_of
 
 COLUMNS = frozenset({"judge", "judged"})
-"""The columns of rows that rest on a judge."""
+"""The columns of rows that a judge decided."""
 _UNREADABLE = "the rows are in a table or in Spark, out of reach; check the file itself without --engine spark"
 _PARTS = "parts.jsonl"
 _BIND = "highbar judge calibrate RESULTS --labels FILE --bind NEW.jsonl makes them say so"
 
 
 class OfJudges(Struct, frozen=True):
-    """What a check knows about its judge; `corrections` is None if every share is judged as it was recorded."""
+    """What a check knows about its judge; `corrections` is None if every share is judged as recorded."""
 
     known: JudgeKnown
     corrections: Corrections | None = None
 
 
 def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges:
-    """Read the rows and the labels. Raises InputError if a file of labels, or what a row says was judged, is bad."""
+    """Read the rows and the labels. Raises InputError if the file of labels, or `judged` of a row, is invalid."""
     path = None if policy.judge is None else policy.judge.labels
     labels = None if path is None else read_labels(path)
     if not COLUMNS & {*sums.columns}:
@@ -75,7 +75,7 @@ def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.
 
 
 def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial, ...], str | None]:
-    """The labeled trials that are of the judge of these rows; and if there are none, why not."""
+    """The labeled trials of the judge of these rows; if there are none, also why."""
     if labels is None:
         return (), "the policy names no labels; highbar judge label RESULTS makes some"
     if rows.elsewhere:
@@ -99,7 +99,7 @@ def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial
 
 
 def _each_once(trials: Iterable[LabeledTrial]) -> tuple[LabeledTrial, ...]:
-    """The trials without those that were drawn a second time: the same conversation is one measurement."""
+    """The trials without those that were drawn again: the same conversation counts as one measurement."""
     found: dict[tuple[str, int, str], LabeledTrial] = {}
     for trial in trials:
         found.setdefault((trial.id, trial.trial, trial.sample.judged.conversation), trial)
@@ -142,7 +142,7 @@ def _report(
 
 
 def _with_run(report: JudgeReport, results: Results) -> JudgeReport:
-    """The report with what the folders of runs say about their judges."""
+    """The report with what the run folders record about their judges."""
     runs = [found for file in results.files if (found := _judge_of_run(file)) is not None]
     if not runs:
         return report
@@ -153,13 +153,13 @@ def _with_run(report: JudgeReport, results: Results) -> JudgeReport:
 
 
 def _judge_of_run(file: ResultsFile) -> JudgeOfRun | None:
-    """What the folder of a run says about its judge; None for other results."""
+    """What a run folder records about its judge; None for other results."""
     folder = Path(file.original or file.path).parent
     return read_document(folder).judge if file.recorded is not None and (folder / DOCUMENT).is_file() else None
 
 
 def _source(rows: JudgedRows, trials: Sequence[LabeledTrial]) -> LabelSource:
-    """Of which run the labels are: found by digests, never assumed."""
+    """Whether the labels are of this run, of another, or mixed; by digests, never assumed."""
     sizes = rows.sizes
     here = [_is_here(rows, sizes, trial) for trial in trials]
     if not any(here):
@@ -197,7 +197,7 @@ def _corrections(
 
 
 def judge_notes(found: OfJudges) -> Iterator[str]:
-    """What to warn of: a judge of its own model, shares that labels do not correct."""
+    """Warnings: the judge is the model under test, it failed its canaries, or rules are not corrected."""
     report = found.known.report
     if report is not None and report.same_model:
         yield "the judge is the model under test: models favor answers of their own"

@@ -1,7 +1,7 @@
-"""Labeled trials → how often their judge is right, at the level of trials.
+"""How often a judge is right about trials, from labeled ones.
 
-Labels were drawn by stratum: each stands for as many trials of its run as its stratum has for one label. A trial with
-an error fails whatever the judge says, so that only what it says of a violation in it is its own.
+Labels were drawn by stratum, so each counts for (trials ÷ labels) of its stratum. A trial with an error fails whatever
+the judge says, so in such a trial only the judge's answer on violations counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from highbar.verdicts.judged_parts import ScoredLabel
 
 _DRAWN = frozenset({"passed", "failed"})
 _Drawn = tuple[str, str]
-"""A run, and a stratum of it."""
+"""A run and one of its strata."""
 
 
 def rates_of(
@@ -27,9 +27,9 @@ def rates_of(
     where: Where = (),
     strata: Collection[str] = _DRAWN,
 ) -> JudgeRates | None:
-    """Sensitivity and specificity of what a judge says about a column, over the scenarios that `where` selects.
+    """Sensitivity and specificity of a judge's answers on a column, over the scenarios that `where` selects.
 
-    None if the labels of a run lack one of the `strata` that it has: those of one alone say nothing about the other.
+    None if a run has no labels in one of the `strata`: the labels of one stratum say nothing about the other.
     """
     drawn: dict[_Drawn, list[ScoredLabel]] = {}
     for label in labels:
@@ -45,12 +45,12 @@ def rates_of(
 
 
 def _given(run: str, drawn: Collection[_Drawn]) -> bool:
-    """Whether labels of the run were written by hand, so that nothing says how they were drawn."""
+    """Whether labels of the run were written by hand, so that it is unknown how they were drawn."""
     return any(of == run and stratum not in _DRAWN for of, stratum in drawn)
 
 
 def _split(group: Sequence[ScoredLabel], column: str, where: Where) -> list[LabelStratum]:
-    """A stratum of one run by what the judge said; what the column is not about is left out."""
+    """A stratum of one run, split by the judge's answer, without trials to which the column does not apply."""
     decided = [one for one in group if column in one.values and one.is_selected(where) and _is_own(one, column)]
     size = max(group[0].trial.sample.of, len(group))
     found = []

@@ -1,4 +1,4 @@
-"""What was judged in, the warnings beside the verdict out."""
+"""Collects the warnings beside the verdict."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ POLICY_CHANGED = (
 )
 _PERCENTILES = ("latency_p50", "latency_p95", "latency_p99")
 _FEW = 60
-"""Milliseconds in which hardly any agent answers, and seconds in which most do."""
+"""Hardly any agent answers within this many milliseconds; most do within this many seconds."""
 
 
 def all_notes(
     policy: Policy, results: Results, whole: measure.Measured, reduction: Reduction, rules: Sequence[RuleResult]
 ) -> tuple[str, ...]:
-    """What to warn of beside the verdict: in the policy, in the files, in what the numbers rest on."""
+    """Warnings on the policy, the files and the numbers behind the metrics."""
     weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return (
         *policy.notes,
@@ -39,7 +39,7 @@ def all_notes(
 
 
 def _corrected(rules: Sequence[RuleResult]) -> Iterator[str]:
-    """Demands that are met by a share as people would have it: a report of what is met does not show each value."""
+    """Notes on rules that pass with a corrected share, because reports do not show the value of each passed rule."""
     for rule in rules:
         if rule.raw is not None and rule.value is not None and rule.outcome == "pass":
             both = digits.show(rule.value), digits.show(rule.raw)
@@ -47,8 +47,8 @@ def _corrected(rules: Sequence[RuleResult]) -> Iterator[str]:
 
 
 def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
-    """A latency that was probably recorded in seconds: it would pass every threshold."""
-    # `highbar run` measured it, or it comes from a format that says its unit.
+    """A warning on a latency that was probably recorded in seconds: it would pass every threshold."""
+    # Not if `highbar run` measured it, or if it comes from a format with a known unit.
     if results.files and all(file.recorded or file.has_known_units for file in results.files):
         return ()
     values = [value for name in _PERCENTILES if (value := whole.value(name).value) is not None]
@@ -60,7 +60,7 @@ def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
 
 
 def _judges_without_files(policy: Policy, results: Results) -> tuple[str, ...]:
-    """Rows that were imported before carry the judgment that they got then, which `judged_by` cannot change."""
+    """A warning that `judged_by` has no effect: rows imported earlier already have their judgment."""
     read = {judging.tool for judging in results.judged_by}
     unread = [tool for tool in policy.judged_by if tool not in read]
     if not unread or read:

@@ -1,4 +1,4 @@
-"""A policy's `quarantine`, the history and the results → which scenarios are quarantined today, and why."""
+"""Which scenarios are quarantined today, and why, by the policy's `quarantine`, the history and the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN_TEXTS = "what the scenarios ask is not known: the rows have no input, a
 def with_quarantine(
     job: Job, policy: Policy, sums: Reduction, evidence: gate.Evidence
 ) -> tuple[gate.Evidence, tuple[str, ...]]:
-    """The evidence with the scenarios that are quarantined, and notes about those that are not any more."""
+    """The evidence with the quarantined scenarios, and notes on those that are not, or no longer, quarantined."""
     block = policy.quarantine or QuarantinePolicy()
     today = job.today or datetime.now(UTC).date()
     categories = _categories(policy, sums)
@@ -50,7 +50,7 @@ def with_quarantine(
 
 
 def _categories(policy: Policy, sums: Reduction) -> dict[str, set[str | None]]:
-    """By scenario its category, in the results and in the suite: either may call it adversarial."""
+    """The categories of each scenario, in the results and in the suite: either may call it adversarial."""
     found: dict[str, set[str | None]] = {}
     for record in () if sums.records is None else sums.records.scenarios:
         found.setdefault(record.id, set()).add(record.columns.get("category"))
@@ -62,7 +62,7 @@ def _categories(policy: Policy, sums: Reduction) -> dict[str, set[str | None]]:
 def _listed(
     block: QuarantinePolicy, today: date, categories: dict[str, set[str | None]]
 ) -> tuple[list[QuarantinedScenario], list[str]]:
-    """The scenarios that the policy names, but for those that are free again, and those that no quarantine takes."""
+    """The scenarios that the policy lists, without those whose quarantine has ended and those that never have one."""
     found: list[QuarantinedScenario] = []
     notes: list[str] = []
     for entry in block.ids:
@@ -82,7 +82,7 @@ def _listed(
 def _automatic(
     flaky: AutoQuarantine, policy: Policy, today: date, categories: dict[str, set[str | None]]
 ) -> tuple[list[QuarantinedScenario], list[str]]:
-    """The scenarios that are unsteady in the history with the text that they have now."""
+    """The scenarios that are unsteady in the history, with the same text as now."""
     if flaky.problem is not None:
         return [], [f"quarantine.auto takes no scenario: {flaky.problem}"]
     if not flaky.texts:

@@ -1,4 +1,4 @@
-"""What the history says, beside what the run that is judged says: the evidence for rules that need memory."""
+"""Adds the history to the evidence, for the rules that need earlier runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from highbar.model.records import ScenarioRecord
 
 
 def with_recalled(evidence: gate.Evidence, recalled: Recalled, run: ScoredRun) -> gate.Evidence:
-    """The evidence with the history; undecided trials count as not passed, and as passed in the best case."""
+    """The evidence with the history; undecided trials of this run count as not passed, and at best as passed."""
     decided = {one.id: (one.passed, one.trials - one.undecided) for one in run.records}
     worst = replace(recalled, now=_counts(run.records), decided=decided)
     best = replace(worst, now=_counts(run.best or run.records))

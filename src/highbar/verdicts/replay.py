@@ -1,4 +1,4 @@
-"""A run in its recorded order → what each sequential rule sees of it, and the evidence of any part of that."""
+"""A run in its recorded order: the part of it that each sequential rule sees, and the evidence of any prefix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Replay:
         self._base = {} if changes is None else {record.id: record for record in changes.base.records}
 
     def course(self, rule: WeighedRule) -> Course:
-        """What a rule sees of the run. Raises InputError if its horizon is below what is planned."""
+        """The part of the run that a rule sees. Raises InputError if its horizon is below the planned scenarios."""
         ids = self._set(rule)
         planned = tuple(self._worst[id_] for id_ in ids)
         if rule.demand.horizon is not None and rule.demand.horizon < len(ids):
@@ -63,7 +63,7 @@ class Replay:
         return replace(course, shares=shares, lacking=self._lacking(rule))
 
     def _set(self, rule: WeighedRule) -> tuple[str, ...]:
-        """The planned scenarios that a rule is about, in their order; of a comparison, those of the baseline."""
+        """The planned scenarios that a rule is about, in order; for a comparison, only those in the baseline."""
         wheres = tuple(dict.fromkeys(populations(rule, self.policy.metrics)))
         paired = isinstance(rule, BaselineRule)
         return tuple(
@@ -90,7 +90,7 @@ class Replay:
         return f"{count(len(absent), 'scenario')} of the baseline without a result: {some(absent)}"
 
     def at(self, rule: WeighedRule, scenarios: int, alpha: float) -> gate.Evidence:
-        """The evidence of the first scenarios of a rule's set alone, with intervals at another error."""
+        """The evidence of only the first `scenarios` that a rule is about, with intervals for the error `alpha`."""
         planned = self._set(rule)
         ids = planned[:scenarios]
         worst, best = (tuple(side[id_] for id_ in ids) for side in (self._worst, self._best))
@@ -111,7 +111,7 @@ class Replay:
         return replace(evidence, best=best_evidence, undecided={rule.name: run.undecided[:MOST_NAMED]})
 
     def _changes(self, policy: Policy, run: ScoredRun) -> Changes | None:
-        """What changed since the baseline in these scenarios; those that were not reached are not missing in them."""
+        """What changed since the baseline in these scenarios; planned ones that were not reached are not missing."""
         if self.changes is None:
             return None
         there = {record.id for record in run.records}
@@ -122,7 +122,7 @@ class Replay:
         return replace(found, best=since(policy, base, run.at_best())) if run.best else found
 
     def shown(self) -> ScoredRun:
-        """The longest prefix of all planned scenarios of which every one has finished."""
+        """The longest prefix of all planned scenarios in which every one has finished."""
         finished = self.order.finished
         stop = next((place for place, id_ in enumerate(self.order.ids) if id_ not in finished), len(self.order.ids))
         ids = frozenset(self.order.ids[:stop])

@@ -1,4 +1,4 @@
-"""The order of a run → the evidence of its sequential rules, and what a verdict shows of a run that ended early."""
+"""The evidence for sequential rules from the order of a run, and the verdict of a run that ended early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from highbar.verdicts.replay import Replay
 
 
 def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: Changes | None) -> Replay | NoOrder:
-    """The run in its recorded order; why there is none, if so."""
+    """The run in its recorded order, or why there is no order."""
     order = results.order
     if not isinstance(order, RunOrder) or run is None:
         return order if isinstance(order, NoOrder) else NoOrder()
@@ -31,8 +31,8 @@ def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: 
 def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrder) -> gate.Evidence:
     """The evidence with the run in its order.
 
-    If a part of the suite may decide a blocking rule, the rest of it need not be run: the rule `suite` demands that all
-    of it was planned. Trials without a judgment count at their worst and best in every rule.
+    If part of the suite may decide a blocking rule, the rest need not be run: the rule `suite` then demands only that
+    all of it was planned. In all other rules, trials without a judgment count at their worst and best.
     """
     if isinstance(replay, NoOrder):
         return replace(evidence, unordered=replay.reason)
@@ -47,10 +47,10 @@ def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrde
 
 
 def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Replay | NoOrder) -> Verdict:
-    """The verdict with what was planned, run and saved.
+    """The verdict with the numbers of scenarios and trials that were planned, run and saved.
 
-    If scenarios were not run, metrics and slices are those of the prefix of the order that has finished: with the rest
-    at its worst they would say nothing about the agent.
+    If scenarios were not run, metrics and slices are those of the finished prefix of the order: with the rest at its
+    worst, they would say nothing about the agent.
     """
     if isinstance(replay, NoOrder):
         ran = found.counts.scenarios, found.counts.scenarios, found.counts.trials, found.counts.trials
@@ -89,7 +89,7 @@ def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Repla
 
 
 def finished_metrics(policy: Policy, replay: Replay | NoOrder) -> measure.Measured | None:
-    """The metrics of the prefix that has finished; None if all scenarios have, or there is no order."""
+    """The metrics of the finished prefix; None if all scenarios have finished, or there is no order."""
     if isinstance(replay, NoOrder) or len(replay.order.finished) == len(replay.order.ids):
         return None
     return measured(policy, replay.shown())
@@ -108,7 +108,7 @@ def _slice(policy: Policy, run: ScoredRun, by: tuple[str, str]) -> tuple[measure
 
 
 def _counts(counts: Counts, done: SequentialRun) -> Counts:
-    """How much evidence there was, without the trials that were not run: their rows only say so."""
+    """The counts without the trials that were not run, which have rows that only say so."""
     return replace(
         counts,
         scenarios=done.ran,

@@ -1,6 +1,6 @@
-"""A sequential rule and the records of scenarios → what each of them adds to the share that the rule is about.
+"""What each scenario adds to the share that a sequential rule is about.
 
-Only a share of scenarios, or of their trials, has such a form: a rate, a mean score, precision, an F-measure, or the
+Only a share of scenarios, or of their trials, has such parts: a rate, a mean score, precision, an F-measure, or the
 share of trials below a latency limit. Everything else is judged by looks at its interval.
 """
 
@@ -21,7 +21,7 @@ from highbar.model.records import ScenarioRecord
 from highbar.statistics.betting import Share
 
 _EXCLUSIVE = frozenset({"tp", "fp", "fn"})
-"""At most one of these is 1 in a trial."""
+"""Columns of which at most one is 1 in a trial."""
 _NO_PART: Share = (Fraction(0), Fraction(0))
 _ALL: Share = (Fraction(1), Fraction(1))
 _NONE: Share = (Fraction(0), Fraction(1))
@@ -30,10 +30,10 @@ Records = tuple[ScenarioRecord, ...]
 
 
 class Seen(Struct, frozen=True):
-    """The scenarios of a rule's set: those of the prefix, with undecided trials at their worst and best; and all.
+    """The scenarios that a rule is about: those in the prefix, with undecided trials at their worst and best; and all.
 
-    `planned` has the records of all scenarios of the set, of which only what describes them may be used; `trials` is
-    how many are planned of each.
+    `planned` has the records of all of them, of which only the descriptive columns may be used, not the results;
+    `trials` is the planned number of trials of each.
     """
 
     worst: Records
@@ -48,7 +48,7 @@ class Seen(Struct, frozen=True):
 
 
 def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen | None:
-    """The share that the rule is about; None if it is about something else."""
+    """The share that the rule is about; None if it is not about a share."""
     metric = policy.metrics[rule.metric]
     better = 1 if metric.better == "higher" else -1
     bar = rule.threshold.value - better * rule.demand.margin
@@ -63,6 +63,7 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
     largest = _largest(ratio, policy, seen)
     if largest is None or (factor != 1 and better < 0):
         return None
+    # The threshold of the share behind an F-measure; a plain share has the factor 1 and keeps its own.
     bar = bar / (factor - (factor - 1) * bar)
     sides = [_parts(ratio, policy, records, largest, turned=better < 0) for records in (seen.worst, seen.best)]
     return SharesSeen(
@@ -77,14 +78,14 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
 
 
 def is_countable(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
-    """Whether every scenario that has a share counts as one, so that failures of scenarios can be counted."""
+    """Whether every scenario that has the share counts as 1, so that failed scenarios can be counted."""
     columns = {term.column for term, _ in ratio.d}
     whole = _counts_scenarios(ratio) or (seen.single and columns <= _EXCLUSIVE)
     return whole and _is_even(ratio, policy, seen)
 
 
 def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str, ScenarioRecord]) -> SharesSeen | None:
-    """Half of one more than the difference of each pair; None if looks at the difference's interval judge it."""
+    """For each pair (difference + 1) / 2, which is between 0 and 1; None if the rule is judged by looks instead."""
     metric = policy.metrics[rule.metric]
     root = of_metric(policy, metric, rule.where).root
     if rule.relative or rule.margin >= 1 or not isinstance(root, Ratio) or share_behind(root) is None:
@@ -103,13 +104,13 @@ def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str
 def _pair(worst: Share, best: Share, base: Share) -> Unit:
     if not base[1]:
         return Unit(_NO_PART, _NO_PART)
-    if not worst[1] or not best[1]:  # what the baseline had and the run lost may be anything
+    if not worst[1] or not best[1]:  # the baseline has a value that the run lost: it may be anything
         return Unit(_NONE, _ALL)
     return Unit(*((Fraction(side[0] - base[0] + 1) / 2, Fraction(1)) for side in (worst, best)))
 
 
 def _parts(ratio: Ratio, policy: Policy, records: Records, largest: Fraction, *, turned: bool) -> list[Share]:
-    """What each scenario adds to the numerator and the denominator; `turned` if lower is better."""
+    """What each scenario adds to the numerator and the denominator, at most 1; `turned` if lower is better."""
     sums = sums_of(policy, records)
     above, below = sums.linear(ratio.z), sums.linear(ratio.d)
     return [((d - z if turned else z) / largest, d / largest) for z, d in zip(above, below, strict=True)]
@@ -127,10 +128,10 @@ def _largest(ratio: Ratio, policy: Policy, seen: Seen) -> Fraction | None:
 
 
 def _most(term: Term, planned: Sequence[ScenarioRecord]) -> Fraction | None:
-    """The most that one scenario can have of a term, without its weight."""
+    """The most that one scenario can add to a term, without its weight; None if nothing bounds it."""
     if term.of == "count" or term.column == "scenario" or term.column in BOUNDED:
         return Fraction(1)
-    if term.column != "expected":  # how many behaviors are expected is in the suite
+    if term.column != "expected":  # the number of expected behaviors is known before the run
         return None
     return max((record.values.get("expected", Fraction(0)) for record in planned), default=Fraction(0)) or Fraction(1)
 
@@ -145,7 +146,7 @@ def _is_even(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
 
 
 def _is_binary(ratio: Ratio) -> bool:
-    """Whether a scenario with one trial is either all or nothing of the share."""
+    """Whether a scenario with one trial has a share of either 0 or 1."""
     return len(ratio.z) == 1 and ratio.z[0][0].column in YES_OR_NO and _counts_scenarios(ratio)
 
 
@@ -156,7 +157,7 @@ def _counts_scenarios(ratio: Ratio) -> bool:
 def _below(
     rule: ThresholdRule, metric: Metric, percentile: Percentile, limit: Fraction, seen: Seen
 ) -> SharesSeen | None:
-    """The share of trials below a limit: a percentile is below it exactly if enough of them are."""
+    """The share of trials below a limit: a percentile is below the limit exactly if enough trials are."""
     if metric.better != "lower" or rule.threshold.operator not in ("<", "<="):
         return None
     most = max(seen.trials[record.id] for record in seen.planned)
