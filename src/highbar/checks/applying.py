@@ -82,6 +82,7 @@ def apply(
         if must_not and found.observed is not True:
             stricter = strict_checks.find(check, answer)
             found = found if stricter.observed is False else stricter
+            # Fail closed: a reply that was not recorded may have violated it.
             if found.observed is False and "replies" in answer.unrecorded:
                 return unclear(_ONLY_LAST)
     except RecursionError:

@@ -21,6 +21,7 @@ def cut_value(value: Any) -> Any:
     """A JSON value; for a large one, the beginning of its JSON text."""
     if isinstance(value, str):
         return cut_evidence(value)
+    # By way of JSON text, so that a row stores plain values: a Decimal becomes a number, NaN becomes text.
     text = as_json(value)
     try:
         return json.loads(text, parse_constant=str) if len(text) <= MOST_FOUND else cut_evidence(text)

@@ -147,6 +147,7 @@ def _strict(character: str, dropped: re.Pattern[str]) -> str:
     simple = _simple(character)
     if simple.isascii():
         return simple.lower()
+    # Twice, because folding the case can give characters that have a compatibility form or are look-alikes.
     compatible = "".join(_seen(part) for part in unicodedata.normalize("NFKD", simple))
     folded = unicodedata.normalize("NFKD", compatible.casefold())
     return dropped.sub("", "".join(_seen(part) for part in folded if not _is_invisible(part)))
@@ -162,6 +163,7 @@ def _seen(character: str) -> str:
 
 _NOT_ACCENTS = re.compile(f"(?!{_ACCENT.pattern}){_MARK.pattern}")
 _LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+# Patterns are searched in this form, so that `^`, `$` and `.` must see the lines of the original.
 _SIMPLE = _FoldTable(lambda character: character if character in _LINE_BREAKS else _simple(character))
 _PLAIN = _FoldTable(_plain)
 _STRICT = _FoldTable(lambda character: _strict(character, _MARK))

@@ -150,6 +150,7 @@ def _pattern(check: Matches, text: str) -> str | None:
                 span = patterns.search(pattern, form, any_case=True)
                 if span is not None:
                     return folded.stretch(*span) if span[0] < span[1] else ""
+            # A pattern may have é as one character, which the strict form splits in two.
             composed = unicodedata.normalize("NFC", folded.text)
             if accents and patterns.search(pattern, composed, any_case=True) is not None:
                 return text

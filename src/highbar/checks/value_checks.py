@@ -107,6 +107,7 @@ def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None)
         case Bounds():
             return _within(check, value)
         case Not():
+            # By the plain reading: the strict one finds more, which `not` would turn into less.
             found = holds(check.check, value, reply_checks.in_text, None)
             return replace(found, observed=None if found.observed is None else not found.observed)
         case All() | AnyOf():

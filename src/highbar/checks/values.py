@@ -106,6 +106,7 @@ def fenced_blocks(text: str) -> list[str]:
 
 def refuse_depth(value: Any) -> None:
     """Raise Unreadable if a value is nested too deeply, or contains itself."""
+    # Level by level, since recursion would overflow the stack on the very values that this refuses.
     level = [value]
     for _ in range(DEEPEST_VALUE):
         level = [inner for outer in level for inner in _inside(outer)]

@@ -153,6 +153,7 @@ def _recognized_by_plugins(name: str, head: bytes, start: Callable[[], bytes]) -
 
     No plugin is called for our own rows: that would run foreign code, and take longer than the check.
     """
+    # The cheapest question first: `start` reads, and may unpack, much more of the file.
     if is_ours(name, head) or not _entry_points() or is_ours(name, start()):
         return None
     for format_name in _entry_points():

@@ -136,6 +136,7 @@ class _Benchmark:
         ids = dict.fromkeys(id_ for id_, _ in self._found)
         ids |= dict.fromkeys(scenario_id(name) for name in self._planned if name not in self._named)
         for configuration, found in self._trials.items():
+            # Runs may be numbered from 0 or from 1: the lowest free numbers fill up to the planned number of runs.
             trials = found | set(islice((n for n in count(1) if n not in found), max(0, self._wanted - len(found))))
             for id_ in ids:
                 for trial in sorted(trials - self._found.get((id_, configuration), set())):

@@ -150,6 +150,7 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
             row[column] = _fitted(column, value, scope)
     if "id" not in row:
         refuse(f"{scope.place}: found no id", hint=f"the mapping takes it from {_words(mapping, 'id')}")
+    # Last, because the number of a repetition depends on the id.
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             row[column] = trials.number(str(row["id"]))
@@ -211,6 +212,7 @@ def _value(feed: Feed, scope: Scope) -> object:
     value = value_at(feed.path, scope)
     if feed.each is not None:
         return _of_each(feed, value, scope)
+    # Before the default: `exists` is the only check that says something about an absent value.
     if feed.check is not None and feed.check.operator == "exists":
         return _passes(feed.check, value, scope)
     if value is None:

@@ -107,6 +107,7 @@ class _OtelSurvey:
         self._described: dict[str, Attributes] = {}  # by run, a cache that is filled once all spans are known
         responses: dict[str, str] = {}
         self._read(path, responses, report)
+        # Refuses a span whose name is almost that of an evaluation: it would be taken for a part of the run.
         for name in set(self._names.values()):
             _is_event(name, "a span")
         # An evaluation of a response belongs to the span with that response.
@@ -194,6 +195,7 @@ class _OtelSurvey:
     def _add_span(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
         """Add a span: an evaluation, or one that may be a run, have a response, or describe its scenario."""
         if self._names[key] == EVENT:
+            # An evaluation that is a span of its own judges its parent, and is not a part of the run.
             judged = self._parents.pop(key, key)
             self._add(judged, item.attributes, item.resource, report)
             self._cut[judged] += dropped_count(item.values.get(_DROPPED))

@@ -50,6 +50,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
             row["id"] = file.name_of(test)
             row["trial"] = trials.number(row["id"])
             row["suite"] = suite
+            # The variants of a test are not independent of each other.
             if several and row["cluster"] is None:
                 row["cluster"] = row["id"]
             yield row

@@ -56,6 +56,7 @@ def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -
     if not declared:
         return []
     placed = list(_placed(grading, declared, place))
+    # The usual case, which needs no keys.
     if [component.get("assertion") for component, _ in placed] == declared:
         return []
     exact = Counter(_key(one) for one in declared)

@@ -38,6 +38,7 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     with _rare_collection():
         for given in _rows(read, path, name, report):
             row = _filled(given, report)
+            # Rows have few different shapes: counting these is cheaper than counting every column of every row.
             shapes[tuple(row)] += 1
             report.plain = report.plain and _is_plain(row, distinct)
             target.write(_line(row))

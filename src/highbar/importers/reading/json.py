@@ -133,6 +133,7 @@ def json_parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str
 
 def _walk(window: _ReadWindow, path: str | None, arrays: frozenset[str]) -> Iterator[tuple[str, Bytes]]:
     first = window.next_byte()
+    # The path of the top-level array is None here; "" is that of a member with an empty key, which is never split.
     if first == b"[" and (path or "") in arrays and path != "":
         for _ in window.separated(b"]"):
             yield f"{path or ''}[]", window.value()
@@ -214,6 +215,7 @@ class _ReadWindow:
             refuse(_CUT_OFF)
         while True:
             end = _end_of_value(self._data, self._position)
+            # A value that ends where the data ends may continue: 12 may be the start of 123.
             if end is not None and (end < len(self._data) or not self._more()):
                 text = memoryview(self._data)[self._position : end]
                 self._position = end

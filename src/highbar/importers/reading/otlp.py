@@ -240,6 +240,7 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
             pairs = span.attributes or ()
             found = {pair.key: pair.value for pair in pairs}
             trace, own, above, name = span.trace_id, span.span_id, span.parent_span_id, span.name
+            # Duplicate attributes or missing ids: the slower path refuses them with a message.
             if len(found) != len(pairs) or not trace or not own.strip("0"):
                 item = Item("span", resource, otlp_typed.untyped(span), (spans, number))
                 yield *_identity(item), item
@@ -247,6 +248,7 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
             key = f"{trace}/{own}".lower()
             parent = f"{trace}/{above}".lower() if above and above.strip("0") else None
             operation = found.get(by_name)
+            # Events, and a name of the conventions, may be evaluations.
             if (
                 span.events
                 or span.dropped_events_count

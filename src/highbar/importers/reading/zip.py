@@ -67,6 +67,7 @@ class Archive:
             for part in _unpacked(info, self._packed(info)):
                 data += part
                 checksum = zlib.crc32(part, checksum)
+                # A bomb unpacks to more than it declares: stop as soon as that shows.
                 if len(data) > info.file_size:
                     break
         except (zlib.error, EOFError, _BrokenZstd) as error:
@@ -81,6 +82,7 @@ class Archive:
         header = self._stream.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
             refuse(f"{info.filename}: damaged: it is not where the archive says")
+        # Only the local header has these lengths: its extra field may differ from the one in the table of contents.
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         self._stream.seek(name_length + extra_length, 1)
         left = info.compress_size
@@ -120,6 +122,7 @@ def _refuse_other_files(stream: IO[bytes]) -> None:
 def _refuse_many_members(stream: IO[bytes]) -> None:
     """Refuse a huge table of contents before `zipfile` makes an object of each of its entries."""
     size = stream.seek(0, 2)
+    # The record at the end has 22 bytes and a comment of up to 65,535.
     stream.seek(max(0, size - 22 - 65_535))
     tail = stream.read()
     at = tail.rfind(b"PK\x05\x06")
@@ -148,6 +151,7 @@ def _refuse_bad_members(members: list[zipfile.ZipInfo], size: int) -> None:
 
 def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
     name = info.filename
+    # `zipfile` cuts a name at its first null byte; `orig_filename` has the whole name.
     if _ODD_NAME.search(info.orig_filename) or _ODD_NAME.search(name):
         refuse(f"the member name {info.orig_filename!r} is not allowed in a log")
     if info.flag_bits & _ENCRYPTED:
