@@ -116,6 +116,7 @@ class PairedRuns(Struct, frozen=True):
         sides = [self.base.by_unit(self.base.linear(side)) for side in (ratio.z, ratio.d)]
         sides += [self.head.by_unit(self.head.linear(side)) for side in (ratio.z, ratio.d)]
         rows = [tuple(float(side[unit]) for side in sides) for unit in sides[0]]
+        # Units without any data are no observations: they would only raise the degrees of freedom.
         there = [(a, b, c, d) for a, b, c, d in rows if b or d or a or c]
         try:
             change = log_ratio_difference(there, self.alpha)

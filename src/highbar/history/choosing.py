@@ -102,6 +102,7 @@ def comparable(
 
 def _each_once(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """The runs without repeated results; of records with the same results, one with scenarios beats a mere verdict."""
+    # Records with scenarios first: a later record with only the verdict must not replace them.
     kept = each_result_once([run for run in runs if run.listed is not None])
     records, results = {run.record for run in kept}, {digest for run in kept for digest in run.results}
     return [
@@ -137,6 +138,7 @@ def _on_line(
         line = _with_recorded_parents(runs, ancestors.commits if isinstance(ancestors, CommitLine) else ancestors)
         found = [run for run in runs if run.commit in line]
         left.update(_why_not(run, clone) for run in runs if run.commit not in line)
+    # A Counter keeps entries of 0, which would be reported as "0 runs".
     for reason in [reason for reason, number in left.items() if not number]:
         del left[reason]
     return found

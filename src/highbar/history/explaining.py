@@ -44,6 +44,7 @@ def that_may_explain(runs: Sequence[RunRecord], judged: JudgedRun) -> tuple[RunR
 
 
 def _without_shared(runs: Iterator[RunRecord], judged: JudgedRun) -> Iterator[RunRecord]:
+    # The newest run first: of several records with the same results, it is the one that counts.
     seen = {digest for digest in (*judged.results, judged.begun) if digest is not None}
     for run in runs:
         digests = {digest for digest in (*run.results, run.begun) if digest is not None}

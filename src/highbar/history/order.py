@@ -24,6 +24,7 @@ def by_ancestry(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
         for parent in _parents(run):
             for before in of_commit.get(parent, ()):
                 children.setdefault(before, []).append(place)
+    # Kahn's algorithm; the heap takes the earliest of the runs that wait for no other.
     ready = [(run.moment, place) for place, run in enumerate(runs) if not waits[place]]
     heapq.heapify(ready)
     done: list[int] = []

@@ -33,6 +33,7 @@ CREATE OR REPLACE TEMP TABLE batch AS
 SELECT id, digest, category, trials, passed, failed, undecided, parse_filename(filename, true) AS record
 FROM read_parquet(?, filename = true)
 """
+# `coalesce(…, true)`: a comparison with NULL is NULL, and NULL in any of these columns is wrong, too.
 _WRONG = f"""
 SELECT count(*) FROM batch
 WHERE id IS NULL
@@ -66,6 +67,7 @@ def each_result_once(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     for place, run in enumerate(runs):
         for digest in run.results:
             places.setdefault(digest, set()).add(place)
+    # All records of a resumed run share `begun`, although each has other results: the last of them counts.
     ends = {run.begun: place for place, run in enumerate(runs)}
     return tuple(
         run
@@ -118,6 +120,7 @@ class _Pool(Struct, eq=False):
 
     def _insert(self, runs: Sequence[RunRecord]) -> None:
         files = paths(self.folder, runs)
+        # Only a file on its own is described in full, to say what is wrong with it: that takes two queries.
         if len(files) == 1:
             refuse_other_rows(self.connection, files[0], runs[0])
         for file, run in zip(files, runs, strict=True):

@@ -119,6 +119,7 @@ def _unsteady(
     if start is None:
         return None
     recent = [by_place[place] for place in range(max(0, len(runs) - window), len(runs)) if place in by_place]
+    # Runs are ordered by ancestry, not by time: a late date of the first run must not prolong the quarantine.
     since = min(_day(run) for run in runs[start:])
     # Only a whole window of runs before the start shows that the scenario was steady then.
     known = start >= window

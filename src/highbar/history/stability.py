@@ -126,6 +126,7 @@ def _instability(branches: Iterable[Sequence[ScenarioCounts]]) -> float:
     """The mean over pairs of consecutive runs; if no branch has two runs, over pairs of trials within a run."""
     decided = [[one for one in branch if one.passed + one.failed] for branch in branches]
     between = [_differ(_rate(one), _rate(two)) for branch in decided for one, two in pairwise(branch)]
+    # For two different trials of one run: drawn without replacement.
     within = [
         2 * one.passed * one.failed / ((one.passed + one.failed) * (one.passed + one.failed - 1))
         for branch in decided

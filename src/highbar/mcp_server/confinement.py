@@ -123,6 +123,7 @@ class _Guard(Struct):
         # Opening the folder of temporary files itself creates a file without a name (O_TMPFILE on Linux).
         if self._is_own(real) or real in (os.devnull, self.temporary):
             return None
+        # Writing is refused before the path is looked at: below the folder, too.
         if flags & _WRITING:
             return _written(path)
         if _is_below(real, str(self.root)):
@@ -228,6 +229,7 @@ def _guard(root: Path) -> _Guard:
 
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
     look = _EVENTS.get(event)
+    # Not only the thread of the call, which may start others: every thread but the main one, which runs the protocol.
     if look is not None and _active and threading.get_ident() != threading.main_thread().ident:
         guard = _active[-1]
         problem = look(guard, *arguments)
@@ -236,6 +238,7 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
             raise InputError(problem)
 
 
+# With a separator at the end, so that `/work-other` is not below `/work`; the folder may be the root `/` itself.
 def _is_below(real: str, folder: str) -> bool:
     return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
 

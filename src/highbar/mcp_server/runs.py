@@ -128,6 +128,7 @@ def _money(amount: Fraction) -> str | None:
 
 def _command(asked: RunArguments, folder: str, budget: Fraction) -> list[str]:
     """The command line. It names no agent, so that the suite's own is run; no text of the client becomes an option."""
+    # `-P` keeps the folder off the module path: a file `highbar.py` in it must not be run instead of Highbar.
     command = [sys.executable, "-P", "-m", "highbar", "run", "--no-check", "--quiet"]
     command += [f"--output={folder}", f"--budget={_money(budget)}", *(f"--only={one}" for one in asked.only)]
     command += [] if asked.trials is None else [f"--trials={asked.trials}"]
@@ -160,6 +161,7 @@ async def _carried_out(command: list[str], root: Path, allowance: Allowance) -> 
 
 async def _stop(process: Process) -> bool:
     """Stop a run, first as Ctrl-C does, so that its answers are recorded; then by force. Whether force was needed."""
+    # On SIGINT a run waits for the calls that it has begun; on SIGTERM it stops at once.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if process.returncode is not None:
             return number == signal.SIGKILL

@@ -55,6 +55,7 @@ def covering(one: Request, other: Request) -> Request | None:
     Both must use the same columns. With an additional column, a trial could become undecided or a scenario contradict
     itself, so that the sums of the other request would change.
     """
+    # `other`, with every field that may differ taken from `one`: it equals `one` only if all other fields agree.
     same_suite = (one.suite and one.suite.scenarios) == (other.suite and other.suite.scenarios)
     as_one = replace(
         other,

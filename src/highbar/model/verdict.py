@@ -295,6 +295,7 @@ class Verdict(Struct, frozen=True):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Verdict):
             return NotImplemented
+        # `read_again` is a function of this process: verdicts that were read from a file do not have it.
         compared = (name for name in self.__struct_fields__ if name != "read_again")
         return all(getattr(self, name) == getattr(other, name) for name in compared)
 
@@ -324,6 +325,7 @@ class Verdict(Struct, frozen=True):
         if self.read_again is None or (details, scenarios) == (self.details is not None, bool(self.scenarios)):
             return self
         again = self.read_again(details, scenarios)
+        # Details of other rows beside this verdict would mislead: apart from what was added, both must be equal.
         if replace(again, details=self.details, scenarios=self.scenarios) != self:
             raise ReportError("the results have changed since they were judged: check them again")
         return replace(again, read_again=self.read_again)

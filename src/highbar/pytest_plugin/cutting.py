@@ -31,6 +31,7 @@ def is_cut(item: pytest.Item, error: BaseException) -> bool:
     if code is None or line is None or not _has_it_alone(item, function):
         return True
     last = _last_use(function)
+    # Both count from the first line of the source, which is that of the first decorator if there is one.
     return last is None or line < code.co_firstlineno + last
 
 

@@ -41,6 +41,7 @@ def result_rows(
     rows: list[dict[str, Any]] = []
     for name, each in by_test.items():
         test = known.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
+        # By worker, because the reports of several workers arrive in any order.
         found = [_decided(trial, test, recorded) for trial in sorted(each, key=lambda trial: trial.worker)]
         if name in failed and all(trial.status in ("passed", "not run") for trial in each):
             found = [*found[:-1], _broken(test, failed[name])]  # another plugin failed a test that passed by its rows

@@ -126,6 +126,7 @@ class TrialRecorder:
             output[SENT_TESTS] = to_text(list(self._tests.values()))
 
     def _finish(self, item: pytest.Item, run: _OpenRun) -> None:
+        # Setup and teardown belong to the last call: if one of them failed, so has that trial.
         for call in run.calls[:-1]:
             self._add(item, call)
         worst = min(run.phases, key=lambda phase: _WORST.index(phase.status))

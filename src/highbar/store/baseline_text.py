@@ -74,6 +74,7 @@ def _source(source: Source | None) -> str:
 def _number(value: Fraction | int | None) -> str:
     if value is None:
         return "null"
+    # It starts with a bracket if no finite decimal is exact.
     written = write_decimal(Fraction(value))
     return _text(f"{value.numerator}/{value.denominator}") if written.startswith("(") else written
 

@@ -206,6 +206,7 @@ def _plain(schema: Mapping[str, Any], wanted: str, fits: Callable[[Any], bool]) 
     return Form(schema, _as_it_is, _reader(wanted, fits))
 
 
+# `type(found) is int` below, and not `isinstance`: in Python, True and False are instances of int.
 TEXT = _plain({"type": "string"}, "text", lambda found: isinstance(found, str))
 FLAG = _plain({"type": "boolean"}, "true or false", lambda found: isinstance(found, bool))
 WHOLE = _plain({"type": "integer"}, "a whole number", lambda found: type(found) is int)
@@ -297,6 +298,7 @@ def document_value(found: object) -> str:
 
 def differences(written: Any, found: Any) -> Iterable[tuple[Path, str]]:
     """The places where a document differs from what would be written for the value that was read from it."""
+    # An object may have more members than are written: a later version may add some.
     if isinstance(written, dict) and isinstance(found, dict) and written.keys() <= found.keys():
         return [((key, *path), why) for key in written for path, why in differences(written[key], found[key])]
     if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):

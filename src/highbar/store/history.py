@@ -197,6 +197,7 @@ def _write_file(path: Path, new: NewRun, run: RunRecord) -> None:
     columns = ", ".join(f"unnest(?::{type_}[]) AS {name}" for name, type_ in typed.items())
     rows = new.scenarios or ()
     measures = new.measures or (None,) * len(rows)
+    # The values are parameters, one list for each column, so that no text of a scenario becomes SQL.
     with connected() as connection:
         connection.execute(
             f"COPY (SELECT {columns}) TO {_quoted(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
@@ -217,6 +218,7 @@ def read(path: Path) -> StoredRun:
         run = read_footer(str(path))
         document = _document(path)
         content = json.loads(document, parse_constant=refuse_constant, object_pairs_hook=unique)
+        # The name is the digest of the verdict, so that an exchanged verdict cannot go unnoticed.
         if not isinstance(content, dict) or identity(content) != run.record:
             raise DamagedRecordError("the verdict in it is not the one that its name was made of")
         rows = None if run.listed is None else tuple(read_scenarios(path, run))
@@ -237,6 +239,7 @@ def _document(path: Path) -> str:
             ).fetchone()
         if found is None:
             raise DamagedRecordError("there is no verdict in it")
+        # Not zlib.decompress, which has no limit.
         unpacking = zlib.decompressobj()
         data = unpacking.decompress(base64.b64decode(found[0], validate=True), _LARGEST_DOCUMENT)
         if not unpacking.eof:

@@ -165,5 +165,6 @@ def _refuse_time(text: str) -> None:
         at = -1.0
     if at < 0:
         raise DamagedRecordError("the footer is not that of a record: its time is none, or not in UTC")
+    # A day of tolerance, because clocks differ.
     if at > max(time.time(), _RELEASED) + _DAY:
         raise DamagedRecordError(f"the footer says that it is of the future: {text}")

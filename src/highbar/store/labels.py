@@ -155,6 +155,7 @@ def is_same_judgment(first: Sampling, second: Sampling) -> bool:
 
 def _judged_side(sample: Sampling) -> tuple[Any, ...]:
     """What all labels of one trial must agree on, even if they come from different draws."""
+    # Whether a judgment was reused does not make it another judgment.
     return sample.judge, sample.row, msgspec.structs.replace(sample.judged, replayed=False)
 
 
@@ -259,6 +260,7 @@ def relabeled(
         if known is None:
             return _undecided(new, f"the answers do not decide {name}")
         decided[name] = known
+    # A count does not say which violations happened, so that the answers cannot replace the judge's part of it.
     if not isinstance(row.get("violations", []), list):
         return _undecided(new, "violations has a count in place of names")
     if str(new.get("unjudged", "")).startswith(JUDGE_UNDECIDED.strip()):

@@ -70,6 +70,7 @@ def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
         with beside.open("xb") as stream:
             stream.write(data)
             stream.flush()
+            # Before the rename, so that the target never has another mode.
             if mode is not None:
                 beside.chmod(mode)
             os.fsync(stream.fileno())
@@ -91,6 +92,7 @@ def alone(target: Path) -> Iterator[None]:
         with _lock_file(target):
             yield
         return
+    # The system releases the lock when the folder is closed, or when the process ends in any way.
     folder = os.open(target.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)

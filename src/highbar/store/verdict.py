@@ -311,6 +311,7 @@ def schema() -> dict[str, Any]:
         {
             "verdict": _VERDICT.schema,
             "no_policy": _NO_POLICY.schema,
+            # Exactly one of the three must match, and a result without a policy has all members of a refusal.
             "refusal": {**_REFUSAL.schema, "not": {"required": ["advice"]}},
             "value": VALUE.schema,
             "rule": RULE.schema,
