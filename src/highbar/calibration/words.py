@@ -123,6 +123,7 @@ class LabeledWords:
         given = any(stratum == GIVEN for (_, stratum), _ in groups)
         if not self._whole or (given and len({side for _, side in groups}) < len(DRAWN)):
             return None
+        # Several statements of one trial are not independent: together they weigh as much as one trial.
         per_trial = Fraction(len(self.complete), len(pairs)) if pairs else Fraction(0)
         return judge_rates([self._stratum(side, here, per_trial) for (_, side), here in groups.items()], self.alpha)
 

@@ -39,7 +39,7 @@ class RunOptions(Struct, frozen=True):
         run = replace(suite.run, **self.settings)
         own = {key: self.settings[key] for key in ("trials", "timeout") if key in self.settings}
         scenarios = suite.scenarios
-        if own:
+        if own:  # an option also overrides what a scenario sets for itself
             scenarios = {id_: replace(scenario, **own) for id_, scenario in scenarios.items()}
         agent = self.agent or suite.agent
         if agent is not None and self.agent_version is not None:

@@ -39,5 +39,6 @@ def _about(rule: Rule, policy: Policy, suite: SuiteDemands) -> Iterable[str]:
             return (id_ for id_ in suite.scenarios if matches(pattern, id_))
         case NewFailuresRule(patterns=(_, *_) as patterns):
             return (id_ for id_ in suite.scenarios if any(matches(pattern, id_) for pattern in patterns))
+    # A rule that is not about numbers may depend on any scenario.
     about_numbers = next(populations(rule, policy.metrics), None) is not None
     return set_of(rule, suite, policy.metrics) if about_numbers else suite.scenarios

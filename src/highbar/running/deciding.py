@@ -197,6 +197,7 @@ class LiveCheck:
             copy.mkdir()
             _copy_beginning(opened.path / JOURNAL, copy / JOURNAL, end.size)
         history = folder.read_run(copy)
+        # Noted, but not written: the copied journal must keep the length that the document will record.
         history.note(end.size, Finished("decided", utc(datetime.now(UTC)), history.ended))
         with (copy / RESULTS).open("xb", buffering=_BLOCK) as stream:
             document = finishing.outcome(

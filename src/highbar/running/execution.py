@@ -75,6 +75,7 @@ def carry_out(
 
 
 def _end_of(summary: Summary) -> RunEnd:
+    # A run that was refused, or whose agent reported two versions, did not finish: it is recorded as interrupted.
     return next((how for how in FINISHED if how == summary.how), "interrupted")
 
 
@@ -86,7 +87,7 @@ async def _called(
     try:
         async with AsyncExitStack() as stack:
             looks = await _looking(stack, prepared, opened, stop, until)
-            if stop.is_decided:
+            if stop.is_decided:  # the agent is not even opened, which may take minutes
                 opened = opened or folder.create(prepared.path, prepared.plan)
                 return opened, _nothing_left(prepared, opened)
             caller = await _ready(stack, prepared, stop)

@@ -115,6 +115,7 @@ class CheckFunctions:
     def _answer(self, process: FunctionProcess, request: bytes, limit: float) -> frames.Message:
         """Write the request, and read its answer. Raises EOFError if the process closes its pipe before that."""
         received: list[frames.Message] = []
+        # Reads while it still writes: otherwise two full pipes would make both processes wait forever.
         rest = memoryview(request)
         while not received:
             ready = _wait_for(process, limit, writing=bool(rest))

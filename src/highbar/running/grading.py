@@ -97,6 +97,7 @@ class Grader:
             return row
         received = receive(ended)
         judged = _NO_JUDGE if self.judgments is None else self.judgments(scenario, ended)
+        # An error without a reason is still an error: only None means that there is no fault.
         fault = ended.reason or "" if ended.outcome == "error" else _fault(received, scenario)
         if fault is None:
             self._answered(row, received, scenario, judged)
@@ -128,6 +129,7 @@ class Grader:
         forbidden = self._violations(row, scenario, answer, judged)
         if scenario.answer is not None:
             finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged.findings)
+            # The same dictionaries, so that the row shows evidence for the answer together with that of behaviors.
             graded = _Graded({}, expected.found, expected.missed, expected.unclear)
             graded.note(ANSWER, scenario.answer, finding)
             if ANSWER in graded.observed:
@@ -176,7 +178,7 @@ class Grader:
         judged: JudgeFindings = _NO_JUDGE,
     ) -> _Graded:
         """Set `violations`, except if none was found and a must-not could not be checked."""
-        # If nothing was received, nothing happened: a check such as "does not mention" would match an empty reply.
+        # If nothing was received, nothing happened, whatever a check finds in an empty reply.
         wanted = scenario.must_not if answer.replies else {}
         forbidden = self._graded(wanted, answer, judged, must_not=True)
         happened = [name for name, is_observed in forbidden.observed.items() if is_observed]

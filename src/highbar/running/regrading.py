@@ -225,6 +225,7 @@ class _RowIndex(Struct):
 def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStack) -> Regrading:
     """Grade the rows of files, in the order of the suite. Raises InputError if rows and suite do not match."""
     grader = by.grader(None)
+    # Rows come out in the order of the suite, so they are copied to a file that can be read at any offset.
     copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
     index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
     for number, file in enumerate(files):

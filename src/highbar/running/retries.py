@@ -12,7 +12,7 @@ from msgspec import Struct
 from highbar.running.conversation import Conversation
 
 _LONGEST = 60.0
-"""Seconds that one wait may take: a header can ask for any time, and a run must not hang on it."""
+"""Seconds: a server that asks for more advises to give up, and a header can contain any number."""
 
 
 class Backoff(Struct, frozen=True):

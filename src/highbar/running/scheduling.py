@@ -215,10 +215,11 @@ class _Scheduler:
         for ended in held:
             self._report(ended)
 
-    # --- what is next --------------------------------------------------------------------------
+    # --- the next trial ------------------------------------------------------------------------
 
     def _next(self) -> Conversation | None:
         """The next trial for a free worker; None if the worker is not needed any more."""
+        # The limit may have changed: if it grew, start more workers; if it shrank, let this one end.
         workers = len(self._workers)
         if workers < self._most_workers:
             self._fill()
@@ -286,7 +287,7 @@ class _Scheduler:
         error: BaseException | None = None
         if not worker.cancelled():
             error = worker.exception()
-        elif not self._canceled and self._how is None:
+        elif not self._canceled and self._how is None:  # or the trial would silently disappear
             error = RuntimeError("a call of the agent was canceled, and nobody asked for it")
         if error is not None and not self._finished.done():
             self._finished.set_exception(error)
@@ -339,6 +340,7 @@ class _Scheduler:
             self._give_up_ahead()  # otherwise they begin as soon as the current calls end
         if self._is_held:
             self._wake()
+        # Questions that were handed over ahead do not run yet.
         given = self._concurrency.in_flight
         progress.in_flight = min(given, self._concurrency.limit) if self._caller.ahead else given
         progress.waiting = len(self._waiting)

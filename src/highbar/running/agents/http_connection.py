@@ -20,6 +20,7 @@ class MarkingConnector(TCPConnector):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        # A private attribute: aiohttp has no public setting for the class of its protocol.
         self._factory = partial(_MarkingResponse, loop=self._loop)  # type: ignore[assignment]  # of a subclass
 
 

@@ -171,6 +171,7 @@ def _target(response: aiohttp.ClientResponse, address: URL) -> URL:
 @lru_cache(maxsize=256)
 def _limits(timeout: float) -> aiohttp.ClientTimeout:
     """Limits for aiohttp: only the time to connect, because `post` limits the whole call."""
+    # aiohttp rounds timeouts above `ceil_threshold` up to whole seconds.
     return aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, 0.9 * timeout), ceil_threshold=_CONNECT)
 
 

@@ -177,6 +177,7 @@ class Command:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             self._close(pipe)
         self._selector.close()
+        # On Linux `end_children` kills the rest, one by one; elsewhere only the group can be found.
         if self.exited is None or _libc is None:
             self._signal(signal.SIGKILL)
         return end_children()

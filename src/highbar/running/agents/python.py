@@ -156,6 +156,7 @@ class PythonAgent:
     def _attempt(self, call: AgentCall, message: frames.Message) -> Attempt:
         """The attempt, from the message about the call."""
         kind, _, latency, value = message
+        # An answer that came after the timeout, but before the call could be canceled, is late as well.
         is_late = kind == frames.CANCELED or latency > call.timeout * 1000
         if kind == frames.ANSWERED:
             attempt = self._role.read(value, self._agent, latency)

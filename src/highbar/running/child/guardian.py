@@ -77,6 +77,7 @@ def _reaped(process: int) -> int | None:
 def _end_all(process: int, status: int | None) -> int:
     """Kill the process, its group and every descendant. Returns the exit status of the process."""
     limit = time.monotonic() + _LONGEST_ENDING
+    # Repeated, because a process may fork while the others are being killed.
     while time.monotonic() < limit:
         _kill(process, group=True)
         remaining = descendants(os.getpid()) if _IS_LINUX else []

@@ -201,6 +201,7 @@ async def _answers(asker: Asker, questions: Iterable[JudgeQuestion]) -> list[Jud
         for place in islice(left, most):
             answers[place] = await asker.ask(wanted[place])
 
+    # The first few alone: with a wrong key, no more than these are asked.
     await work(_ENOUGH)
     _refuse_wrong_key(answers[:_ENOUGH])
     async with asyncio.TaskGroup() as group:

@@ -108,7 +108,7 @@ class HttpJudge:
             self._slots.give_back(began, latency, limited=failure is not None and failure.limited)
         return exchange
 
-    # --- what a request came to ----------------------------------------------------------------
+    # --- after a request -----------------------------------------------------------------------
 
     def _after(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
         """The answer, or the seconds to wait before the next request."""
@@ -172,7 +172,7 @@ class HttpJudge:
         message = short(self._redactor.text(message_in(bytes(exchange.received))))
         return status_in_words(exchange.status) + (f": {message}" if message else "")
 
-    # --- what a reply says ---------------------------------------------------------------------
+    # --- reading a reply -----------------------------------------------------------------------
 
     def _read(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
         if not self._is_proven:

@@ -154,6 +154,7 @@ class RunJudge:
             self._start(MOST_AT_ONCE - _ENOUGH)
             return
         self._refused += 1
+        # If fewer than five questions wait, these are enough.
         if self._refused >= min(_ENOUGH, self._refused + self._queue.qsize()) and self.refusal is None:
             self.refusal = answer.failure or answer.refusal
             self._stop.request()
