@@ -1,10 +1,10 @@
 """A suite file in, a checked suite out: scenarios with their checks, and the settings of agent, judge and run.
 
-    read(path), read_values(mapping)    -> Suite, or InputError with every problem at once
+    read(path), read_values(mapping)    -> Suite, or InputError with all problems at once
     read_fixed(path)                    -> by id, the columns that results are compared with: a policy's `suite`
     unmet(suite, environment)           -> what a run of the suite still needs, as problems with their lines
 
-`suite.words` says a suite in words; `suite.schema` is the JSON Schema of the file, for editors.
+`suite.words` describes a suite in sentences; `suite.schema` is the JSON Schema of the file, for editors.
 """
 
 from highbar.suite.identity import Allowed

@@ -1,7 +1,7 @@
-"""An agent that is named outside of a suite, by `--agent` or from Python → the agent.
+"""The text that names an agent outside of a suite, in `--agent` or from Python → the agent.
 
 python:module:function          a function
-https://host/v1/chat/completions    an address, of chat completions
+https://host/v1/chat/completions    the address of a chat completions endpoint
 command: ./agent --json         a command, in words as a shell would split them
 """
 
@@ -22,7 +22,7 @@ _FORMS = "write python:module:function, an address that begins with http:// or h
 
 
 def read_agent_text(text: str) -> Agent:
-    """The agent that a text names. Raises InputError if it names none.
+    """The agent that a text names. Raises InputError if the text does not name one.
 
     >>> read_agent_text("python:library_agent:answer").target
     'library_agent:answer'
@@ -41,14 +41,14 @@ def read_agent_text(text: str) -> Agent:
 
 
 def read_agent_values(values: Mapping[str, Any]) -> Agent:
-    """The agent that a mapping describes, with the keys of a suite's `agent`. Raises InputError with every problem."""
+    """The agent that a mapping describes, with the keys of a suite's `agent`. Raises InputError with all problems."""
     return _read(plain_suite(values))
 
 
 def _read(fields: Mapping[str, Any]) -> Agent:
     place = ValueCursor(("agent",), [])
     agent = read_agent(fields, place)
-    list(variables_in_settings({"agent": fields}, place))  # which notes names that are not names
+    list(variables_in_settings({"agent": fields}, place))  # only to note every ${…} that is not a variable's name
     if place.problems or agent is None:
         raise InputError(*(Problem(f"the agent: {problem.text}", hint=problem.hint) for problem in place.problems))
     return agent
@@ -65,7 +65,7 @@ def _words(text: str) -> list[str]:
 
 
 def _function(name: str) -> str:
-    """The name of a function; the path of a file is a slip."""
+    """The name of a function; the path of a file is refused, with a hint."""
     path, _, function = name.partition(":")
     if path.endswith(".py"):
         module = path.removesuffix(".py").lstrip("./").replace("/", ".")

@@ -18,7 +18,7 @@ _BYTES = {"B": 1, "kB": 10**3, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2*
 DURATION_PATTERN = r"^\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*(ms|s|m|min|h)\s*$"
 MONEY_PATTERN = r"^\s*(\$\s*[0-9]{1,15}(\.[0-9]{1,9})?|[0-9]{1,15}(\.[0-9]{1,9})?\s*([uU][sS][dD]|\$))\s*$"
 SIZE_PATTERN = r"^\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*(B|kB|KB|KiB|MB|MiB|GB|GiB)\s*$"
-"""The same, as the JSON Schema says them."""
+"""The patterns above, as the JSON Schema writes them."""
 
 
 def seconds(value: Any) -> Fraction | None:
@@ -52,11 +52,11 @@ def size(value: Any) -> int | None:
 
 
 def decimal(value: Any) -> Decimal | None:
-    """A number, or a text that is one, as CSV has it."""
+    """A number, or the text of one, as in CSV; None for anything else."""
     found = written_number(value) if isinstance(value, str) else value
     return None if isinstance(found, bool) or not isinstance(found, int | Decimal) else Decimal(found)
 
 
 def whole_amount(value: Any) -> int | None:
-    """A whole number."""
+    """A whole number; None for anything else, true and false included."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

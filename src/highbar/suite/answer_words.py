@@ -1,4 +1,4 @@
-"""A suite in, sentences out: by what the answers of its scenarios are judged."""
+"""A suite in, sentences out: how the answers of its scenarios are judged."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from highbar.suite.check_words import check_in_words
 from highbar.suite.parts import Scenario, Suite
 
 MOST_LISTED = 20
-"""Different checks of answers that are listed: a suite may have one for each scenario."""
+"""The most checks of answers that are listed: a suite may have a different one for each scenario."""
 
 
 def answers(suite: Suite) -> Iterator[tuple[str, str]]:
-    """The scenarios with the same check of the answer, and that check; those beyond the first few are counted."""
+    """For each check of an answer, the scenarios that have it, and the check; beyond `MOST_LISTED`, only a count."""
     by_check: dict[str, list[str]] = {}
     for scenario in suite.scenarios.values():
         for sentence in _checks(scenario):

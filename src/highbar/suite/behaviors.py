@@ -15,7 +15,10 @@ from highbar.suite.values import entries, suggestion
 
 
 class Glossary:
-    """Every behavior that has a definition: in the file, or in the glossary that ships. Each is read once per use."""
+    """Every behavior that is defined in the file or in the built-in glossary.
+
+    A check is read at most twice: as an expected behavior, and as a must-not.
+    """
 
     def __init__(self, value: Any, place: ValueCursor, folder: Path | None, *, reported: bool) -> None:
         self.place = place
@@ -27,7 +30,7 @@ class Glossary:
         self.behaviors = {name: found for name in self.own if (found := self.find(name, must_not=False))}
 
     def find(self, name: str, *, must_not: bool) -> Behavior | None:
-        """The behavior of that name; None if nothing defines it, or its definition has a problem, which is noted."""
+        """The behavior of that name; None if it is not defined, or after noting a problem of its definition."""
         if (name, must_not) not in self.read:
             self.read[name, must_not] = self._read(name, must_not=must_not)
         return self.read[name, must_not]
@@ -44,7 +47,7 @@ class Glossary:
         return Behavior(name, reading.check, "built-in", GLOSSARY[name].weak)
 
     def listed(self, value: Any, path: Path_, *, must_not: bool) -> dict[str, Behavior]:
-        """What a scenario has under `expected_behaviors` or `must_not`."""
+        """The behaviors that a scenario has under `expected_behaviors` or `must_not`, by name."""
         found: dict[str, Behavior] = {}
         if isinstance(value, dict):
             for name, given in value.items():

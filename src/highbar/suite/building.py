@@ -24,7 +24,7 @@ from highbar.suite.values import refuse_unknown, text_value
 def build(
     values: Any, place: ValueCursor, folder: Path | None, allowed: Allowed, file: tuple[str | None, str | None]
 ) -> Suite | None:
-    """The suite; None if something is wrong with it. `file` is the name and the digest of its bytes."""
+    """The suite; None if something is wrong with it. `file` is the file's name and the digest of its bytes."""
     if is_plan(values):
         fixed = read_plan(values, place, allowed)
         scenarios = {id_: Scenario(id_, columns) for id_, columns in fixed.items()}
@@ -44,7 +44,7 @@ def build(
     canaries = read_canaries(top["canaries"], place.at("canaries"), glossary) if "canaries" in top else ()
     texts = {key: text_value(top[key], place.at(key)) for key in ("suite", "description") if key in top}
     replaced = tuple(variables_in_settings(top, place))
-    # Everything is read before anything is refused, so that one message has every problem.
+    # Everything is read before anything is refused, so that all problems are reported at once.
     if place.problems:
         return None
     return Suite(
@@ -64,7 +64,7 @@ def build(
 
 
 def is_plan(values: Any) -> bool:
-    """Whether the file only lists which scenarios there are: nothing is asked, and nothing is checked."""
+    """Whether the file only lists scenarios, without asking or checking anything."""
     items, start = listed_scenarios(values)
     if start or not isinstance(items, list):
         return False
@@ -73,15 +73,15 @@ def is_plan(values: Any) -> bool:
 
 
 def _digest(scenarios: Iterable[Scenario], canaries: tuple[Canary, ...]) -> str:
-    """Of all scenarios, and of the canaries if there are some. Judge and agent are no part of it."""
+    """The digest of all scenarios, and of the canaries if there are any; judge and agent are not part of it."""
     found = hashlib.sha256("".join(one.digest for one in scenarios).encode())
-    # Only if there are some: a suite without canaries has the digest that it had before there were any.
+    # Only if there are any: a suite without canaries keeps the digest that it had before canaries existed.
     if canaries:
         found.update(msgspec.json.encode(canaries, order="deterministic"))
     return found.hexdigest()
 
 
 def _says(top: dict[str, Any], key: str) -> bool:
-    """Whether the suite says that the agent reports this, even if the rest of its block cannot be read."""
+    """Whether `agent` has true under `key`, even if the rest of the block cannot be read."""
     agent = top.get("agent")
     return isinstance(agent, dict) and agent.get(key) is True

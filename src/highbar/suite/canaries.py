@@ -1,11 +1,11 @@
-"""The block `canaries` → answers that are known to be good or bad, by which a judge is tested in every run.
+"""The block `canaries` → answers that are known to be good or bad, which test the judge in every run.
 
     canaries:
       - input: How do I pick a lock?
         output: Take two hairpins and …
         behaviors: { refuses: false }
 
-A behavior is one whose check is a statement in plain words, or it is defined here: `{judge: …, observed: true}`.
+A behavior is one whose check is a statement in plain words, or it is defined in place: `{judge: …, observed: true}`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IN_PLACE = "{judge: The reply …, observed: true}"
 
 
 def read_canaries(value: Any, place: ValueCursor, glossary: Glossary) -> tuple[Canary, ...]:
-    """Every canary; what is wrong with one is noted."""
+    """Every canary that has no problem; the problems of the others are noted."""
     if not isinstance(value, list) or not 0 < len(value) <= MOST_CANARIES:
         place.refuse_value(value, f"a list of 1 to {MOST_CANARIES} answers: {{input: …, output: …, behaviors: {{…}}}}")
         return ()
@@ -62,7 +62,7 @@ def _canary(value: Any, place: ValueCursor, glossary: Glossary, name: str) -> Ca
 
 
 def _conversation(fields: Mapping[str, Any], place: ValueCursor) -> tuple[Mapping[str, Any], ...]:
-    """What was asked and answered. The output is the last message."""
+    """The messages of the conversation; the `output` is the last one."""
     if "messages" in fields and "input" in fields:
         place.at("messages").refuse("'messages' beside 'input'", "keep one of the two")
         return ()
@@ -82,7 +82,7 @@ def _conversation(fields: Mapping[str, Any], place: ValueCursor) -> tuple[Mappin
 
 
 def _behaviors(fields: Mapping[str, Any], place: ValueCursor, glossary: Glossary) -> Iterator[tuple[str, str, bool]]:
-    """Each behavior: its name, its statement, and whether it is observed."""
+    """The name of each behavior, its statement, and whether it is observed."""
     if "behaviors" not in fields:
         place.refuse("a canary needs behaviors", "say which are observed: {name: true}")
         return
@@ -118,7 +118,7 @@ def _defined(name: str, place: ValueCursor, glossary: Glossary) -> str | None:
         place.refuse(f"the behavior '{name[:60]}' is not defined", hint)
         return None
     behavior = glossary.find(name, must_not=False)
-    if behavior is None:  # its own problem is noted
+    if behavior is None:  # its problem was noted when it was read
         return None
     if not isinstance(behavior.check, checks.Statement):
         hint = f"name one that is a single statement, or write {_IN_PLACE}"

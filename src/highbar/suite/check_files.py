@@ -1,7 +1,7 @@
 """Checks → the content of the files that they use: schemas, and the modules of Python functions.
 
-A digest of a scenario covers it, so that a changed file is noticed like a changed check. What those modules import is
-not covered: only running them could tell what that is.
+The digest of a scenario covers that content, so that a changed file is noticed like a changed check. It does not cover
+what those modules import: only running them could tell what that is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CheckFiles:
         self._sources: dict[str, str | None] = {}
 
     def contents(self, check: Check) -> Iterator[str | None]:
-        """Each schema of a check, and for each function the digest of its module's file; None if there is none."""
+        """Each schema of a check, and for each function the digest of its module's file; None if there is no file."""
         match check:
             case IsJson() if check.schema is not None:
                 yield check.schema
@@ -47,7 +47,7 @@ class CheckFiles:
             return beside
         try:
             spec = importlib.util.find_spec(top)
-        except (ImportError, ValueError, AttributeError):  # of a damaged package, or no name of a module
+        except (ImportError, ValueError, AttributeError):  # a damaged package, or not the name of a module
             return None
         if spec is None:
             return None
@@ -58,7 +58,7 @@ class CheckFiles:
 
 
 def _inside(folder: Path, names: tuple[str, ...] | list[str]) -> Path | None:
-    """The file of the module with these names below a folder."""
+    """The file below a folder of the module with these names; None if there is none."""
     path = folder.joinpath(*names)
     candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
     return next((one for one in candidates if one.is_file()), None)

@@ -1,4 +1,4 @@
-"""The JSON Schema of checks, as a part of that of a suite."""
+"""The JSON Schema of checks, which is a part of the schema of a suite."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _or_list(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_definitions() -> dict[str, Any]:
-    """What `#/$defs/check` and `#/$defs/answer` are."""
+    """The definitions behind `#/$defs/check`, `#/$defs/answer` and `#/$defs/mapping`."""
     label = {"anyOf": [*_ITEM["anyOf"], {"type": "boolean"}]}
     keys = {**_checks(label), **_modifiers()}
     modifiers = sorted({name for taken in CHECKS.values() for name in taken})

@@ -1,4 +1,4 @@
-"""A check in, the words for it out."""
+"""A check in, its description in words out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from highbar.checks.tree import (
 from highbar.documents.problems import shown
 
 _LONGEST = 240
-"""Characters of one sentence."""
+"""The most characters of one sentence; longer ones are cut."""
 _TEXTS = {
     "equals": "is",
     "contains": "contains",

@@ -1,7 +1,7 @@
 """The text of a CSV file → one mapping per scenario, and the line of each.
 
-A header line names the columns. An empty cell is absent; lists are JSON or separated by `;`, as in results. Columns
-such as `answer.contains` and `tags.locale` are parts of a mapping.
+A header line names the columns. An empty cell is an absent value; lists are JSON or separated by `;`, as in results.
+Columns such as `answer.contains` and `tags.locale` are parts of a mapping.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from highbar.suite.located import Located, Position
 _LISTS = frozenset({"expected_behaviors", "must_not", "turns"})
 _MAPPINGS = frozenset({"answer", "expected_behaviors", "must_not", "tags", "predict"})
 _TEXTS = frozenset({"equals", "contains", "contains_all", "starts_with", "matches", "calls", "python", "judge"})
-"""Checks that take a text, so that `true` and `10` in a cell are text."""
+"""Checks that take text: `true` and `10` in their cells are text, not a boolean and a number."""
 
 LONGEST_CELL = 131_072
-"""Characters of a cell, more than any scenario's text needs."""
+"""The most characters of a cell: more than the text of any scenario needs."""
 
 
 def read_csv(text: str, file: str) -> Located:
-    """The scenarios of a CSV file. Raises InputError if there is no header, or it cannot be read."""
+    """The scenarios of a CSV file. Raises InputError if there is no header, or the file cannot be read."""
     rows = _rows(text, file)
     line, header = next(rows, (1, []))
     problems = list(_header_problems(header, file, line))
@@ -54,7 +54,7 @@ def read_csv(text: str, file: str) -> Located:
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line on which it begins."""
-    csv.field_size_limit(LONGEST_CELL)  # of this process: another reader may have set it
+    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begins = 1
     try:
@@ -101,7 +101,7 @@ def _scenario(header: list[str], cells: list[str]) -> dict[str, Any]:
 
 
 def _cell(name: str, cell: str) -> Any:
-    """The value of a cell, by what its column takes."""
+    """The value of a cell, read as the type that its column takes."""
     if cell[0] in "[{" and name not in ("id", "input", "expected", "matches"):
         try:
             return decode(cell, "json")

@@ -1,7 +1,7 @@
 """The YAML text of a suite → texts that were cut at ` #`, which begins a comment unless the text is in quotes.
 
-A comment after a value is common and stays allowed. It is a problem if it looks like the rest of the text: `#5` has no
-space after the sign, and `press # to go on` has one space before it, where people write two before a comment.
+A comment after a value is common and allowed. It is a problem if it looks like the rest of the text: `#5` has no space
+after the sign, and `press # to go on` has only one space before it, while people write two before a comment.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _LONGEST = 40
 
 
 def cut_texts(text: str, file: str) -> list[Problem]:
-    """Every unquoted text with a comment behind it that was probably meant to be part of it."""
+    """A problem for every unquoted text followed by a comment that was probably meant to be part of it."""
     if not _COMMENT.search(text):
         return []
-    import yaml  # only for a file with a comment behind something
+    import yaml  # only for a file with a comment after something
 
     lines = text.split("\n")
     try:
         return [problem for mark, value in _plain_texts(text) if (problem := _cut(lines, mark, value, file))]
-    except yaml.YAMLError:  # the reader says what is wrong
+    except yaml.YAMLError:  # the reader of the suite reports what is wrong
         return []
 
 
 def _plain_texts(text: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """Where each unquoted text ends, as line and column from 0, and the text."""
+    """The end of each unquoted text, as line and column from 0, and the text."""
     import yaml  # see above
 
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -50,7 +50,7 @@ def _cut(lines: list[str], mark: tuple[int, int], value: str, file: str) -> Prob
     if after.isspace() or not after:
         if not is_prose or blanks != " ":
             return None
-    elif not after.isalnum():  # such as a line of signs: `## settings`
+    elif not after.isalnum():  # a comment that begins with more signs, such as `## settings`
         return None
     whole = f"{value}{lines[line][column:].rstrip()}"
     shown = whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"

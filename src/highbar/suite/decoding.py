@@ -1,7 +1,7 @@
-"""The text of a suite file → plain values, as fast as can be and without places.
+"""The text of a suite file → plain values, as fast as possible and without their lines and columns.
 
-Raises `NotPlain` if the form is wrong in any way; `located.py` then reads the text again and says what is wrong.
-Both give the same values.
+Raises `NotPlain` if the form is wrong in any way; `located.py` then reads the text again and reports what is wrong.
+Both must give the same values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NotPlain(ValueError):
 
 
 def format_of(name: str) -> Format:
-    """The format of a file, by how its name ends; YAML unless that says otherwise."""
+    """The format of a file, by the ending of its name; YAML for any other ending."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "yaml")
 
 
@@ -42,7 +42,7 @@ def decode(text: str, format_: Format) -> Any:
         return [line.strip() for line in text.split("\n") if line.strip()]
     if format_ == "yaml":
         return _yaml(text)
-    # `json.loads` accepts half of a pair, and what it gives cannot be written: the slow way says where it is.
+    # `json.loads` accepts half of a surrogate pair, which cannot be encoded again: the slow reader says where it is.
     if "\\ud" in text or "\\uD" in text:
         raise NotPlain("it may have half of a surrogate pair")
     lines = [line for line in text.split("\n") if line.strip()]
@@ -96,11 +96,11 @@ def _refuse_depth(value: Any) -> None:
 
 
 def _yaml(text: str) -> Any:
-    """The values of one YAML document, from the events of the C parser: it takes half the time of a loader."""
-    import yaml  # a JSON suite needs none of it
+    """The values of one YAML document, from the events of the C parser, which take half the time of a loader."""
+    import yaml  # a JSON suite does not need it
 
     try:
-        # Here, since it may not be installed. The stubs leave it out.
+        # Imported here because it may not be installed. The stubs leave it out.
         from yaml.cyaml import CParser  # type: ignore[attr-defined]
     except ImportError:  # PyYAML without libyaml
         raise NotPlain("the fast parser is not installed") from None
@@ -116,7 +116,7 @@ def _yaml(text: str) -> Any:
 
 
 class _Events:
-    """Values from events. Tags, anchors, aliases, and keys that are not text are not plain."""
+    """Builds values from events. Tags, anchors, aliases, and keys that are not text raise NotPlain."""
 
     def __init__(self, next_event: Any, yaml: Any) -> None:
         self.next = next_event
@@ -163,7 +163,7 @@ class _Events:
             if key in found or (not event.style and key in _NULL_KEYS):
                 raise NotPlain("a key that is there twice, or none")
             found[key] = self.value(self.next(), depth)
-        # Once for the whole mapping, which is faster than to fold each key as it comes.
+        # Compared once for the whole mapping, which is faster than folding each key as it comes.
         if len({key.casefold() for key in found}) < len(found):
             raise NotPlain("a key that is there twice, apart from case")
         return found

@@ -1,4 +1,4 @@
-"""The list of scenarios → each with its id, all of them different; and what its keys may be."""
+"""The list of scenarios → each with its unique id; and which keys a scenario may have."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from highbar.language.spelling import near_miss
 
 LISTS = (*column_names("demands", form="names"), *column_names("demands", form="violated"))
 FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
-"""What a suite may fix for a scenario, besides its tags and columns of the user's own."""
+"""The columns that a suite may fix for a scenario, besides its tags and the user's own columns."""
 OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
-"""Columns that a run writes, or that it is asked with."""
+"""The columns that a run writes, or that the agent is asked with."""
 TOP_KEYS = ("suite", "description", "agent", "judge", "judges", "run", "behaviors", "defaults", "canaries", "scenarios")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _NO_SCENARIO = "the suite has no scenario, wanted a list of ids, or of {id, category, …}"
 
 
 class Allowed(Struct, frozen=True):
-    """Columns and categories that only look like misspelled ones: the policy's `allow_columns`, `allow_categories`."""
+    """Near misses that are meant as written: the policy's `allow_columns` and `allow_categories`."""
 
     columns: Collection[str] = frozenset()
     categories: Collection[str] = frozenset()
 
 
 class SuiteEntry(Struct, frozen=True):
-    """A scenario as it was written: its id, its path in the file, and its keys."""
+    """A scenario as it is written: its id, its path in the file, and its keys with their values."""
 
     id: str
     path: Path_
@@ -40,14 +40,14 @@ class SuiteEntry(Struct, frozen=True):
 
 
 def listed_scenarios(values: Any) -> tuple[Any, Path_]:
-    """The list of scenarios in a file, and the path to it: the whole file, or what it has under `scenarios`."""
+    """The list of scenarios in a file, and the path to it: the value under `scenarios`, or the whole file."""
     if isinstance(values, dict) and "scenarios" in values:
         return values["scenarios"], ("scenarios",)
     return values, ()
 
 
 def read_entries(values: Any, place: ValueCursor) -> Iterator[SuiteEntry]:
-    """Every scenario with an id; one without, and an id that is there twice, are problems."""
+    """Every scenario with an id; a scenario without an id, and a repeated id, are problems."""
     items, start = listed_scenarios(values)
     if not isinstance(items, list) or not items:
         place.at(*start).refuse(_NO_SCENARIO)
@@ -72,7 +72,7 @@ def read_entries(values: Any, place: ValueCursor) -> Iterator[SuiteEntry]:
 
 
 def read_id(value: Any, place: ValueCursor, path: Path_) -> str | None:
-    """A scenario's id: text without control characters, or a whole number, which is its digits."""
+    """A scenario's id: text without control characters, or a whole number as digits; None after noting a problem."""
     text = None if isinstance(value, bool) else as_written(value)
     if text is None:
         place.at(*path).refuse_value(value, "text or a whole number as the id")
@@ -88,7 +88,7 @@ def read_id(value: Any, place: ValueCursor, path: Path_) -> str | None:
 
 
 def is_known(key: str, known: Collection[str], place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
-    """Whether a key is not nearly a known one; if it is, that is a problem."""
+    """Whether a key is no near miss of a known one; a near miss is noted as a problem."""
     missed = None if key in allowed.columns else near_miss(key, known)
     if missed:
         place.at(*path, key).refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
@@ -96,7 +96,7 @@ def is_known(key: str, known: Collection[str], place: ValueCursor, path: Path_, 
 
 
 def check_category(category: str, place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
-    """Whether a category is not nearly one of the guide's; if it is, that is a problem."""
+    """Whether a category is no near miss of one of the guide's; a near miss is noted as a problem."""
     missed = None if category in allowed.categories else near_miss(category, CATEGORIES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to the policy's allow_categories"
@@ -105,7 +105,7 @@ def check_category(category: str, place: ValueCursor, path: Path_, allowed: Allo
 
 
 def behavior_names(value: Any, place: ValueCursor, path: Path_) -> list[str]:
-    """The names of behaviors: a list of them, or the keys of a mapping; each once."""
+    """The names of behaviors, from a list of names or the keys of a mapping; a repeated name is a problem."""
     if isinstance(value, dict):
         return list(value)
     if not isinstance(value, list):

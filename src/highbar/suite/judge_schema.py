@@ -1,4 +1,4 @@
-"""The JSON Schema of the blocks `judge`, `judges` and `canaries`, as a part of that of a suite."""
+"""The JSON Schema of the blocks `judge`, `judges` and `canaries`, which is a part of the schema of a suite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from highbar.suite.schema_parts import ADDRESS, CONCURRENCY, FUNCTION, ID, KEY, 
 
 
 def judge_schema() -> dict[str, Any]:
-    """One judge."""
+    """The schema of one judge."""
     common = {
         "concurrency": {**CONCURRENCY, "description": "Calls at once."},
         "timeout": {**TIME, "default": "60s", "description": "Of one call."},
@@ -33,7 +33,7 @@ def judge_schema() -> dict[str, Any]:
 
 
 def judges() -> dict[str, Any]:
-    """Several judges."""
+    """The schema of a list of judges."""
     return {
         "type": "array",
         "items": {"$ref": "#/$defs/judge"},
@@ -45,7 +45,7 @@ def judges() -> dict[str, Any]:
 
 
 def canaries() -> dict[str, Any]:
-    """Answers that are known."""
+    """The schema of the list of canaries."""
     defined = closed({"judge": STATEMENT, "observed": {"type": "boolean"}}, "judge", "observed")
     behaviors = {
         "type": "object",

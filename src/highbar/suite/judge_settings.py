@@ -1,4 +1,4 @@
-"""The blocks `judge` and `judges` → who reads the statements in plain words; nothing is called."""
+"""The blocks `judge` and `judges` → the judges that read the statements in plain words; nothing is called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from highbar.suite.values import choice, entries, function, refuse_unknown, text
 
 FORMATS = ("openai", "anthropic")
 MOST_TOKENS = 10**7
-"""Tokens of a reply of a judge: beyond every model."""
+"""The most tokens of a judge's reply: beyond every model."""
 _OF_A_MODEL = ("model", "base_url", "key", "format", "temperature", "max_tokens")
 _COMMON = ("concurrency", "timeout", "retries")
 JUDGE_KEYS = (*_OF_A_MODEL, "python", *_COMMON)
@@ -23,7 +23,7 @@ _HOTTEST = 2
 
 
 def read_judges(top: Mapping[str, Any], place: ValueCursor) -> tuple[Judge, ...]:
-    """Every judge of a suite: the one under `judge`, or those under `judges`."""
+    """The judges of a suite: the one under `judge`, or those under `judges`."""
     if "judge" in top and "judges" in top:
         place.at("judges").refuse("'judges' beside 'judge'", "keep one of the two")
         return ()
@@ -43,6 +43,7 @@ def _several(value: Any, place: ValueCursor) -> tuple[Judge, ...]:
     for index, judge in enumerate(judges):
         if judge is None:
             continue
+        # Without the key: the same model with another key is still the same judge.
         asked = tuple(getattr(judge, key) for key in ("python", *_OF_A_MODEL) if key != "key")
         if asked in found:
             first = place.at(found[asked]).path

@@ -1,10 +1,10 @@
-"""A judge that is named outside of a suite, by `--judge` or from Python → the judge.
+"""The text that names a judge outside of a suite, in `--judge` or from Python → the judge.
 
 some-model@https://host/v1              a model behind an OpenAI-compatible endpoint, with its base address
-anthropic:some-model@https://host/v1    the same behind an endpoint for messages as Anthropic has them
+anthropic:some-model@https://host/v1    a model behind an endpoint for messages in Anthropic's format
 python:module:function                  a function
 
-The key is that of the variable JUDGE_KEY, if there is one.
+The key is the value of the variable JUDGE_KEY, if that is set.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from highbar.suite.plain import plain_suite
 from highbar.suite.settings import variables_in_settings
 
 KEY = "JUDGE_KEY"
-"""The variable of the environment that has the key of a judge that is named outside of a suite."""
+"""The environment variable with the key of a judge that is named outside of a suite."""
 _FORMS = "write MODEL@https://host/v1, anthropic:MODEL@https://host/v1 or python:module:function"
 _ADDRESS = re.compile(r"@(?=https?://|\$\{)")
 
 
 def read_judge_text(text: str, environment: Mapping[str, str]) -> Judge:
-    """The judge that a text names. Raises InputError if it names none.
+    """The judge that a text names. Raises InputError if the text does not name one.
 
     >>> read_judge_text("openai:some-model@https://host/v1", {}).model
     'some-model'
@@ -47,7 +47,7 @@ def read_judge_text(text: str, environment: Mapping[str, str]) -> Judge:
 
 
 def read_judge_values(values: Mapping[str, Any]) -> Judge:
-    """The judge that a mapping describes, with the keys of a suite's `judge`. Raises InputError with every problem."""
+    """The judge that a mapping describes, with the keys of a suite's `judge`. Raises InputError with all problems."""
     return _read(plain_suite(values))
 
 
@@ -56,7 +56,7 @@ def _read(fields: Mapping[str, Any]) -> Judge:
     judge = read_judge_settings(fields, place)
     list(
         variables_in_settings({"judge": fields}, ValueCursor(problems=place.problems))
-    )  # which notes names that are not names
+    )  # only to note every ${…} that is not a variable's name
     if place.problems or judge is None:
         problems = ((": ".join(["the judge", *map(str, one.path[1:])]), one) for one in place.problems)
         raise InputError(*(Problem(f"{where}: {one.text}", hint=one.hint) for where, one in problems))

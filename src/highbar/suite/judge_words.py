@@ -11,7 +11,7 @@ from highbar.suite.statements import judged_trials, statement_texts
 
 
 def judge_lines(suite: Suite) -> Iterator[tuple[str, str]]:
-    """Who judges what, in how many calls; and the answers by which the judge is tested."""
+    """Sentences about who judges what, in how many calls; and about the canaries that test the judge."""
     number, trials = len(statement_texts(suite)), judged_trials(suite)
     if suite.judges:
         yield "judge" if len(suite.judges) == 1 else "judges", " ".join(_judged(suite, number, trials))

@@ -1,4 +1,4 @@
-"""The text of a suite file that has a problem → its values again, and the line and column of each."""
+"""The text of a suite file that has a problem → its values, with the line and column of each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Position = tuple[int | None, int | None]
 
 
 class OtherFile(str):
-    """The first part of a path that leads into another file than the suite's own: the path of that file."""
+    """The first part of a path that leads into a file other than the suite's own: the path of that file."""
 
     __slots__ = ()
 
 
 class Located(Struct, frozen=True):
-    """The values of a file, the position of the value at a path (or of its key), and what is wrong with the form."""
+    """The values of a file, a function that gives the position of a value or its key, and the problems of the form."""
 
     values: Any
     position: Callable[[Path_, bool], Position]
@@ -35,14 +35,14 @@ class Located(Struct, frozen=True):
 
 
 def locate(text: str, format_: Format, file: str) -> Located:
-    """The values of a file, with their places. Raises InputError if the text is not of that format at all."""
+    """The values of a file, with their positions. Raises InputError if the text is not in that format at all."""
     if format_ == "json":
         return _of_tree(parse_json(text, file), file, ())
     if format_ == "yaml":
         return _of_tree(*_yaml(text, file))
     items, problems = _lines(text, file) if format_ == "jsonl" else (_ids(text), [])
     root = Node("list", items=tuple(node for _, node in items), line=1, column=1)
-    # Each line was parsed as a document of its own, so its places count from its own first line.
+    # Each line was parsed as a document of its own, so its positions count from its own first line.
     before = [line - 1 for line, _ in items]
     found = _of_tree(root, file, problems, before)
 
@@ -97,7 +97,7 @@ def _position(root: Node, path: Path_, *, key: bool) -> Position:
             node = of_key = node.items[part]
             continue
         inside = next(((name, value) for name, value in node.entries if name.text == str(part)), None)
-        if inside is None:  # such as a key that is missing: the place is that of the mapping
+        if inside is None:  # such as a missing key: the position is that of the mapping
             break
         of_key, node = inside
     chosen = of_key if key else node
@@ -105,9 +105,9 @@ def _position(root: Node, path: Path_, *, key: bool) -> Position:
 
 
 def _value(node: Node, file: str, problems: list[Problem], above: int = 0) -> Any:
-    """The plain value of a tree; keys that are there twice, or are not text, are problems.
+    """The plain value of a tree; repeated keys, and keys that are not text, are problems.
 
-    `above` is how many lines of the file are above the text that the tree was made of.
+    `above` is the number of lines in the file above the text that the tree was parsed from.
     """
     if node.kind == "list":
         return [_value(item, file, problems, above) for item in node.items]

@@ -11,11 +11,11 @@ from highbar.suite.values import entries
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 ASKING = ("user", "tool")
-"""Who speaks last in a conversation that waits for an answer."""
+"""The roles of the last message in a conversation that waits for an answer."""
 
 
 def read_messages(value: Any, place: ValueCursor) -> tuple[Mapping[str, Any], ...]:
-    """The messages; what is wrong with them is noted. Keys other than role and content are left as they are."""
+    """The messages; their problems are noted. Keys other than role and content are left as they are."""
     if not isinstance(value, list) or not value:
         place.refuse_value(value, "a list of {role: …, content: …}")
         return ()
@@ -23,7 +23,7 @@ def read_messages(value: Any, place: ValueCursor) -> tuple[Mapping[str, Any], ..
 
 
 def refuse_answered(messages: tuple[Mapping[str, Any], ...], place: ValueCursor) -> None:
-    """Note it if nothing is left to answer."""
+    """Note a problem if the conversation does not end with a message to answer."""
     role = messages[-1].get("role") if messages else None
     if role in ROLES and role not in ASKING:
         last = place.at(len(messages) - 1)

@@ -1,4 +1,4 @@
-"""What a run of a suite needs and does not have: an agent, a judge, variables of the environment, something to ask."""
+"""What a run of a suite needs and lacks: an agent, a judge, environment variables, something to ask."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def unmet(
     judge: bool = True,
     data: bytes | None = None,
 ) -> tuple[Problem, ...]:
-    """Every problem that keeps the suite from being run, with its line if the suite came from a file.
+    """All problems that keep the suite from being run, with their lines if the suite came from a file.
 
-    `agent` and `judge` are false if they are named elsewhere, as by `--agent` and `--judge`. `data` is what the file
-    would hold, if there is none.
+    `agent` and `judge` are false if they are named elsewhere, for example by `--agent` and `--judge`. `data` is the
+    content of the file, if it does not exist on disk.
     """
     elsewhere = {*(() if agent else ("agent",)), *(() if judge else ("judge", "judges"))}
     found = [*_settings(suite, environment, elsewhere), *_scenarios(suite, is_judged=not judge or bool(suite.judges))]
     if not found:
         return ()
-    if suite.tool is not None:  # a test may have become several scenarios
+    if suite.tool is not None:  # one test may have become several scenarios with the same problem
         found = list(dict.fromkeys(replace(one, path=origin_of(one.path, suite.tool.paths)) for one in found))
     if suite.file is None:
         return tuple(Problem(problem.text, hint=problem.hint) for problem in found)

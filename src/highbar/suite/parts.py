@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:  # the checks take 40 ms to load, and a policy's suite needs none of them
+if TYPE_CHECKING:  # the checks take 40 ms to load, and a policy's suite does not need them
     from highbar.checks import Check, Predict
 
 Kind = Literal["python", "http", "command"]
@@ -17,8 +17,8 @@ Kind = Literal["python", "http", "command"]
 class Behavior(Struct, frozen=True):
     """How a behavior is recognized.
 
-    `source`: the glossary of the file, the scenario itself, the glossary that ships, or the agent's own report.
-    `weak`: a list of phrases recognizes it, which misses other wordings.
+    `source`: the `behaviors` of the file, the scenario itself, the built-in glossary, or the agent's own report.
+    `weak`: it is recognized by a list of phrases, which misses other wordings.
     """
 
     name: str
@@ -28,11 +28,11 @@ class Behavior(Struct, frozen=True):
 
 
 class Scenario(Struct, frozen=True):
-    """One scenario: what the agent is asked, and by what its answer is judged.
+    """One scenario: what the agent is asked, and how its answer is judged.
 
-    `columns` are copied into every row. `turns` are what the user says, one after the other; `input` is the only
-    one. `messages` is a conversation in chat form instead. `timeout` is in seconds, for each call. `digest` changes
-    with everything that an answer or its grade depends on.
+    `columns` are copied into every row. The agent is asked one `input`, several `turns` of the user in order, or a
+    conversation in chat form (`messages`). `timeout` is in seconds, for each call. `digest` changes with everything
+    that an answer or its grade depends on.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Scenario(Struct, frozen=True):
 
     @property
     def row(self) -> dict[str, Any]:
-        """The columns that a row of this scenario has before anything has happened, with all that it demands."""
+        """The columns that a row of this scenario has before its trial runs, with everything that it demands."""
         found: dict[str, Any] = {"id": self.id, **self.columns}
         if self.expected_behaviors:
             found["expected_behaviors"] = list(self.expected_behaviors)
@@ -66,7 +66,7 @@ class Scenario(Struct, frozen=True):
 
     @property
     def asked(self) -> str | None:
-        """The last text of the user."""
+        """The last text of the user; None if nothing is asked."""
         if self.messages:
             texts = [message["content"] for message in self.messages if message["role"] == "user"]
             return next((text for text in reversed(texts) if isinstance(text, str)), None)
@@ -84,16 +84,16 @@ class Agent(Struct, frozen=True):
     key: str | None = None
     headers: Mapping[str, str] = {}
     body: Any = None
-    pointers: Mapping[str, str] = {}  # where the text, the tool calls, tokens and cost are in a reply
+    pointers: Mapping[str, str] = {}  # JSON pointers to the text, the tool calls, tokens and cost in a reply
     max_reply: int = 16 * 2**20
     reports_behaviors: bool = False
     reports_quality: bool = False
 
 
 class Judge(Struct, frozen=True):
-    """Who reads the statements in plain words: a model at an address, or a Python function.
+    """The judge that reads the statements in plain words: a model at an address, or a Python function.
 
-    `concurrency`, `timeout` (in seconds, of one call) and `retries` are the judge's own, not those of the run.
+    `concurrency`, `timeout` (of one call, in seconds) and `retries` are the judge's own, not those of the run.
     """
 
     model: str | None = None
@@ -109,10 +109,10 @@ class Judge(Struct, frozen=True):
 
 
 class Canary(Struct, frozen=True):
-    """An answer that people know to be good or bad, by which the judge is tested in every run.
+    """An answer that people know to be good or bad, which tests the judge in every run.
 
-    `messages` is the conversation in chat form, the answer included. `statements` are asked about it, by the name of
-    the behavior; `observed` says which of them are true.
+    `messages` is the conversation in chat form, with the answer. `statements` has the statements that the judge is
+    asked about, by the name of the behavior; `observed` says which of them are true.
     """
 
     id: str
@@ -122,7 +122,7 @@ class Canary(Struct, frozen=True):
 
 
 class RunSettings(Struct, frozen=True):
-    """How trials are run. Times are in seconds, the budget in USD; `trial_timeout` None: `timeout` times the turns."""
+    """How trials are run. Times are in seconds, the budget in USD; `trial_timeout` is by default `timeout` × turns."""
 
     trials: int = 1
     concurrency: int | Literal["auto"] = "auto"
@@ -134,17 +134,17 @@ class RunSettings(Struct, frozen=True):
 
 
 class Variable(Struct, frozen=True):
-    """A `${NAME}` in the settings, and the path of the value that has it."""
+    """A `${NAME}` in the settings, and the path of the value that contains it."""
 
     name: str
     path: tuple[str | int, ...]
 
 
 class OtherTool(Struct, frozen=True):
-    """The tool that a suite was written for, and what there is to say about it.
+    """The tool that a suite was written for, and the suite in our own form.
 
-    `text` is the same suite as a file of ours, with the files inside that it names. `paths` leads from where a value is
-    in that to where it is in the tool's own file.
+    `text` is the suite as a file of ours, with the content of the files that it names. `paths` maps the path of a value
+    in it to the path in the tool's own file. `notes` tell the user how the tool's settings were treated.
     """
 
     name: str
@@ -154,7 +154,7 @@ class OtherTool(Struct, frozen=True):
 
 
 class Suite(Struct, frozen=True):
-    """A suite file. `is_plan`: a list of ids and descriptions, which says what must have run and cannot be run."""
+    """A suite file. `is_plan`: it only lists the scenarios that must have a result, and cannot be run."""
 
     scenarios: Mapping[str, Scenario]
     file: str | None = None
@@ -179,10 +179,10 @@ class Suite(Struct, frozen=True):
 
     @property
     def labels(self) -> tuple[str | bool, ...]:
-        """Every label that a scenario expects, each once."""
+        """All labels that scenarios expect, each once."""
         return tuple(dict.fromkeys(one.expected for one in self.scenarios.values() if one.expected is not None))
 
     @property
     def trials(self) -> int:
-        """How many trials all scenarios have together."""
+        """The number of trials of all scenarios together."""
         return sum(scenario.trials for scenario in self.scenarios.values())

@@ -1,4 +1,4 @@
-"""Values of Python → the values that a file would give."""
+"""Python values → the values that a suite file would give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from highbar.errors import InputError, Problem
 
 
 def plain_suite(value: Any, depth: int = 0) -> Any:
-    """Lists for tuples, dicts for mappings, exact numbers for floats. Raises InputError for what a file cannot say."""
+    """Lists for tuples, dicts for mappings, exact numbers for floats. Raises InputError for what a file cannot hold."""
     if depth > MOST_NESTING + 1:
         raise InputError(Problem(f"the suite is nested deeper than {MOST_NESTING}"))
     if isinstance(value, Mapping):

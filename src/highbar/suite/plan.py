@@ -1,6 +1,6 @@
-"""Values of a suite file → what each scenario is compared by with its results: ids and the columns it fixes, as text.
+"""Values of a suite file → the ids, and the columns that each scenario fixes, as text to compare with its results.
 
-This is what a policy's `suite` needs. Checks are not read: results that were recorded do not depend on them.
+This is what a policy's `suite` needs. Checks are not read: recorded results do not depend on them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOT_COMPARED = OF_A_RUN | {"id", "description", "turns", "messages", "trials", 
 
 
 def read_plan(values: Any, place: ValueCursor, allowed: Allowed) -> dict[str, Mapping[str, str]]:
-    """By id, the columns that the suite fixes."""
+    """By id, the columns that the suite fixes for a scenario, defaults included."""
     defaults = values.get("defaults") if isinstance(values, dict) else None
     given = _fixed(SuiteEntry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
     return {entry.id: {**given, **_fixed(entry, place, allowed)} for entry in read_entries(values, place)}
@@ -47,7 +47,7 @@ def _fixed(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> dict[str,
             found[key] = json.dumps(behavior_names(value, place, (*entry.path, key)), ensure_ascii=False)
         elif key == "answer":
             if value not in (None, "", [], {}):
-                found[key] = "given"  # only that there is one: whether it was met, a row says in `correct`
+                found[key] = "given"  # only that there is one: a row says in `correct` whether it was met
         elif key == "tags":
             found |= _tags(value, place, (*entry.path, key))
         elif key not in _NOT_COMPARED and is_known(key, _KNOWN, place, entry.path, allowed):

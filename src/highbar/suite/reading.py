@@ -1,6 +1,6 @@
-"""A suite file in, a checked Suite out; every problem at once, each with its line.
+"""A suite file in, a checked Suite out; all problems at once, each with its line.
 
-Files are decoded fast first. Only if something is wrong they are read again, with the place of every value.
+Files are decoded fast first. Only if something is wrong are they read again, with the position of every value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from highbar.suite.tools.recognition import tool_of_suite
 
 T = TypeVar("T")
 Build = Callable[[Any, ValueCursor], T | None]
-"""From values to what is wanted of them; None only after noting a problem."""
+"""(values, place) → a suite, or the columns that it fixes; None only after noting a problem in `place`."""
 _ANYTHING = Allowed()
 
 
@@ -41,11 +41,11 @@ class _DecodedFile(Struct, frozen=True):
 
 
 def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANYTHING) -> Suite:
-    """The suite in a file. Raises InputError with every problem that it has, before anything is run.
+    """The suite in a file. Raises InputError with all problems, before anything is run.
 
-    If `data` is given it is what the file would hold, and the file itself is not read.
+    If `data` is given, it is used as the content of the file, and the file itself is not read.
     """
-    from highbar.suite.building import build  # the checks take 40 ms to load, and a plan needs none of them
+    from highbar.suite.building import build  # the checks take 40 ms to load, and a plan does not need them
 
     path = Path(path)
     file = _open(path, data)
@@ -56,9 +56,12 @@ def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANY
 
 
 def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None = None) -> Suite:
-    """The suite in Python values, with the keys of a file; files that it names are in `folder`. Raises InputError."""
+    """The suite in Python values, with the keys of a file; the files that it names are in `folder`.
+
+    Raises InputError with all problems.
+    """
     from highbar.suite.building import build  # as above
-    from highbar.suite.plain import plain_suite  # only for values of Python
+    from highbar.suite.plain import plain_suite  # only for Python values
 
     place = ValueCursor(problems=[])
     suite = build(plain_suite(values), place, folder, _ANYTHING, (None, None))
@@ -68,19 +71,19 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
 
 
 def read_fixed(path: Path | str, *, allowed: Allowed = _ANYTHING) -> Mapping[str, Mapping[str, str]]:
-    """By id, what a suite fixes for its results: what a policy's `suite` needs. Raises InputError."""
+    """By id, the columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError."""
     path = Path(path)
     return _read(_open(path, None), _of_any_tool(lambda values, place: read_plan(values, place, allowed), path))
 
 
 def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:
-    """Problems of a suite that was read before, with their lines in its file."""
+    """An error with problems of a suite that was read before, each with its line in the file."""
     file = _open(Path(path), data)
     return _error(file, _located(file), found)
 
 
 def _of_any_tool(build: Build[T], path: Path) -> Build[T]:
-    """The same for the suites of other tools, whose values are rewritten first."""
+    """`build` for suites of any tool: the values of other tools' suites are rewritten first."""
 
     def built(values: Any, place: ValueCursor) -> T | None:
         tool = tool_of_suite(values)
@@ -100,7 +103,7 @@ def _open(path: Path, data: bytes | None) -> _DecodedFile:
 
 def _read(file: _DecodedFile, build: Build[T]) -> T:
     with _without_collection():
-        # Most suites are sound, and reading with places is slower: only a suite with a problem is read that way.
+        # Most suites have no problem, and reading with positions is slower: only a suite with a problem needs it.
         found = _fast(file, build)
         if found is not None:
             return found
@@ -113,9 +116,9 @@ def _read(file: _DecodedFile, build: Build[T]) -> T:
 
 
 def _fast(file: _DecodedFile, build: Build[T]) -> T | None:
-    """What the file says, if nothing is wrong with it."""
+    """The result of `build` without positions; None if anything is wrong with the file."""
     if file.format == "csv":
-        return None  # the slow way is the only one
+        return None  # CSV has only the slow reader
     place = ValueCursor(problems=[])
     try:
         values = decode(file.text, file.format)
@@ -138,7 +141,7 @@ def _located(file: _DecodedFile) -> Located:
 
 
 def _odd_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
-    """What the text of a YAML file says otherwise than people, or the tool that it was written for, read it."""
+    """Problems with YAML text that people, or the tool that it was written for, read differently than we do."""
     if tool is None:
         return cut_texts(file.text, file.path)
     from highbar.suite.tools.scalars import odd_scalars  # only for suites of other tools
@@ -152,7 +155,7 @@ def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) 
 
     problems = list(located.problems)
     for problem in found:
-        # A suite of another tool may name files with prompts and tests: their problems are at places in those.
+        # A suite of another tool may name files with prompts and tests: their problems have positions in those files.
         if problem.path and isinstance(problem.path[0], OtherFile):
             problems.append(_in_other_file(problem))
             continue
@@ -178,7 +181,7 @@ def _in_other_file(problem: ValueProblem) -> Problem:
 
 
 def _is_about_key(problem: ValueProblem) -> bool:
-    """Whether a problem is about the last key of its path, and not about the value."""
+    """Whether a problem is about the last key of its path, not about the value under it."""
     last = problem.path[-1] if problem.path else None
     return isinstance(last, str) and problem.text.startswith(
         (f"unknown key '{last[:60]}'", f"unknown check '{last[:60]}'", f"'{last[:60]}' ")
@@ -186,7 +189,7 @@ def _is_about_key(problem: ValueProblem) -> bool:
 
 
 def _message_of(problem: ValueProblem, values: Any) -> str:
-    """The message of a problem, after the scenario and the keys that lead to it."""
+    """The message of a problem, preceded by the scenario and the keys that lead to it."""
     items, start = listed_scenarios(values)
     path: Path_ = problem.path[:-1] if _is_about_key(problem) else problem.path  # the message names the key
     if path[: len(start)] == start and len(path) > len(start) and isinstance(items, list):
@@ -208,7 +211,7 @@ def _dotted(path: Path_) -> str:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Nothing that is read is garbage before the end: to look for some, again and again, takes a third of the time."""
+    """Turn garbage collection off: nothing is garbage before the end, and looking for it takes a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Whether a judge is the model under test: models favor answers of their own."""
+"""Whether a judge is the model under test: models favor their own answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.suite.parts import Agent, Judge, Suite
 def is_same_model(suite: Suite) -> bool:
     """Whether one of the judges is the model that the agent names.
 
-    An agent that is a function or a command does not say which model it is, so false is no promise.
+    An agent that is a function or a command does not name its model, so False guarantees nothing.
     """
     return suite.agent is not None and is_judge_of_itself(suite.agent, suite.judges)
 
@@ -26,5 +26,5 @@ def is_judge_of_itself(agent: Agent, judges: Sequence[Judge]) -> bool:
 
 
 def _plain(model: str) -> str:
-    """A model without the provider that routers put before it: `openai/some-model`."""
+    """A model's name without the provider that routers put before it, as in `openai/some-model`."""
     return model.strip().rpartition("/")[2].casefold()

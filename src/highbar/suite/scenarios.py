@@ -1,4 +1,4 @@
-"""A scenario as it was written → a scenario that can be run and graded."""
+"""A scenario as it is written → a scenario that can be run and graded."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _ONLY_OF_A_RUN = {"found", "missed", "attempts", "tool_calls", "agent_tags", "le
 WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | _ONLY_OF_A_RUN
 """Columns of a row that say what happened; a scenario cannot have them."""
 _NOT_NEARLY = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
-"""What a column of the user's own must not nearly be: results with a near miss of one of their columns are refused."""
+"""Names of which the user's own columns must not be near misses: results with such a column would be refused."""
 _UNGRADED = frozenset({"trials", "timeout", "description"})
 """Keys on which no answer and no grade depends."""
 _WITH_FILES = (b'"python"', b'"is_json"')
-"""What the JSON text of a scenario has in it if a check may use a file."""
+"""The JSON text of a scenario contains one of these if a check may use a file."""
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 
 
 class ScenarioReader:
-    """Reads scenarios, given what the rest of the file says."""
+    """Reads scenarios, given the other blocks of the file."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ScenarioReader:
         before = len(place.problems)
         self._settings(defaults, ("defaults",))
         dict(self._columns(defaults, ("defaults",)))
-        if len(place.problems) == before:  # else each scenario would repeat their problems
+        if len(place.problems) == before:  # otherwise each scenario would repeat the problems of the defaults
             self.defaults = defaults
 
     def scenario(self, entry: SuiteEntry) -> Scenario | None:
@@ -116,7 +116,7 @@ class ScenarioReader:
         return {"trials": trials, "timeout": timeout}
 
     def _columns(self, merged: Mapping[str, Any], path: Path_) -> Iterator[tuple[str, Any]]:
-        """What is copied into every row: descriptions, tags, and columns of the user's own."""
+        """The columns that are copied into every row: descriptions, tags, and the user's own."""
         for key, value in merged.items():
             if key in SCENARIO_TEXTS:
                 found = text_value(value, self.place.at(*path, key))
@@ -210,7 +210,7 @@ class ScenarioReader:
         behaviors: tuple[Mapping[str, Behavior], Mapping[str, Behavior]],
         answer: checks.Check | None,
     ) -> str:
-        """The digest of all that an answer or its grade depends on, the files that checks use included."""
+        """The digest of everything that an answer or its grade depends on, including the files that checks use."""
         named = {name for each in behaviors for name, found in each.items() if found.source in ("suite", "built-in")}
         definitions = {name: self.glossary.definitions[name] for name in named}
         graded = {key: value for key, value in merged.items() if key not in _UNGRADED}
@@ -223,7 +223,7 @@ class ScenarioReader:
 
 
 def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None, place: ValueCursor) -> None:
-    """Note a scenario that has more statements than a judge reads well in one call."""
+    """Note a problem if a scenario has more statements than a judge can be asked in one call."""
     given = [*(behavior.check for behavior in behaviors), *(() if answer is None else (answer,))]
     number = len({text for check in given for text in checks.statements(check)})
     if number > MOST_STATEMENTS:
@@ -232,7 +232,7 @@ def _refuse_too_many(behaviors: Iterable[Behavior], answer: checks.Check | None,
 
 
 def read_defaults(value: Any, place: ValueCursor) -> Mapping[str, Any]:
-    """The block `defaults`: what scenarios have unless they say otherwise."""
+    """The block `defaults`: the values of scenarios that do not set their own."""
     found = entries(value, place, "a mapping such as {trials: 3, weight: 1}")
     refuse_unknown(found, DEFAULTS, place)
     return {key: given for key, given in found.items() if key in DEFAULTS}

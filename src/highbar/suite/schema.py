@@ -1,6 +1,6 @@
 """The JSON Schema of a suite file, for editors: which keys there are, what they take, and what they mean.
 
-It says less than the reader knows (defined names, patterns, near misses), and never something else.
+It checks less than the reader (no defined names, patterns or near misses), but never contradicts it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar suite",
         "description": "What an agent is asked, and by what its answers are judged.",
-        # Not `anyOf`: editors then say only that the whole file fits none of the forms.
+        # Not `anyOf`: editors would only say that the whole file fits none of the forms.
         "if": {"type": "array"},
         "then": {
             "anyOf": [
@@ -68,7 +68,7 @@ _KINDS = ("scenario", "checked")
 
 
 def _columns() -> dict[str, Any]:
-    """What a scenario says about itself."""
+    """The schemas of the keys that describe a scenario."""
     weight = BY_NAME["weight"]
     bounds = {"minimum": weight.least, "maximum": weight.most}
     texts = {name: {**TEXT, "description": BY_NAME[name].meaning} for name in ("category", "capability", "cluster")}
@@ -114,21 +114,21 @@ def _scenarios() -> dict[str, Any]:
 
 
 def _checked() -> dict[str, Any]:
-    """A scenario that checks something."""
+    """The schema of a scenario that checks something."""
     empty = {"anyOf": [{"type": "array", "maxItems": 0}, {"type": "object", "maxProperties": 0}]}
     some = [{"required": [key], **({"properties": {key: {"not": empty}}} if key in LISTS else {})} for key in CHECKED]
     return {"allOf": [{"$ref": "#/$defs/scenario"}, {"anyOf": some}]}
 
 
 def _planned() -> dict[str, Any]:
-    """A scenario in a list that only says what must have a result."""
+    """The schema of a scenario in a list that only says what must have a result."""
     described = {key: value for key, value in _columns().items() if key not in ("weight", "trials", "timeout")}
     keys = {"id": ID, **described, **dict.fromkeys((*ASKED, *CHECKED), False)}
     return {"anyOf": [ID, {"type": "object", "properties": keys, "required": ["id"]}]}
 
 
 def _slotted() -> dict[str, Any]:
-    """A JSON value with at least one text that is replaced by what the agent is asked."""
+    """The schema of a JSON value with at least one text that is replaced by what the agent is asked."""
     same = {"$ref": "#/$defs/slotted"}
     somewhere = {"type": "object", "not": {"additionalProperties": {"not": same}}}
     return {"anyOf": [{"enum": list(SLOTS)}, {"type": "array", "contains": same}, somewhere]}

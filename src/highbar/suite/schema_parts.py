@@ -29,6 +29,6 @@ MESSAGES = {
 
 
 def closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    """A mapping with these keys and no others."""
+    """The schema of a mapping with these keys and no others."""
     found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**found, "required": list(required)} if required else found

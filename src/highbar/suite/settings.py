@@ -1,4 +1,4 @@
-"""The blocks `agent` and `run` → settings, checked in form; nothing is looked up and nothing is called."""
+"""The blocks `agent` and `run` → settings whose form is checked; nothing is looked up and nothing is called."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from highbar.suite.values import (
 
 KINDS = ("python", "http", "command")
 POINTERS = ("output", "tool_calls", *(column.name for column in UNBOUNDED if column.name != "latency_ms"))
-"""What is read from a reply by a JSON pointer. How long a call takes is measured by who calls."""
+"""What a JSON pointer reads from a reply. The latency is not among them: the caller measures it."""
 _COMMON = ("version", "reports_behaviors", "reports_quality", "max_reply")
 _HTTP = ("format", "model", "key", "headers", "body", *POINTERS)
 AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
 RUN_KEYS = ("trials", "concurrency", "timeout", "trial_timeout", "retries", "budget", "max_time")
 SLOTS = ("{input}", "{messages}", "{id}")
-"""What a text of the body is replaced by, if it is nothing but this."""
+"""A text in the body is replaced if it is exactly one of these."""
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*")
 _PASSWORD = re.compile(r"https?://[^\s/@]*:(?!\$\{)[^\s/@]+@")
 NOT_IN_A_FILE = "a key or password does not belong into a file"
-"""The message about a secret. The line that has it is not shown: a log may be public."""
+"""The message about a secret. Its line is not shown: a log may be public."""
 _TIME_HINT = "write the unit: 60s, 500ms or 2m"
 _MOST_USD = 10**9
-"""Dollars of a budget: beyond, the number is a slip."""
+"""The most dollars of a budget: a larger number is a typing error."""
 
 
 def read_agent(value: Any, place: ValueCursor) -> Agent | None:
-    """The block `agent`."""
+    """The agent in the block `agent`; None after noting a problem."""
     fields = entries(value, place, "a mapping such as {python: module:function}")
     if not fields:
         if isinstance(value, dict):
@@ -78,7 +78,7 @@ def read_agent(value: Any, place: ValueCursor) -> Agent | None:
 
 
 def web_address(value: Any, place: ValueCursor) -> str | None:
-    """A web address, which may have a `${NAME}`."""
+    """A web address, which may contain a `${NAME}`; None after noting a problem."""
     if isinstance(value, str) and _PASSWORD.match(value):
         place.refuse(NOT_IN_A_FILE, "put it into the environment, and write http://user:${AGENT_PASSWORD}@… here")
         return None
@@ -100,7 +100,7 @@ def _command(value: Any, place: ValueCursor) -> tuple[str, ...] | None:
 
 
 def _http(fields: Mapping[str, Any], place: ValueCursor) -> dict[str, Any]:
-    """What only an agent behind HTTP has."""
+    """The settings that only an HTTP agent has."""
     default = "json" if "body" in fields else "openai"
     formats = ("openai", "anthropic", "json")
     format_ = choice(fields["format"], place.at("format"), *formats) if "format" in fields else default
@@ -135,7 +135,7 @@ def _headers(value: Any, place: ValueCursor) -> dict[str, str]:
 
 
 def secret(value: Any, place: ValueCursor, variable: str) -> str | None:
-    """A key, which is always a `${NAME}`; `variable` is one that may be used."""
+    """A key, which must be a `${NAME}`; `variable` is the name that the hint suggests."""
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
     place.refuse(NOT_IN_A_FILE, f"put it into the environment, and write ${{{variable}}} here")
@@ -169,7 +169,7 @@ def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
 
 
 def _unquoted(value: Any, path: Path_) -> Iterator[Path_]:
-    """Every `{input}` that was written without quotes: YAML makes `{"input": null}` of it."""
+    """The path of every `{input}` without quotes, which YAML reads as `{"input": null}`."""
     if isinstance(value, dict):
         if len(value) == 1 and None in value.values() and f"{{{next(iter(value))}}}" in SLOTS:
             yield path
@@ -189,7 +189,7 @@ def _pointer(value: Any, place: ValueCursor) -> str | None:
 
 
 def read_run_settings(value: Any, place: ValueCursor) -> RunSettings:
-    """The block `run`; what is not given, or wrong, has its default."""
+    """The block `run`; settings that are absent or wrong have their defaults."""
     fields = entries(value, place, "a mapping such as {trials: 3, timeout: 60s}")
     refuse_unknown(fields, RUN_KEYS, place)
     found: dict[str, Any] = {}
@@ -214,7 +214,7 @@ def duration(value: Any, place: ValueCursor) -> Fraction | None:
 
 
 def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
-    """How many calls at once: a number, or `auto`."""
+    """The number of calls at once, or `auto`; None after noting a problem."""
     if value == "auto":
         return "auto"
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CONCURRENT:
@@ -227,7 +227,7 @@ def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
 
 
 def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterator[Variable]:
-    """Every `${NAME}` where it is replaced: in `headers`, `key`, `http` and `base_url`."""
+    """Every `${NAME}` in the settings in which variables are replaced: `headers`, `key`, `http` and `base_url`."""
     for path, found in _replaced(top):
         for name in _VARIABLE.findall(found):
             if _NAME.fullmatch(name):
@@ -237,7 +237,7 @@ def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterato
 
 
 def _replaced(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
-    """Every text in which variables are replaced."""
+    """Every text in which variables are replaced, with its path."""
     judges = top["judges"] if isinstance(top.get("judges"), list) else []
     blocks: list[tuple[Path_, Any, tuple[str, ...]]] = [
         (("agent",), top.get("agent"), ("http", "key", "headers")),
@@ -250,7 +250,7 @@ def _replaced(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
 
 
 def _texts(value: Any, path: Path_) -> Iterator[tuple[Path_, str]]:
-    """Every text inside of a value, with the path to it."""
+    """Every text inside a value, with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A suite in, what a judge is asked out: which statements, about how many trials, in how many calls."""
+"""A suite in, what a judge is asked out: which statements, and in how many trials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from highbar.suite.parts import Scenario, Suite
 
 
 def statement_places(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Each check of a scenario that has statements: the keys that lead to it, and its statements."""
+    """For each check of a scenario that has statements: the keys that lead to it, and the statements."""
     for key in ("expected_behaviors", "must_not"):
         for name, behavior in getattr(scenario, key).items():
             if found := statements(behavior.check):
@@ -19,11 +19,11 @@ def statement_places(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], tupl
 
 
 def statement_texts(suite: Suite) -> tuple[str, ...]:
-    """Every statement that a scenario asks a judge about, each once."""
+    """Every statement that scenarios ask a judge about, each once."""
     found = (text for one in suite.scenarios.values() for _, texts in statement_places(one) for text in texts)
     return tuple(dict.fromkeys(found))
 
 
 def judged_trials(suite: Suite) -> int:
-    """How many trials have a statement."""
+    """The number of trials of the scenarios that have a statement."""
     return sum(one.trials for one in suite.scenarios.values() if next(statement_places(one), None) is not None)

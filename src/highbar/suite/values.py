@@ -1,4 +1,4 @@
-"""Readers of single values, which note a problem and give None if the value is not what was wanted."""
+"""Readers of single values, which note a problem and return None if the value is not what they want."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from highbar.suite.limits import MOST_SUGGESTED
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 FUNCTION_PATTERN = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
-"""The same, as the JSON Schema says it."""
+"""The pattern above, as the JSON Schema writes it."""
 
 T = TypeVar("T")
 
 
 def entries(value: Any, place: ValueCursor, wanted: str) -> Mapping[str, Any]:
-    """The entries of a mapping."""
+    """The entries of a mapping; an empty mapping, after noting a problem, if the value is something else."""
     if isinstance(value, dict):
         return value
     place.refuse_value(value, wanted)
@@ -36,13 +36,13 @@ def refuse_unknown(value: Mapping[str, Any], known: Collection[str], place: Valu
 
 
 def suggestion(word: str, known: Collection[str], place: ValueCursor) -> str:
-    """The hint for an unknown word: the one that was meant, or what there is."""
+    """The hint for an unknown word: the known one that was probably meant, or a list of known ones."""
     near = did_you_mean(word, known) if len(place.problems) < MOST_SUGGESTED else None
     return near or f"known: {some(list(known), 10)}"
 
 
 def text_value(value: Any, place: ValueCursor) -> str | None:
-    """Text that is not empty; a number is its text as it was written."""
+    """Text that is not empty; a number counts as text, in its original spelling."""
     found = None if isinstance(value, bool) else as_written(value)
     if found is None:
         place.refuse_value(value, "text", 'quote it: "true"' if value is True else None)
@@ -62,7 +62,7 @@ def flag_value(value: Any, place: ValueCursor) -> bool | None:
 
 
 def whole_number(value: Any, place: ValueCursor, least: int, most: int) -> int | None:
-    """A whole number in a range."""
+    """A whole number from `least` to `most`."""
     found = whole_amount(value)
     if found is None or not least <= found <= most:
         place.refuse_value(value, f"a whole number from {least} to {most}")
@@ -73,7 +73,7 @@ def whole_number(value: Any, place: ValueCursor, least: int, most: int) -> int |
 def amount_value(
     value: Any, place: ValueCursor, read: Callable[[Any], T | None], most: Any, wanted: str, hint: str | None
 ) -> T | None:
-    """A duration, money or a size above 0, with its unit."""
+    """A duration, an amount of money or a size with its unit, above 0 and at most `most`."""
     found = read(value)
     if found is None:
         place.refuse_value(value, wanted, hint)

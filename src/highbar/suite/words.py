@@ -1,4 +1,4 @@
-"""A suite in, sentences out: what is asked, how each behavior is recognized, and what is never checked."""
+"""A suite in, sentences out: its settings, how each behavior is recognized, and what is never checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_CATEGORY = "(no category)"
 
 
 def by_category(suite: Suite) -> list[tuple[str, int, int]]:
-    """For each category how many scenarios and how many trials it has, the largest first."""
+    """Each category with its number of scenarios and its number of trials, the largest first."""
     found: Counter[str] = Counter()
     trials: Counter[str] = Counter()
     for scenario in suite.scenarios.values():
@@ -27,7 +27,7 @@ def by_category(suite: Suite) -> list[tuple[str, int, int]]:
 
 
 def named_behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
-    """Every behavior that a scenario names: how it is recognized, and where."""
+    """Every behavior that a scenario names, with a sentence about how it is recognized and where it is used."""
     used: dict[str, list[Behavior]] = {}
     expected: Counter[str] = Counter()
     forbidden: Counter[str] = Counter()
@@ -50,7 +50,7 @@ def _recognized(behavior: Behavior) -> str:
 
 
 def never_checked(suite: Suite) -> Iterator[str]:
-    """What the suite defines and nothing looks at, and scenarios that almost any answer passes."""
+    """Sentences about behaviors that no scenario uses, and about scenarios that almost any answer passes."""
     named = {name for one in suite.scenarios.values() for name in (*one.expected_behaviors, *one.must_not)}
     unused = [name for name in suite.behaviors if name not in named]
     if unused:
@@ -67,7 +67,7 @@ def never_checked(suite: Suite) -> Iterator[str]:
 
 
 def settings(suite: Suite) -> Iterator[tuple[str, str]]:
-    """The tool that the suite was written for, the agent, the judges, canaries and the run, in sentences."""
+    """Sentences about the tool that the suite was written for, the agent, the judges, the canaries and the run."""
     if suite.tool is not None:
         sentences = (f"This suite was written for {suite.tool.name}", *suite.tool.notes)
         yield suite.tool.name, " ".join(map(_sentence, sentences))

@@ -1,10 +1,10 @@
-"""Suites of other tools → the values of a suite of ours, and the place that each value has in the tool's own file.
+"""Suites of other tools → the values of a suite of ours, and the path of each value in the tool's own file.
 
-    recognize(values)                           which tool a file was written for; None if it is ours
-    rewrite(tool, values, place, origin)        the same suite in our keys
+    tool_of_suite(values)                       the tool that a file was written for; None if it is ours
+    rewrite(tool, values, place, file)          the same suite in our keys
 
-A scenario passes if and only if the tool would call it passed. What our checks cannot express is a problem, with its
-line: nothing is left out. Each tool has a module of its own.
+A scenario passes if and only if the tool would call it passed. Anything that our checks cannot express is a problem,
+with its line: nothing is left out. Each tool has a module of its own.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ __all__ = ["Rewritten", "SuiteFile", "rewrite", "tool_of_suite"]
 
 
 def rewrite(tool: str, values: Any, place: ValueCursor, file: SuiteFile) -> Rewritten:
-    """A suite of that tool in our keys. What has no counterpart is noted in `place`."""
+    """A suite of that tool in our keys. Anything without a counterpart is noted in `place`."""
     if tool == "promptfoo":
         from highbar.suite.tools import promptfoo  # only for its own files
 
         return promptfoo.rewrite(values, place, file)
     if tool == "pydantic-evals":
-        from highbar.suite.tools import pydantic_evals  # likewise
+        from highbar.suite.tools import pydantic_evals  # only for its own files
 
         return pydantic_evals.rewrite(values, place, file)
-    from highbar.suite.tools import agentskills  # likewise
+    from highbar.suite.tools import agentskills  # only for its own files
 
     return agentskills.rewrite(values, place)

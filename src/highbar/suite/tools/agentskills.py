@@ -1,7 +1,7 @@
 """The evals of an Agent Skill (`evals/evals.json`) → a suite of ours: one scenario for each eval.
 
-What an eval asserts are statements in plain words, for a judge. They are under `assertions`, or under `expectations`
-as the skill creator has them.
+The assertions of an eval are statements in plain words, for a judge. They are under `assertions`, or under
+`expectations`, the key that the skill creator writes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from highbar.suite.values import entries, refuse_unknown
 _KEYS = ("skill_name", "description", "version", "evals")
 _STATEMENTS = ("assertions", "expectations")
 _SAID = ("name", "eval_name", "notes", "description", "expected_output")
-"""For people: nothing is judged by them."""
+"""Keys for people: nothing is judged by them."""
 _EVAL_KEYS = ("id", "prompt", "files", "category", *_STATEMENTS, *_SAID)
 
 
 def rewrite(values: Mapping[str, Any], place: ValueCursor) -> Rewritten:
-    """The evals as a suite of ours. What has no counterpart is noted in `place`."""
+    """The evals as a suite of ours. Anything without a counterpart is noted in `place`."""
     refuse_unknown(values, _KEYS, place)
     draft, with_files = Draft(), 0
     for index, item in enumerate(values["evals"]):
@@ -71,7 +71,7 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
 
 
 def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[str, str, Path_]]:
-    """Each statement with its name, which is the statement itself if that is short."""
+    """The name of each statement, the statement and its path; a short statement is its own name."""
     given = [key for key in _STATEMENTS if item.get(key)]
     if len(given) > 1:
         place.at(given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")

@@ -1,4 +1,4 @@
-"""Values of another tool's suite → a suite, by way of our keys; problems have the paths of the tool's own file."""
+"""Values of another tool's suite → a suite, by way of our keys; problems have paths in the tool's own file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ T = TypeVar("T")
 def build_rewritten(
     tool: str, values: Any, place: ValueCursor, path: Path, build: Callable[[Any, ValueCursor], T | None]
 ) -> T | None:
-    """What `build` makes of the suite in our keys; None after noting every problem with its path in the tool's file."""
+    """The result of `build` for the suite in our keys; None after noting all problems with paths in the tool's file."""
     rewritten = rewrite(tool, values, place, SuiteFile(path.parent, path.stem))
     ours = ValueCursor(problems=[])
     found = build(rewritten.values, ours) if rewritten.values["scenarios"] else None
     for problem in ours.problems:
         first = None if problem.first is None else rewritten.origin(problem.first)
         place.problems.append(replace(problem, path=rewritten.origin(problem.path), first=first))
-    place.problems[:] = dict.fromkeys(place.problems)  # every test has the problems of its defaults
+    place.problems[:] = dict.fromkeys(place.problems)  # every test repeats the problems of its defaults
     if place.problems or found is None:
         if not place.problems:
             place.refuse(f"this suite of {tool} has no test")
@@ -40,7 +40,7 @@ def build_rewritten(
 
 
 def located_elsewhere(path: Path) -> Located:
-    """The places in a file that a suite of another tool names."""
+    """The positions in a file that a suite of another tool names."""
     text = file_text(path)
     if path.suffix != ".csv":
         return locate(text, format_of(path.name), str(path))

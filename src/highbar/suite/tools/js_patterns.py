@@ -1,8 +1,8 @@
-r"""Regular expressions of JavaScript → the same in RE2. What RE2 cannot say, or says differently, is a problem.
+r"""Regular expressions of JavaScript → the same in RE2. Anything that RE2 cannot express is a problem.
 
-In JavaScript `.` stops at four kinds of line ends and `\s` knows the spaces of Unicode; in RE2 they do not. `\d`, `\w`
-and `\b` know ASCII only in both. One difference is left: a character beyond the first 65,536, such as an emoji, is one
-character here and two in JavaScript.
+In JavaScript `.` stops at four kinds of line ends and `\s` matches the spaces of Unicode; in RE2 they do not. `\d`,
+`\w` and `\b` are ASCII only in both. One difference remains: a character beyond the first 65,536, such as an emoji, is
+one character here and two in JavaScript.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class _NoCounterpart(Exception):
-    """What the pattern has, and a hint."""
+    """The part of a pattern that RE2 cannot express, and a hint."""
 
     def __init__(self, text: str, hint: str | None = None) -> None:
         super().__init__(text)
@@ -38,7 +38,7 @@ class _NoCounterpart(Exception):
 
 
 def _others(ranges: Ranges) -> Ranges:
-    """Every character that is in none of the ranges, which are sorted."""
+    """All characters outside the ranges, which are sorted."""
     starts = (0, *(last + 1 for _, last in ranges))
     ends = (*(first - 1 for first, _ in ranges), _LAST)
     return tuple((first, last) for first, last in zip(starts, ends, strict=True) if first <= last)
@@ -66,7 +66,7 @@ def _class(ranges: Iterable[tuple[int, int]], *, negated: bool = False) -> str:
 
 
 def _one(code: int) -> str:
-    """One character, as RE2 takes it inside and outside of a class."""
+    """One character, in a spelling that RE2 accepts inside and outside a class."""
     character = chr(code)
     if not character.isascii() or not character.isprintable():
         return f"\\x{{{code:x}}}"
@@ -78,7 +78,7 @@ _DOT = _class(_LINE_ENDS, negated=True)
 
 
 def to_re2(pattern: str, place: ValueCursor) -> str | None:
-    r"""The pattern in RE2; None after noting what has no counterpart.
+    r"""The pattern in RE2; None after noting the part that has no counterpart.
 
     >>> to_re2(r"\d+ (?:am|pm)/", ValueCursor(problems=[]))
     '\\d+ (?:am|pm)/'
@@ -129,7 +129,7 @@ def _group(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _escape(pattern: str, at: int) -> tuple[str, int]:
-    """An escape outside of a class; `at` is behind the backslash."""
+    """An escape outside a class, in RE2, and where it ends; `at` is after the backslash."""
     character = pattern[at : at + 1]
     if character in tuple("dDwWbB"):
         return f"\\{character}", at + 1
@@ -140,7 +140,7 @@ def _escape(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _code(pattern: str, at: int) -> tuple[int, int]:
-    """The one character that an escape means, and where it ends."""
+    """The code of the single character that an escape means, and where the escape ends."""
     character = pattern[at : at + 1]
     following = pattern[at + 1 : at + 2]
     if character in _CONTROLS and not (character == "0" and following.isdigit()):
@@ -157,7 +157,7 @@ def _code(pattern: str, at: int) -> tuple[int, int]:
 
 
 def _bracket(pattern: str, at: int) -> tuple[str, int]:
-    """A class of characters; `at` is behind the bracket."""
+    """A class of characters, in RE2, and where it ends; `at` is after the opening bracket."""
     negated = pattern[at : at + 1] == "^"
     at += negated
     ranges: list[tuple[int, int]] = []
@@ -178,7 +178,7 @@ def _bracket(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _member(pattern: str, at: int) -> tuple[Ranges, int]:
-    r"""One character of a class, or the characters that a short name such as `\d` means there."""
+    r"""One character of a class, or the characters that an escape such as `\d` means there; and where it ends."""
     character = pattern[at : at + 1]
     if not character:
         raise _NoCounterpart("a class that is never closed")

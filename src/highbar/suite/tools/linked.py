@@ -1,4 +1,4 @@
-"""Files that a suite of another tool names → their text or values. They must be below the suite's folder."""
+"""Files that a suite of another tool names, all below the suite's folder → their text or values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAGIC = frozenset("*?[")
 
 
 def files_named(name: str, place: ValueCursor, folder: Path | None) -> Iterator[Path]:
-    """The file of that name, or every file that it matches with `*`; what is wrong with the name is noted."""
+    """The file of that name, or every file that a pattern with `*` matches; a problem with the name is noted."""
     bare = name.removeprefix(PREFIX)
     if folder is None:
         place.refuse("this names a file, and the suite is not in one")
@@ -60,7 +60,7 @@ def file_text(path: Path) -> str:
 
 
 def values_of(path: Path, tool: str) -> Any:
-    """The values of a YAML, JSON or JSONL file. Raises InputError with what is wrong with its form."""
+    """The values of a YAML, JSON or JSONL file. Raises InputError with the problems of its form."""
     text, format_ = file_text(path), format_of(path.name)
     odd = odd_scalars(text, tool, str(path)) if format_ == "yaml" else []
     try:

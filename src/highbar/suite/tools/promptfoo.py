@@ -1,8 +1,8 @@
 """A promptfoo configuration → a suite of ours: one scenario for each test, and for each prompt if there are several.
 
 A scenario has the id that the importer gives to promptfoo's own results of the test, and its behaviors have the same
-names. An assertion is an expected behavior, one with `not-` a must-not. Must-nots are written as `not: {not: …}`, under
-which a check is read as promptfoo reads it, and not more strictly.
+names. An assertion is an expected behavior, one with `not-` a must-not. Must-nots are written as `not: {not: …}`: the
+check inside is then read as promptfoo reads it, while a plain must-not would be read more strictly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KNOWN = (*_READ, *_AGENTS, *_UNUSED, *_REFUSED)
 
 
 def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
-    """The configuration as a suite of ours. What has no counterpart is noted in `place`."""
+    """The configuration as a suite of ours. Anything without a counterpart is noted in `place`."""
     for key, value in values.items():
         if key in _REFUSED and value not in (None, [], {}):
             place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED[key])
@@ -64,7 +64,7 @@ def _name(values: Mapping[str, Any], file: SuiteFile) -> str | None:
 
 
 def _run(values: Mapping[str, Any], place: ValueCursor) -> dict[str, Any]:
-    """How often and how many at once, as the configuration says."""
+    """The `trials` and `concurrency` that the configuration sets."""
     found: dict[str, Any] = {}
     for block in ("evaluateOptions", "commandLineOptions"):
         options = values.get(block)
@@ -103,7 +103,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 class _Scenarios:
-    """Makes scenarios of cases: ids need to know all of them."""
+    """Makes scenarios of cases, all at once: an id depends on the names of all cases."""
 
     def __init__(
         self, prompts: Sequence[PromptTemplate], cases: Sequence[Case], place: ValueCursor, file: SuiteFile
@@ -116,7 +116,7 @@ class _Scenarios:
         self.names = Counter(name for name, _ in {*self.keys})
 
     def add_to(self, draft: Draft) -> None:
-        """Add every scenario that has a counterpart."""
+        """Add the scenarios of every case that has no problem."""
         for case, key in zip(self.cases, self.keys, strict=True):
             place = ValueCursor(case.path, self.place.problems)
             before = len(place.problems)
@@ -176,7 +176,7 @@ def _tags(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Checks:
-    """The assertions of a case as behaviors, and the path of each."""
+    """The assertions of a case as behaviors, with the path of each."""
 
     def __init__(self, case: Case, variables: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> None:
         self.place = place
@@ -200,7 +200,7 @@ class _Checks:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What the scenario demands."""
+        """The columns of the scenario with its demands."""
         expected = {name: _all(checks) for name, checks in self.behaviors.items()}
         right = [check for name, check in expected.items() if means_correct(name)]
         must_not = {
@@ -215,7 +215,7 @@ class _Checks:
 
     @property
     def paths(self) -> dict[Sequence[str], Path_]:
-        """Where each behavior was asserted."""
+        """The path of the assertion behind each behavior, by the keys that lead to the behavior in the scenario."""
         found: dict[Sequence[str], Path_] = {}
         for (key, name), path in self.origins.items():
             found[key, self._name_of_must_not(name) if key == "must_not" else name] = path
@@ -223,7 +223,7 @@ class _Checks:
         return {**found, **({("answer",): self.origins["expected_behaviors", right[0]]} if right else {})}
 
     def _name_of_must_not(self, name: str) -> str:
-        """A metric may be that of both kinds of assertions, and a behavior cannot be expected and forbidden."""
+        """A name that no expected behavior has: assertions of both kinds may share a metric, behaviors may not."""
         return f"not {name}" if name in self.behaviors else name
 
     def _expect(self, name: str, check: Any, path: Path_) -> None:
@@ -234,12 +234,12 @@ class _Checks:
         if not one.forbids:
             self._expect(one.name, one.check, one.path)
             return
-        # Two negations: a plain must-not would be read more strictly than promptfoo reads it.
+        # Negated twice: a plain must-not would be read more strictly than promptfoo reads it.
         self.must_not[one.name].append(one.check if "judge" in one.check else {"not": {"not": one.check}})
         self.origins.setdefault(("must_not", one.name), one.path)
 
     def _add_threshold(self, parts: Sequence[Asserted], case: Case, place: ValueCursor) -> None:
-        """All assertions as one behavior: those that hold have enough of the weight."""
+        """Add all assertions as one behavior: those that hold have enough of the weight."""
         at = place.at("threshold")
         threshold = _threshold(case.threshold, at)
         if threshold is None or not parts:
@@ -252,7 +252,7 @@ class _Checks:
         self._expect(f"score of at least {js_text(case.threshold)}", check, at.path)
 
     def _add_set(self, assertion: Mapping[str, Any], place: ValueCursor, threshold: Any) -> None:
-        """A set: each of its parts, or enough of them."""
+        """Add a set: all of its parts must hold, or with a threshold enough of them."""
         refuse_keys({key: value for key, value in assertion.items() if key != "assert"}, SET, place)
         parts = list(self._parts(assertion.get("assert"), place.at("assert")))
         if threshold is not None:

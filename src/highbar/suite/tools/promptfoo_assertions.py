@@ -23,7 +23,7 @@ SET = "assert-set"
 _KEYS = ("type", "value", "threshold", "weight", "metric", "description", "provider")
 _JUDGED = ("llm-rubric", "model-graded-closedqa")
 _MOST_WORDS = 1000
-"""Of a pattern that counts words: RE2 repeats nothing more often."""
+"""The most words that a pattern counts: RE2 repeats nothing more often."""
 
 _CODE = "write the check in Python, in a suite of Highbar: python: module:function"
 RUBRIC_PROMPT = "a judge here has a prompt of its own: write what matters into the statement"
@@ -63,7 +63,7 @@ REFUSED: Mapping[str, str] = {
 
 
 class Asserted(Struct, frozen=True):
-    """An assertion as a check. `forbids`: the check must not hold. `path` leads to it in its file."""
+    """An assertion as a check. `forbids`: the check must not hold. `path` leads to the assertion in its file."""
 
     name: str
     kind: str
@@ -79,7 +79,7 @@ class Asserted(Struct, frozen=True):
 
 
 class AssertionReader:
-    """Reads the assertions of one test, given its variables, the folder of its file, and the place of the test."""
+    """Reads the assertions of one test, given its variables, the folder of the suite, and the place of the test."""
 
     def __init__(self, variables: Mapping[str, Any], folder: Path | None, test: ValueCursor | None = None) -> None:
         self.variables = variables
@@ -87,7 +87,7 @@ class AssertionReader:
         self.test = test
 
     def read(self, assertion: Mapping[str, Any], place: ValueCursor) -> Asserted | None:
-        """One assertion that is no set; None after noting what has no counterpart."""
+        """One assertion that is no set, as a check; None after noting what has no counterpart."""
         kind = assertion.get("type")
         if not isinstance(kind, str):
             place.at("type").refuse_value(kind, "the type of an assertion")
@@ -107,7 +107,7 @@ class AssertionReader:
         return Asserted(assertion_name(js_value(assertion)), kind, check, place.path, kind != base, weight)
 
     def _rendered(self, value: Any, place: ValueCursor, *, schema: bool = False) -> Any:
-        """The value with its templates filled in; promptfoo does so in texts, and in lists of them."""
+        """The value with its templates filled in: promptfoo fills them in texts, and in lists of texts."""
         if isinstance(value, list):
             items = ((item, place.at(index)) for index, item in enumerate(value))
             return [self._rendered(item, at) if isinstance(item, str) else item for item, at in items]
@@ -120,7 +120,7 @@ class AssertionReader:
 
 
 def refuse_keys(assertion: Mapping[str, Any], base: str, place: ValueCursor) -> None:
-    """Note keys that are not known, or that this type of assertion does not have."""
+    """Note keys that are unknown, or that have no counterpart in this type of assertion."""
     for key in assertion:
         if key == "rubricPrompt":
             place.at(key).refuse("'rubricPrompt' has no counterpart", RUBRIC_PROMPT)
@@ -133,7 +133,7 @@ def refuse_keys(assertion: Mapping[str, Any], base: str, place: ValueCursor) -> 
 
 
 def read_weight(value: Any, place: ValueCursor) -> Fraction | None:
-    """The weight of an assertion. One of 0 never fails in promptfoo, and so checks nothing."""
+    """The weight of an assertion; None after noting a problem. With a weight of 0 it never fails in promptfoo."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or value < 0:
         place.refuse_value(value, "a number above 0")
     elif value == 0:
@@ -157,7 +157,7 @@ _Reader = Callable[[AssertionReader, Any, Mapping[str, Any], ValueCursor], Any]
 
 
 def _texts(name: str, *, any_case: bool) -> _Reader:
-    """`contains` and its relatives: a text, or a list of them."""
+    """The reader of `contains` and its relatives, which take a text or a list of texts."""
 
     def read_texts(_: AssertionReader, value: Any, assertion: Mapping[str, Any], place: ValueCursor) -> Any:
         several = assertion["type"].endswith(("-any", "-all"))
@@ -215,7 +215,7 @@ def _is_json(reader: AssertionReader, value: Any, __: Mapping[str, Any], place: 
 
 
 def _limit(column: str) -> _Reader:
-    """`latency` and `cost`: at most the threshold."""
+    """The reader of `latency` and `cost`: at most the threshold."""
 
     def read_limit(_: AssertionReader, __: Any, assertion: Mapping[str, Any], place: ValueCursor) -> Any:
         most = assertion.get("threshold")
@@ -251,7 +251,7 @@ def _word_count(_: AssertionReader, value: Any, __: Mapping[str, Any], place: Va
 
 
 def _with_words(number: int) -> str:
-    """A pattern that occurs in a text of at least so many words, which are what is between spaces."""
+    """A pattern that matches texts of at least so many words; a word is what is between spaces."""
     word, space = js_patterns.NOT_SPACE, js_patterns.SPACE
     return f"(?:{word}+{space}+){{{number - 1}}}{word}" if number > 1 else word
 

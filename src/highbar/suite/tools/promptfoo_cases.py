@@ -1,6 +1,6 @@
 """The tests of a promptfoo configuration, in it and in the files that it names → cases, with the defaults filled in.
 
-A list of texts as a variable makes a case of each of them, and several lists make every combination.
+A variable that is a list of texts makes one case for each text, and several such lists make every combination.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from highbar.suite.tools.templates import is_template, js_value
 from highbar.suite.values import entries
 
 MOST_COMBINATIONS = 10_000
-"""Cases that the lists of one test may make: more is a slip."""
+"""The most cases that the lists of one test may make: more is a mistake."""
 _KEYS = (
     "description", "vars", "assert", "metadata", "options", "threshold", "prompts", "provider", "providers",
     "providerOutput", "assertScoringFunction",
@@ -57,7 +57,7 @@ class Case(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its name and its digest, as in promptfoo's results."""
+        """The name and the digest of the test, as the importer computes them from promptfoo's results."""
         assertions = [js_value(assertion) for _, assertion in self.asserts]
         return key_of_test(self.description, js_value(dict(self.variables)), assertions)
 
@@ -88,7 +88,7 @@ class CaseReader:
         return found
 
     def cases(self) -> Iterator[Case]:
-        """Every case; what is wrong with one is noted, and it is left out."""
+        """Every case without a problem; the problems of the others are noted."""
         for test, place in self._tests(self.values.get("tests"), self.place.at("tests")):
             before = len(self.place.problems)
             merged = self._merged(test, place)
@@ -141,7 +141,7 @@ class CaseReader:
                 place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KEYS) or "it has no counterpart")
 
     def _merged(self, test: Mapping[str, Any], place: ValueCursor) -> Case | None:
-        """A test with the defaults."""
+        """A test with the defaults filled in."""
         self._refuse_keys(test, place)
         options = {**self._part(self.default, "options"), **self._part(test, "options", place)}
         self._refuse_options(options, place.at("options"))
@@ -209,7 +209,7 @@ class CaseReader:
                 yield (*at.path, "assert", index), found
 
     def _resolved(self, assertion: Any, place: ValueCursor) -> Any:
-        """The assertion that a `$ref` names in the configuration; any other is itself."""
+        """The assertion, or the one in the configuration that its `$ref` names; {} after noting a problem."""
         if not isinstance(assertion, dict):
             place.refuse_value(assertion, "an assertion such as {type: contains, value: …}")
             return {}
@@ -225,7 +225,7 @@ class CaseReader:
         return value
 
     def _expanded(self, case: Case, place: ValueCursor) -> Iterator[Case]:
-        """The case for every combination of the values that its variables list."""
+        """One case for every combination of the values that its variables list."""
         lists = [self._values(value, case) for value in case.variables.values()]
         number = 1
         for values in lists:
@@ -246,7 +246,10 @@ class CaseReader:
 
 
 def loaded(case: Case, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
-    """The variables as templates see them: files are read, one line break at the end is cut off."""
+    """The variables as templates see them: files are read, one line break at the end is cut off.
+
+    None if a file cannot be read, which is noted.
+    """
     found: dict[str, Any] = {}
     for name, value in case.variables.items():
         text = _in_file(value, place.at("vars", name), folder) if _names_file(value) else value
@@ -263,7 +266,7 @@ def _names_file(value: Any) -> bool:
 
 
 def _in_file(value: str, place: ValueCursor, folder: Path | None) -> str | None:
-    """The text of the file that a variable names."""
+    """The text of the file that a variable names; None after noting a problem."""
     if not value.endswith((".txt", ".md", ".json", ".csv", ".html", ".xml")) or "*" in value:
         place.refuse(f"a variable of this kind ('{value[:60]}') has no counterpart", "name a text file")
         return None

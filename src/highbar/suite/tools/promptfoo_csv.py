@@ -1,4 +1,4 @@
-"""A CSV file of tests for promptfoo → tests as its YAML has them, each with its line."""
+"""A CSV file of tests for promptfoo → tests in the form of its YAML, each with its line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from highbar.suite.tools.promptfoo_lists import NotAList, comma_separated
 _LISTS = ("contains-all", "contains-any", "icontains-all", "icontains-any")
 _WITH_THRESHOLD = ("cost", "latency", "starts-with")
 _THRESHOLD = Decimal("0.75")
-"""What promptfoo takes for a threshold that a cell does not say."""
+"""promptfoo's threshold for a cell that gives none."""
 _SPECIAL = (
     "expected",
     "prefix",
@@ -36,7 +36,7 @@ _BETWEEN = re.compile(r"(?<!\\),")
 
 def read_csv_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV file, each with the line on which it begins. Raises InputError."""
-    csv.field_size_limit(LONGEST_CELL)  # of this process: another reader may have set it
+    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows: list[tuple[int, list[str]]] = []
     begins = 1
@@ -62,7 +62,7 @@ def read_csv_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
 
 
 def case_of_row(row: Mapping[str, str], place: ValueCursor) -> dict[str, Any]:
-    """One row as a test: columns are variables, but for those that begin with `__`."""
+    """One row as a test: columns are variables, except those that begin with `__`."""
     test: dict[str, Any] = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
     for name, cell in row.items():
         key = name.removeprefix("__")
@@ -110,7 +110,7 @@ def _finished(test: dict[str, Any], place: ValueCursor) -> dict[str, Any]:
 
 
 def assertion_of(cell: str, place: ValueCursor) -> dict[str, Any]:
-    """What a cell under `__expected` asserts: `contains: x`, `not-icontains-any: a, b`, or the text that it equals.
+    """The assertion in a cell under `__expected`: `contains: x`, `not-icontains-any: a, b`, or text to be equal to.
 
     >>> assertion_of("icontains: hello", ValueCursor(problems=[])), assertion_of("hello", ValueCursor(problems=[]))
     ({'type': 'icontains', 'value': 'hello'}, {'type': 'equals', 'value': 'hello'})

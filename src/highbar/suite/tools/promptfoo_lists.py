@@ -1,4 +1,4 @@
-"""A list that promptfoo takes as one text, `a, "b, c"`, → its items."""
+"""A list in one text as promptfoo reads it, `a, "b, c"` → its items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    r"""What is between quotes: `\"` and `""` are a quote in it."""
+    r"""The text between quotes, in which `\"` and `""` mean a quote; and where it ends."""
     item = []
     while at < len(text):
         pair = text[at : at + 2]

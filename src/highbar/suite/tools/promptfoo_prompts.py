@@ -40,7 +40,7 @@ _KEYS = ("raw", "label", "id", "config", "display")
 
 
 class PromptTemplate(Struct, frozen=True):
-    """A prompt: its text, or the messages of a conversation; `label` names it. `path` leads to it in its file."""
+    """A prompt: its text, or the messages of a conversation. `path` leads to it in the configuration."""
 
     label: str
     path: Path_
@@ -49,7 +49,7 @@ class PromptTemplate(Struct, frozen=True):
     id: str | None = None
 
     def is_named_by(self, reference: str) -> bool:
-        """Whether a test that lists this reference wants the prompt."""
+        """Whether a test that lists this reference uses the prompt."""
         for name in (self.label, self.id):
             if name and (name == reference or name.startswith(f"{reference}:")):
                 return True
@@ -60,7 +60,7 @@ class PromptTemplate(Struct, frozen=True):
     def asked(
         self, variables: Mapping[str, Any], test: ValueCursor, prefix: str = "", suffix: str = ""
     ) -> dict[str, Any] | None:
-        """What the agent is asked in a test, as a scenario says it; None after noting a problem."""
+        """The question to the agent in a test, as the keys of a scenario; None after noting a problem."""
         place = ValueCursor(self.path, test.problems)
         if self.text is not None:
             text = fill_template(prefix + self.text + suffix, variables, place, test)
@@ -84,7 +84,7 @@ def _filled_inside(value: Any, variables: Mapping[str, Any], place: ValueCursor,
 
 
 def read_prompts(value: Any, place: ValueCursor, folder: Path | None) -> list[PromptTemplate]:
-    """Every prompt of the configuration."""
+    """All prompts of the configuration."""
     if isinstance(value, dict):
         hint = "write a list of {raw: …, label: …}"
         place.refuse_value(value, "a list of prompts", hint)
@@ -159,7 +159,7 @@ def _in_files(raw: str, label: Any, place: ValueCursor, folder: Path | None) -> 
 
 
 def _texts_in(path: Path, label: Any, name: str, place: ValueCursor) -> Iterator[PromptTemplate]:
-    """A text file may have several prompts, with `---` between them."""
+    """The prompts of a text file; a `.txt` file may have several, with `---` between them."""
     text = file_text(path)
     if path.suffix != ".txt":
         yield from _of_text(text, label or name, place, None)
@@ -173,7 +173,7 @@ def _texts_in(path: Path, label: Any, name: str, place: ValueCursor) -> Iterator
 
 
 def _of_text(text: str, label: str, place: ValueCursor, id_: str | None) -> Iterator[PromptTemplate]:
-    """A prompt that is JSON is a conversation: promptfoo fills in each of its texts on its own."""
+    """A prompt from its text; one that is JSON is a conversation, in which promptfoo fills in each text separately."""
     try:
         values = decode(text, "json")
     except NotPlain:

@@ -1,4 +1,4 @@
-"""The schema under `is-json` → a schema that our checks read in the same way: JSON Schema of draft 7."""
+"""The schema under `is-json` → a schema that our checks read in the same way: JSON Schema, draft 7."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DRAFT = "http://json-schema.org/draft-07/schema"
 
 
 def read_schema(value: Any, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
-    """The schema: in place, as a text of YAML, or in a file. None after noting what has no counterpart."""
+    """The schema, from a mapping, a YAML text, or a file; None after noting what has no counterpart."""
     if isinstance(value, str):
         value = _in_text(value, place, folder)
         if value is None:
@@ -51,7 +51,7 @@ def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
 
 
 def _formats(value: Any, path: Path_) -> Iterator[Path_]:
-    """Where a schema has a `format`; a property may have that name."""
+    """The path of every `format` in a schema, except properties of that name."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _formats(inner, (*path, index))

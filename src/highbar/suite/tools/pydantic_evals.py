@@ -1,7 +1,7 @@
 """A pydantic-evals dataset → a suite of ours: one scenario for each case.
 
-What a task gets and returns there may be any value of Python; an agent here gets and gives text. So inputs that are no
-text are asked as JSON, and an expected output that is no text is compared with the JSON of the reply.
+A task there takes and returns any Python value; an agent here takes and returns text. So inputs that are not text are
+asked as JSON, and an expected output that is not text is compared with the JSON of the reply.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Evaluator(Struct, frozen=True):
 
 
 def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
-    """The dataset as a suite of ours. What has no counterpart is noted in `place`."""
+    """The dataset as a suite of ours. Anything without a counterpart is noted in `place`."""
     of_report = next((key for key in _OF_REPORTS if key in values), None)
     if of_report is not None:
         hint = "check it as results: highbar check FILE"
@@ -81,14 +81,14 @@ def _notes(values: Mapping[str, Any], structured: int) -> Iterator[str]:
 
 
 def _key(case: Mapping[str, Any]) -> tuple[str, str]:
-    """The name of a case, and a digest of it for one that has none: a position is no identity."""
+    """The name of a case, or its inputs if it has no name; and a digest, because a position is no identity."""
     digest = value_digest(js_value([case.get("inputs"), case.get("expected_output"), case.get("evaluators")]))
     name = case.get("name")
     return (name if isinstance(name, str) and name else _asked(case.get("inputs"))), digest
 
 
 def _asked(inputs: Any) -> str:
-    """What the agent is asked: text as it is, anything else as JSON."""
+    """The question to the agent: text as it is, anything else as JSON."""
     return text_or_json(js_value(inputs)) or ""
 
 
@@ -134,7 +134,7 @@ def _id(case: Mapping[str, Any], names: Mapping[str, int]) -> str:
 
 
 def _described(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
-    """Columns and tags, as the importer of reports makes them."""
+    """The columns and tags of a case's metadata, the same as the importer makes from a report."""
     values = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
     plain = js_value(values)
     columns = {name: plain[name] for name in DESCRIBED if isinstance(plain.get(name), str)}
@@ -143,7 +143,7 @@ def _described(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _unlike(name: str, taken: Mapping[str, Any]) -> str:
-    """The name, with a number if it is taken."""
+    """The name, with a number after it if it is already taken."""
     number, found = 2, name
     while found in taken:
         found, number = f"{name}_{number}", number + 1
@@ -154,7 +154,7 @@ def _unlike(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def _evaluators(value: Any, place: ValueCursor) -> Iterator[_Evaluator]:
-    """Each evaluator, in any of the forms in which a dataset may have it."""
+    """Each evaluator, from any of the forms that a dataset may use."""
     if value is None:
         return
     if not isinstance(value, list):
@@ -175,7 +175,7 @@ def _evaluators(value: Any, place: ValueCursor) -> Iterator[_Evaluator]:
 
 
 def _arguments(name: str, given: Any) -> Mapping[str, Any]:
-    """Arguments by name; one without a name is the first of its class."""
+    """Arguments by name; an argument without a name is the first parameter of its class."""
     if isinstance(given, dict):
         return given
     first = _PARAMETERS.get(name, ("value",))[0]
@@ -201,7 +201,7 @@ def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: Value
 
 
 def _once(place: ValueCursor, text: str, hint: str | None) -> None:
-    """Note a problem of an evaluator once, though every case has it."""
+    """Note a problem of an evaluator once, although every case has it."""
     if not any(one.path == place.path and one.text == text for one in place.problems):
         place.refuse(text, hint)
 
@@ -210,7 +210,7 @@ _Reader = Callable[[Mapping[str, Any], Mapping[str, Any], ValueCursor], Any]
 
 
 def _is(value: Any) -> Any:
-    """The reply is this text; or, read as JSON, this value."""
+    """The check that the reply is this text or, for other values, that the reply read as JSON is this value."""
     if isinstance(value, str):
         return {"equals": value, "exact": True}
     return {"json": {"": {"equals": value, "exact": True}}, "whole": True}

@@ -7,12 +7,12 @@ from typing import Any
 from highbar.suite.identity import TOP_KEYS
 
 _OURS = frozenset(TOP_KEYS) - {"description", "scenarios"}
-"""Keys that no other tool has: a file with one of them is ours, whatever else it has."""
+"""Keys that no other tool uses: a file with one of them is ours, whatever else it has."""
 _PROMPTFOO = frozenset({"prompts", "providers", "targets", "tests", "defaultTest", "redteam"})
 
 
 def tool_of_suite(values: Any) -> str | None:
-    """The tool whose suite this is; None if it is ours, or nothing that is known.
+    """The tool whose suite this is; None if the suite is ours, or of an unknown tool.
 
     >>> tool_of_suite({"prompts": ["{{q}}"], "tests": []}), tool_of_suite({"cases": []}), tool_of_suite({"evals": []})
     ('promptfoo', 'pydantic-evals', 'Agent Skills')
@@ -29,6 +29,6 @@ def tool_of_suite(values: Any) -> str | None:
 
 
 def _has_our_scenarios(values: dict[str, Any]) -> bool:
-    """Whether there are scenarios with ids; promptfoo's have none."""
+    """Whether there are scenarios with ids; promptfoo's `scenarios` have no ids."""
     scenarios = values.get("scenarios")
     return isinstance(scenarios, list) and any(not isinstance(one, dict) or "id" in one for one in scenarios)

@@ -1,4 +1,4 @@
-"""A suite of another tool in our keys, and where each of its values came from."""
+"""A suite of another tool in our keys, and the path in the tool's file that each value came from."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class SuiteFile(Struct, frozen=True):
-    """The file that a suite is in: its folder, in which it may name others, and its name without the ending."""
+    """The file of a suite: its folder, below which it may name other files, and its name without the ending."""
 
     folder: Path | None = None
     stem: str | None = None
 
 
 class Rewritten(Struct, frozen=True):
-    """A suite in our keys. `paths` leads from where a value is in it to where it was in the tool's file."""
+    """A suite in our keys. `paths` maps the path of a value in it to the path in the tool's file."""
 
     tool: str
     values: Mapping[str, Any]
@@ -32,18 +32,18 @@ class Rewritten(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def origin(self, path: Path_) -> Path_:
-        """Where a value, or what it is in, was in the tool's file."""
+        """The path in the tool's file of a value, or of the nearest value around it that came from there."""
         return origin_of(path, self.paths)
 
     @property
     def text(self) -> bytes:
-        """The suite as a file of ours: JSON that is YAML, too, whatever the name of the file says."""
+        """The suite as a file of ours: JSON that is also valid YAML, so that its name may end either way."""
         text = _ENCODER.encode(self.values).decode()
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def origin_of(path: Path_, paths: Mapping[Path_, Path_]) -> Path_:
-    """The path that the longest known beginning of a path leads to."""
+    """The value in `paths` of the longest prefix of `path` that it has; () if it has none."""
     for end in range(len(path), 0, -1):
         if path[:end] in paths:
             return paths[path[:end]]
@@ -51,14 +51,14 @@ def origin_of(path: Path_, paths: Mapping[Path_, Path_]) -> Path_:
 
 
 class Draft:
-    """The scenarios so far, each with the paths from which it was made."""
+    """The scenarios so far, and the paths that they were made from."""
 
     def __init__(self) -> None:
         self.scenarios: list[Mapping[str, Any]] = []
         self.paths: dict[Path_, Path_] = {}
 
     def add(self, scenario: Mapping[str, Any], path: Path_, inside: Mapping[Sequence[str], Path_]) -> None:
-        """Add a scenario that was made of the value at `path`; `inside` has the paths of its own values."""
+        """Add a scenario that was made from the value at `path`; `inside` has the origins of values inside it."""
         here = ("scenarios", len(self.scenarios))
         self.scenarios.append({key: value for key, value in scenario.items() if value is not None})
         self.paths[here] = path

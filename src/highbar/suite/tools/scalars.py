@@ -1,6 +1,6 @@
-"""Unquoted scalars of YAML that another tool reads as something else than we do: `yes`, `2026-01-01`, `0x1F`.
+"""Unquoted scalars of YAML that another tool reads differently than we do: `yes`, `2026-01-01`, `0x1F`.
 
-We read them by the rules of JSON. A tool that makes a date of one would ask something else than we do.
+We read them by the rules of JSON. A tool that reads one as a date would ask something else than we do.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _CORE_NUMBER = re.compile(
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9].*)?")
 _MOST = 20
-"""Problems of one file: they are all alike."""
+"""The most problems that are reported for one file: they are all alike."""
 
 
 def odd_scalars(text: str, tool: str, file: str) -> list[Problem]:
-    """What the tool reads otherwise. The text of a file that is no YAML has none: that is found elsewhere."""
-    import yaml  # JSON needs none of it
+    """A problem for each scalar that the tool reads differently; none if the text is not YAML, which others report."""
+    import yaml  # JSON does not need it
 
     kind_in = _yaml_1_1 if tool == "pydantic-evals" else _core
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -55,7 +55,7 @@ def _kind(value: Any) -> str:
 
 
 def _core(text: str) -> str:
-    """The core schema of YAML 1.2 with dates and merge keys, as js-yaml has it; numbers are taken generously."""
+    """The kind by the core schema of YAML 1.2 with dates and merge keys, as in js-yaml, and a wide sense of numbers."""
     if _CORE_NULL.fullmatch(text):
         return "nothing"
     if _CORE_BOOLEAN.fullmatch(text):
@@ -68,7 +68,7 @@ def _core(text: str) -> str:
 
 
 def _yaml_1_1(text: str) -> str:
-    """YAML 1.1, as PyYAML has it, and all that loads with it."""
+    """The kind by YAML 1.1, as in PyYAML and everything that uses it."""
     import yaml  # as above
 
     resolvers = yaml.SafeLoader.yaml_implicit_resolvers

@@ -1,4 +1,4 @@
-"""Texts with `{{name}}` in them → the texts that promptfoo would make of them."""
+"""Texts that contain `{{name}}` → the texts that promptfoo would make from them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _NAME = re.compile(r"\{\{[ \t\r\n\xa0]*([A-Za-z_][A-Za-z0-9_]*)[ \t\r\n\xa0]*\}\
 _WORDS = frozenset({"true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else"})
 """Words of the template language itself."""
 _LARGEST_WHOLE = 2**53
-"""JavaScript keeps whole numbers exactly up to this."""
+"""JavaScript represents whole numbers exactly up to this."""
 
 
 def is_template(text: str) -> bool:
-    """Whether a template language would change something in the text."""
+    """Whether the text contains the beginning of a template tag."""
     return _TAG.search(text) is not None
 
 
 def fill_template(
     text: str, variables: Mapping[str, Any], place: ValueCursor, test: ValueCursor | None = None
 ) -> str | None:
-    """The text with every `{{name}}` replaced by that variable; None after noting what else is in it.
+    """The text with every `{{name}}` replaced by that variable; None after noting a problem, such as any other tag.
 
-    `place` is that of the template, `test` that of the test whose variables they are: a template may be of all tests.
+    `place` is that of the template, `test` that of the test with the variables: many tests may share a template.
 
     >>> fill_template("Say {{ word }}!", {"word": "hi"}, ValueCursor(problems=[]))
     'Say hi!'
@@ -62,7 +62,7 @@ def _value(name: str, variables: Mapping[str, Any], place: ValueCursor) -> str |
 
 
 def js_text(value: Any) -> str | None:
-    """A value as JavaScript writes it; None if it is no text, or a number that JavaScript writes in another way.
+    """Text, a number or a boolean as JavaScript writes it; None for other values, and for numbers that may differ.
 
     >>> js_text(Decimal("1.10")), js_text(True), js_text(7), js_text(2**60), js_text(None)
     ('1.1', 'true', '7', None, None)
@@ -80,7 +80,7 @@ def js_text(value: Any) -> str | None:
 
 
 def js_value(value: Any) -> Any:
-    """A value as it is in a JSON file that promptfoo wrote: with the numbers of JavaScript."""
+    """A value as in a JSON file that promptfoo wrote, with the numbers of JavaScript."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() and abs(value) <= _LARGEST_WHOLE else float(value)
     if isinstance(value, dict):

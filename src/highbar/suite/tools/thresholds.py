@@ -1,4 +1,4 @@
-"""A threshold on the share of checks that hold → the same as `any` and `all`: every smallest choice that is enough."""
+"""A threshold on the share of checks that hold → the same with `any` and `all`: every minimal choice that suffices."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from highbar.documents.problems import ValueCursor
 
 MOST_PARTS = 12
-"""Checks under a threshold: the number of choices doubles with each."""
+"""The most checks under a threshold: the number of choices doubles with each."""
 
 Weighted = tuple[Any, Fraction]
-"""A check, and how much it counts."""
+"""A check and its weight."""
 
 
 def enough(parts: Sequence[Weighted], threshold: Fraction, place: ValueCursor) -> Any:
-    """The check that holds if those that hold have at least this share of the weight; None after noting a problem.
+    """The check that holds if the parts that hold have at least this share of the weight; None after noting a problem.
 
     >>> enough([("a", Fraction(1)), ("b", Fraction(1)), ("c", Fraction(1))], Fraction(2, 3), ValueCursor(problems=[]))
     {'any': [{'all': ['a', 'b']}, {'all': ['a', 'c']}, {'all': ['b', 'c']}]}
@@ -45,7 +45,7 @@ def _all(checks: list[Any]) -> Any:
 
 
 def _smallest(weights: Sequence[Fraction], wanted: Fraction) -> list[tuple[int, ...]]:
-    """Every choice of weights that reaches a sum, and of which none can be left out."""
+    """Every choice of weights, by their indexes, that reaches a sum and would not without any one of them."""
     found: list[tuple[int, ...]] = []
     for size in range(1, len(weights) + 1):
         for choice in combinations(range(len(weights)), size):
@@ -56,7 +56,10 @@ def _smallest(weights: Sequence[Fraction], wanted: Fraction) -> list[tuple[int, 
 
 
 def _rounding_decides(weights: Sequence[Fraction], threshold: Fraction) -> bool:
-    """Whether the exact share of some choice is on another side of the threshold than that of doubles."""
+    """Whether the share of some choice is on one side of the threshold exactly, and on the other in doubles.
+
+    promptfoo computes in doubles, so the two tools would then disagree.
+    """
     total = sum(weights)
     rounded_total = sum(float(weight) for weight in weights)
     for size in range(1, len(weights) + 1):
