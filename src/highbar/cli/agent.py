@@ -82,7 +82,7 @@ def try_(question: str | None, file: str | None, named: str | None, scenario: st
 
     Nothing is judged or recorded. The exit code is 0 if the agent answered, and 2 if it did not.
     """
-    from highbar.running.loops import run_in_loop  # help does without it
+    from highbar.running.loops import run_in_loop  # not needed for help
 
     suite = _suite(file, needed=named is None or scenario is not None)
     agent = _agent(suite, named)
@@ -106,7 +106,7 @@ def _suite(file: str | None, *, needed: bool) -> Suite | None:
 
 
 def _agent(suite: Suite | None, named: str | None) -> Agent:
-    from highbar.suite.agent_text import read_agent_text  # likewise
+    from highbar.suite.agent_text import read_agent_text  # as above
 
     if named is not None:
         return read_agent_text(named)
@@ -117,7 +117,7 @@ def _agent(suite: Suite | None, named: str | None) -> Agent:
 
 
 def _scenario(suite: Suite | None, id_: str | None) -> Scenario | None:
-    from highbar.language.spelling import did_you_mean  # likewise
+    from highbar.language.spelling import did_you_mean  # as above
 
     if id_ is None or suite is None:
         return None
@@ -132,10 +132,10 @@ def _scenario(suite: Suite | None, id_: str | None) -> Scenario | None:
 
 
 def _call(question: str | None, scenario: Scenario | None, seconds: float) -> AgentCall:
-    from msgspec.structs import replace  # likewise
+    from msgspec.structs import replace  # as above
 
-    from highbar.running.calls import AgentCall  # likewise
-    from highbar.running.conversation import Conversation  # likewise
+    from highbar.running.calls import AgentCall  # as above
+    from highbar.running.conversation import Conversation  # as above
 
     if (question is None) == (scenario is None):
         hint = 'highbar agent try "a question", or --scenario ID'
@@ -147,8 +147,8 @@ def _call(question: str | None, scenario: Scenario | None, seconds: float) -> Ag
 
 
 def _seconds(text: str | None, suite: Suite | None, scenario: Scenario | None) -> float:
-    from highbar.suite import RunSettings  # likewise
-    from highbar.suite.amounts import seconds  # likewise
+    from highbar.suite import RunSettings  # as above
+    from highbar.suite.amounts import seconds  # as above
 
     if text is None:
         run = RunSettings() if suite is None else suite.run
@@ -163,9 +163,9 @@ def _seconds(text: str | None, suite: Suite | None, scenario: Scenario | None) -
 
 async def _asked(agent: Agent, folder: Path, call: AgentCall) -> tuple[float, Attempt]:
     """The milliseconds until the agent could be called, and the result of the call."""
-    from time import perf_counter  # likewise
+    from time import perf_counter  # as above
 
-    from highbar.running.agents import opened  # likewise
+    from highbar.running.agents import opened  # as above
 
     began = perf_counter()
     async with opened(agent, folder=folder, environment=os.environ) as caller:

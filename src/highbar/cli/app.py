@@ -115,6 +115,7 @@ def dispatch(arguments: Sequence[str]) -> int:
     except OutputsError as error:
         _withdraw(arguments, error.problems)
         raise
+    # Fail closed: Python ends with exit code 0, a pass, if a command returns None.
     if not isinstance(code, int):
         raise TypeError(f"the command returned {code!r}, not an exit code")
     return code
@@ -126,7 +127,7 @@ def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
     option = REPORT_FILES.get(command)
     if option is not None and any(argument.startswith(option) for argument in arguments):
         from highbar.cli import streams  # only if something is wrong
-        from highbar.cli.outputs import withdraw_outputs  # likewise
+        from highbar.cli.outputs import withdraw_outputs  # as above
 
         try:
             withdraw_outputs(arguments, option, problems, import_module(COMMANDS[command]).refusal)

@@ -194,8 +194,8 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 @format_option()
 def show_baseline(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
-    from highbar import policy as policies  # help and usage errors do without them
-    from highbar.store import baseline_reading  # likewise
+    from highbar import policy as policies  # not needed for help and usage errors
+    from highbar.store import baseline_reading  # as above
 
     found = baseline_reading.read_baseline(file or policies.baseline_file(policies.choose(policy)))
     if report_format == "json":

@@ -73,7 +73,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         stdin=streams.standard_input(),
     )
     if any(os.path.lexists(output.file) for output in outputs):  # else there is nothing to overwrite
-        from highbar.load import files  # help, completion and usage errors do without it
+        from highbar.load import files  # not needed for help, completion and usage errors
 
         refuse_overwriting(outputs, files.inputs(results, bar.policy, map_file, bar.baseline))
     begin_outputs(outputs, refusal, results)

@@ -86,8 +86,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     """
     wanted = _outputs(outputs)
     from highbar import pipeline  # the engine is loaded only here
-    from highbar.bar.on_demand import with_history  # likewise
-    from highbar.load import files  # likewise
+    from highbar.bar.on_demand import with_history  # as above
+    from highbar.load import files  # as above
 
     job = Job(
         (head,),
@@ -105,6 +105,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     begin_outputs(wanted, refusal, [base, head])
     try:
         with watching(quiet=quiet) as watch:
+            # Checked inside the `try`, so that the report files and GitHub say why, too.
             _refuse_two_streams(base, head)
             job = with_history(job)
             before = replace(job, results=(base,))

@@ -28,7 +28,7 @@ def command(context: click.Context, shell: str) -> int:
 
 
 def _script(root: click.Command, shell: str) -> str:
-    from click.shell_completion import get_completion_class  # likewise
+    from click.shell_completion import get_completion_class  # as above
 
     known = get_completion_class(shell)
     if known is None:
@@ -42,12 +42,12 @@ def answered_shell(root: click.Command) -> bool:
     shell, _, instruction = os.environ.get(_VARIABLE, "").partition("_")
     if instruction != "complete":
         return False
-    from click.shell_completion import get_completion_class  # likewise
+    from click.shell_completion import get_completion_class  # as above
 
     known = get_completion_class(shell)
     if known is None:
         return False
-    from highbar.cli import streams  # likewise
+    from highbar.cli import streams  # as above
 
     streams.print_text(f"{known(root, {}, 'highbar', _VARIABLE).complete()}\n")
     return True

@@ -20,7 +20,7 @@ from highbar.model import Verdict
 from highbar.report import github, markdown
 from highbar.report.headline import headline
 
-if TYPE_CHECKING:  # likewise
+if TYPE_CHECKING:  # few runs compare
     from highbar.model.comparison import Comparison
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")

@@ -63,8 +63,8 @@ def command(
     tool that highbar check reads. An earlier grading in them is replaced. A scenario of the suite without a recorded
     answer is undecided.
     """
-    from highbar.load import files, run_folders  # help and usage errors do without it
-    from highbar.running import regrading  # likewise
+    from highbar.load import files, run_folders  # not needed for help and usage errors
+    from highbar.running import regrading  # as above
 
     if not output.endswith(_ENDINGS):
         raise InputError(Problem("the output's name has no known ending", file=output, hint="end it in .jsonl"))

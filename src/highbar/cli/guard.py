@@ -138,7 +138,7 @@ def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
     For JSON, stderr stays empty: the document contains the problems. For text, stdout stays empty.
     """
     from highbar.cli import streams  # a broken installation must still say so
-    from highbar.report import REPORTERS, format_named, report_formats, reporter  # likewise
+    from highbar.report import REPORTERS, format_named, report_formats, reporter  # as above
 
     wanted = format_named(_format(arguments))
     if wanted != "json":
@@ -162,7 +162,7 @@ def _format(arguments: list[str]) -> str:
 
 
 def _failed(message: str) -> int:
-    from highbar.cli import streams  # likewise
+    from highbar.cli import streams  # as above
 
     streams.say(f"highbar: {message}")
     return INTERNAL

@@ -15,7 +15,7 @@ from highbar.cli import streams
 from highbar.cli.commands import SuggestingGroup, format_option, help_of_group
 from highbar.errors import InputError, Problem
 
-if TYPE_CHECKING:  # help and usage errors do without them
+if TYPE_CHECKING:  # not needed for help and usage errors
     from highbar.history import History
     from highbar.history.drift import Drift
     from highbar.model.history import DamagedRecord, RunRecord
@@ -118,8 +118,8 @@ def show_run(*, record: str, folder: str, report_format: str, verbose: bool) -> 
 
     RECORD may also be the file of a record.
     """
-    from highbar import history as histories  # help and usage errors do without it
-    from highbar.store import history as store  # likewise
+    from highbar import history as histories  # not needed for help and usage errors
+    from highbar.store import history as store  # as above
 
     if record.endswith(".parquet") and os.path.dirname(record):  # noqa: PTH120 - "" if there is none
         folder = str(Path(record).parent)
@@ -131,7 +131,7 @@ def show_run(*, record: str, folder: str, report_format: str, verbose: bool) -> 
         _put_json(write_run(found))
     else:
         from highbar.report.history_text import render_origin  # only for text
-        from highbar.report.text import render  # likewise
+        from highbar.report.text import render  # as above
 
         screen = streams.display(sys.stdout, verbose=verbose)
         streams.print_text(f"{render_origin(found.run, screen)}\n{render(found.verdict, screen)}")
@@ -168,8 +168,8 @@ def trend(
     whether scenarios pass less and less often; an agent that does not change raises that alarm in at most one of
     twenty histories.
     """
-    from highbar.history.drift import drift  # help and usage errors do without it
-    from highbar.history.series import metrics_of_runs, series  # likewise
+    from highbar.history.drift import drift  # not needed for help and usage errors
+    from highbar.history.series import metrics_of_runs, series  # as above
 
     history = read_folder(folder)
     runs = last_of(history, branch, agent, last)
@@ -189,12 +189,12 @@ def trend(
     say_damaged(folder, drifting.damaged)
     if report_format == "json":
         from highbar.report.history_drift import write_drift  # only for JSON
-        from highbar.store.history_documents import write_trends  # likewise
+        from highbar.store.history_documents import write_trends  # as above
 
         _put_json(write_trends(folder, found, history.damaged, write_drift(drifting)))
         return code
     from highbar.report.history_drift import render_drift  # only for text
-    from highbar.report.history_text import render_chart, render_trends  # likewise
+    from highbar.report.history_text import render_chart, render_trends  # as above
 
     screen = streams.display(sys.stdout)
     shown = render_trends(found, runs, screen) if metric is None else render_chart(found[0], runs, screen)
@@ -248,7 +248,7 @@ def _unknown(metric: str, known: Sequence[str], folder: str) -> Problem:
 
 def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
     """The history in a folder; prints damaged records to standard error. Raises InputError if it has no records."""
-    from highbar import history as histories  # help and usage errors do without it
+    from highbar import history as histories  # not needed for help and usage errors
 
     found = histories.read(folder)
     say_damaged(folder, found.damaged)
@@ -265,7 +265,7 @@ def say_damaged(folder: str, damaged: Sequence[DamagedRecord]) -> None:
 
 def last_of(history: History, branch: str | None, agent: str | None, last: int | None) -> tuple[RunRecord, ...]:
     """The last runs of a branch and an agent; None means all. Raises InputError if no run has that name."""
-    from highbar.history import runs_of  # help and usage errors do without it
+    from highbar.history import runs_of  # not needed for help and usage errors
 
     found = runs_of(history, branch, agent)
     return found if last is None else found[-last:]

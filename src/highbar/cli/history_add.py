@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
     from highbar.verdicts import CheckResult
 
 _HEAD = 512
+"""Bytes in which to look for a verdict's schema, the first key of its document."""
 _VERDICT = b'"highbar/verdict/'
 
 
@@ -105,7 +106,7 @@ def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
         new = remembering.of_verdict(verdict, origin)
         return replace(new, run=replace(new.run, agent_name=job.agent))
     from highbar import pipeline  # only for results
-    from highbar.bar.on_demand import with_history  # likewise
+    from highbar.bar.on_demand import with_history  # as above
 
     whole = replace(job, results=(name,))
     with watching(quiet=quiet) as watch:
@@ -132,8 +133,8 @@ def _is_verdict(name: str) -> bool:
 
 
 def _origin(branch: str | None = None, commit: str | None = None, given: str | None = None) -> Origin:
-    from highbar.bar.remembering import Origin  # help and usage errors do without it
-    from highbar.load.checkout import checkout  # likewise
+    from highbar.bar.remembering import Origin  # not needed for help and usage errors
+    from highbar.load.checkout import checkout  # as above
 
     time = None if given is None else _time(given)
     return Origin(checkout(os.environ, commit, branch), datetime.now(UTC), time, commit, branch)

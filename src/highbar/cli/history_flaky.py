@@ -25,8 +25,8 @@ def command(*, folder: str, branch: str | None, agent: str | None, runs: int, re
     Only runs with the same scenario text, the same agent settings, judge and scoring as the last run are pooled,
     of its branch. The interval covers the true rate in nine of ten cases.
     """
-    from highbar.history.flaky import flaky  # help and usage errors do without it
-    from highbar.report.history_drift import render_flaky, write_flaky  # likewise
+    from highbar.history.flaky import flaky  # not needed for help and usage errors
+    from highbar.report.history_drift import render_flaky, write_flaky  # as above
 
     history = read_folder(folder)
     found = flaky(history, last_of(history, branch, agent, None), runs)

@@ -40,8 +40,8 @@ def command(
     It shows verdicts, metrics with their thresholds, changes of their level, cost and latency, and which scenarios are
     unstable. The page fetches nothing, and needs no server. The exit code is 0 whatever the verdicts are.
     """
-    from highbar.history.overview import overview  # help and usage errors do without it
-    from highbar.report.html.history import render  # likewise
+    from highbar.history.overview import overview  # not needed for help and usage errors
+    from highbar.report.html.history import render  # as above
 
     if folder is not None and named is not None:
         raise InputError(Problem("the history is named twice", hint="name it once: HISTORY or --history"))

@@ -15,7 +15,7 @@ from highbar.cli.history import branch_option, history_option, read_folder
 from highbar.errors import InputError, Problem, ReportError
 from highbar.language.phrases import count
 
-if TYPE_CHECKING:  # help and usage errors do without it
+if TYPE_CHECKING:  # not needed for help and usage errors
     from highbar.model.history import RunRecord
 
 _AGE = re.compile("([1-9][0-9]{0,5})([dw])")

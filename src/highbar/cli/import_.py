@@ -47,7 +47,7 @@ def command(
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
     """
     _refuse_output(output, (*files, *(file for file in (map_file, policy) if file)))
-    from highbar.load.rewriting import import_files  # help, completion and usage errors do without it
+    from highbar.load.rewriting import import_files  # not needed for help, completion and usage errors
 
     guidance = _guidance(map_file, policy, calls=calls)
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
@@ -58,7 +58,7 @@ def command(
             _print(rows)
             return 0
         if output.endswith(".parquet"):
-            from highbar.engine.parquet import to_parquet  # it loads the engine, which JSONL does without
+            from highbar.engine.parquet import to_parquet  # it loads the engine, which JSONL does not need
 
             to_parquet(str(rows), str(rows.with_suffix(".parquet")))
             rows = rows.with_suffix(".parquet")
@@ -74,7 +74,7 @@ command.help = (
 def _guidance(map_file: str | None, policy: str | None, *, calls: bool) -> Guidance:
     """How to read the files: --map, then the policy's `map` and `judged_by`, the same as in a check."""
     from highbar import policy as policies  # see import_files
-    from highbar.load import foreign  # likewise
+    from highbar.load import foreign  # as above
 
     # `highbar grade` judges the answers itself, so rows for it need no judgment; `highbar check` still requires one.
     return replace(foreign.guidance(map_file, policies.choose(policy)), calls=calls, answers_only=calls)

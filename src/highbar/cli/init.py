@@ -44,15 +44,15 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
         start = start_from(own, root)
         files, steps = start.files, start.steps
     elif agent:
-        from highbar.cli import starter_agent  # help does without the texts
+        from highbar.cli import starter_agent  # the texts are not needed for help
 
         files, steps = _below(root, starter_agent.FILES), _then(folder, f"highbar run {starter_agent.SUITE}")
     elif tutorial:
-        from highbar.cli import tutorial as texts  # likewise
+        from highbar.cli import tutorial as texts  # as above
 
         files, steps = _below(root, texts.FILES), _then(folder, "highbar check v1.jsonl")
     else:
-        from highbar.cli import starter  # likewise
+        from highbar.cli import starter  # as above
 
         files = _below(root, starter.FILES)
         steps = _then(folder, f"highbar check {starter.FAILS}", f"highbar check {starter.PASSES}")

@@ -64,8 +64,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     RESULTS are run folders or files with the rows of one run. Labels say which run they are of. Those that do not are
     taken for labels of RESULTS, because you say so.
     """
-    from highbar.calibration import CalibrationJob, calibrate  # help and usage errors do without it
-    from highbar.load import files  # likewise
+    from highbar.calibration import CalibrationJob, calibrate  # not needed for help and usage errors
+    from highbar.load import files  # as above
 
     wanted = _outputs(outputs)
     job = CalibrationJob(results, labels, policy, _confidence(confidence), input_format)
@@ -87,7 +87,7 @@ def _refuse_stream(results: Sequence[str]) -> None:
 
 
 def _confidence(text: str | None) -> Fraction | None:
-    from highbar.language.threshold import ThresholdError, read_share  # help does without it
+    from highbar.language.threshold import ThresholdError, read_share  # not needed for help
 
     if text is None:
         return None
@@ -161,7 +161,7 @@ def _report(
 def _printed(calibration: Calibration, report_format: str, *, quiet: bool) -> str:
     if quiet and report_format == "text":
         from highbar.report.calibration_words import headline  # only for --quiet
-        from highbar.report.visible import visible  # likewise
+        from highbar.report.visible import visible  # as above
 
         return f"{headline(calibration, visible)}\n"
     return CALIBRATIONS[report_format](calibration, streams.display(sys.stdout))

@@ -72,9 +72,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     RESULTS are run folders or files with the rows of one run. The page shows no judgment of the judge, and sends
     nothing anywhere. The same seed draws the same trials.
     """
-    from highbar.labeling import drawing  # help and usage errors do without it
-    from highbar.labeling.book import LabelBook  # likewise
-    from highbar.load import files  # likewise
+    from highbar.labeling import drawing  # not needed for help and usage errors
+    from highbar.labeling.book import LabelBook  # as above
+    from highbar.load import files  # as above
 
     _refuse_name(by)
     if terminal and "-" in results:
@@ -139,8 +139,8 @@ def _seed(run: RunToLabel, existing: Labels | None) -> int:
 
 def _write_page(book: LabelBook, by: str | None, target: Path) -> None:
     from highbar.errors import ReportError  # see command
-    from highbar.labeling.page import render  # likewise
-    from highbar.store.writing import replace  # likewise
+    from highbar.labeling.page import render  # as above
+    from highbar.store.writing import replace  # as above
 
     try:
         replace(Path(os.path.realpath(target)), render(book, by).encode())
@@ -153,7 +153,7 @@ def _write_page(book: LabelBook, by: str | None, target: Path) -> None:
 
 def _ask(book: LabelBook, by: str | None, target: Path, *, quiet: bool) -> int:
     from highbar.labeling import terminal  # see command
-    from highbar.store.labels import LabelsFile  # likewise
+    from highbar.store.labels import LabelsFile  # as above
 
     file = LabelsFile(target)
     who = by or _line("Who labels? ").strip()
@@ -179,7 +179,7 @@ def _keys() -> Iterator[Callable[[str], str]]:
     descriptor = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
     try:
         import termios  # not on every system
-        import tty  # likewise
+        import tty  # as above
     except ImportError:
         descriptor = None
     if descriptor is None:

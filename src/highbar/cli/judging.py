@@ -200,8 +200,8 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
 
     If nothing can be judged, says so in every report file and to GitHub, then raises InputError.
     """
-    from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
-    from highbar.bar.on_demand import with_history  # likewise
+    from highbar import pipeline  # the engine is not needed for help, completion and usage errors
+    from highbar.bar.on_demand import with_history  # as above
 
     if reports.history is not None and job.engine.name == "duckdb":  # no other engine computes digests of texts
         job = replace(job, wants=replace(job.wants, texts=True))
@@ -282,7 +282,7 @@ def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...
 
 
 def _has_warnings(verdict: Verdict) -> bool:
-    from highbar.report.headline import warnings  # help and usage errors do without it
+    from highbar.report.headline import warnings  # not needed for help and usage errors
 
     return warnings(verdict) > 0
 

@@ -42,9 +42,9 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
     try:
         import anyio  # of an extra that few have
 
-        from highbar.mcp_server.confinement import Workspace  # likewise
-        from highbar.mcp_server.runs import Allowance  # likewise
-        from highbar.mcp_server.serving import serve_stdio  # likewise
+        from highbar.mcp_server.confinement import Workspace  # as above
+        from highbar.mcp_server.runs import Allowance  # as above
+        from highbar.mcp_server.serving import serve_stdio  # as above
     except ModuleNotFoundError:
         message = "highbar mcp needs the package mcp, which is not installed"
         raise InputError(Problem(message, hint="pip install 'highbar[mcp]'")) from None

@@ -34,7 +34,7 @@ def command(report_format: str) -> int:
 
 
 def _listed(screen: Display) -> str:
-    from highbar.catalogue import MEASURES, SETTINGS  # help does without the catalogue
+    from highbar.catalogue import MEASURES, SETTINGS  # the catalogue is not needed for help
 
     lines: list[str] = []
     for metric in _metrics():
@@ -51,7 +51,7 @@ def _listed(screen: Display) -> str:
 
 
 def _document() -> dict[str, Any]:
-    from highbar.catalogue import MEASURES  # likewise
+    from highbar.catalogue import MEASURES  # as above
 
     return {
         "metrics": [
@@ -71,7 +71,7 @@ def _document() -> dict[str, Any]:
 
 def _metrics() -> list[Metric]:
     """The catalogue, with `pass_at_3` and `pass_hat_3` as examples of the metrics that exist for any number."""
-    from highbar.catalogue import find_metric, metrics  # likewise
+    from highbar.catalogue import find_metric, metrics  # as above
 
     made = [find_metric(f"{name}_3") for name in ("pass_at", "pass_hat")]
     examples = [

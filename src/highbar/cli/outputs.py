@@ -181,6 +181,7 @@ def write_output(file: str, text: str) -> None:
 
 
 def _encoded(text: str) -> bytes:
+    # The name of a file that is not UTF-8 contains surrogates, which UTF-8 cannot encode.
     return text.encode("utf-8", "backslashreplace")
 
 

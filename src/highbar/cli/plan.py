@@ -79,9 +79,9 @@ def _answer(question: Question) -> Plan:
 
 
 def _from_results(question: Question) -> Plan:
-    from highbar import pipeline  # the other questions do without the engine
-    from highbar.bar.on_demand import with_history  # likewise
-    from highbar.verdicts.settling import plan_from  # likewise
+    from highbar import pipeline  # the other questions do not need the engine
+    from highbar.bar.on_demand import with_history  # as above
+    from highbar.verdicts.settling import plan_from  # as above
 
     job = Job(
         question.results,
@@ -95,7 +95,7 @@ def _from_results(question: Question) -> Plan:
 
 
 def _policy(question: Question) -> Policy:
-    from highbar import policy as policies  # numbers alone do without the reader and its YAML parser
+    from highbar import policy as policies  # numbers alone need neither the reader nor its YAML parser
 
     here = policies.find_here() if question.policy is None else None
     found = question.policy if here is None else str(here)

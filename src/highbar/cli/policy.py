@@ -30,7 +30,7 @@ def command(files: tuple[str, ...]) -> int:
 
     `highbar lint` is the same command.
     """
-    from highbar import policy as policies  # help and completion do without the reader and its YAML parser
+    from highbar import policy as policies  # help and completion need neither the reader nor its YAML parser
 
     return print_described(files or (_found(),), lambda file, screen: _described(policies.read_named(file), screen))
 

@@ -62,9 +62,9 @@ def command(
     have the same suite, scoring and judge, and be of ancestors of the commit that is checked out.
     Comments and layout of the policy stay as they are, and every line is explained.
     """
-    from highbar.bar.raising import ratchet  # help and usage errors do without it
-    from highbar.bar.ratchet import Climb  # likewise
-    from highbar.report.ratchet import render, render_json  # likewise
+    from highbar.bar.raising import ratchet  # not needed for help and usage errors
+    from highbar.bar.ratchet import Climb  # as above
+    from highbar.report.ratchet import render, render_json  # as above
 
     climb = Climb(rule, _step(rule, step))
     if history is not None and (baseline is not None or rule == "step"):
@@ -79,7 +79,7 @@ def command(
 def _policy(named: str | None) -> Path:
     if named is not None:
         return Path(named)
-    from highbar import policy as policies  # likewise
+    from highbar import policy as policies  # as above
 
     found = policies.find_here()
     if found is None:

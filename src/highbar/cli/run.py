@@ -87,7 +87,7 @@ class RunChoices(Struct, frozen=True, eq=False):
     def options(self, agent_version: str | None, policy: Policy | None) -> RunOptions:
         """The parsed options of a new run; `policy` decides it with --until-decided. Raises InputError."""
         from highbar.running.choices import RunOptions  # see command
-        from highbar.running.records import Chosen  # likewise
+        from highbar.running.records import Chosen  # as above
 
         return RunOptions(
             self.settings(),
@@ -216,9 +216,10 @@ def command(
         raise InputError(Problem(f"--output {choices.output} has the ending of a report", hint=hint))
     if choices.until_decided and (no_check or choices.run_all):
         raise click.UsageError(f"--until-decided cannot be combined with {'--no-check' if no_check else '--run-all'}")
-    from highbar.cli.running import run_in_terminal  # help and usage errors do without it
+    from highbar.cli.running import run_in_terminal  # not needed for help and usage errors
 
     outputs = reports.outputs()
+    # Before the policy and the suite are read, so that no older verdict survives if one of them is invalid.
     begin_outputs(outputs, refusal, ())
     try:
         policy = None if no_check else _policy(bar)
@@ -248,7 +249,7 @@ def _say_outcomes(folder: Path) -> None:
 
 def _policy(bar: BarOptions) -> Policy:
     """The policy that will judge. Raises InputError if it is invalid, before any call costs money."""
-    from highbar import policy as policies  # help and usage errors do without it
+    from highbar import policy as policies  # not needed for help and usage errors
 
     return policies.choose(bar.policy)
 
@@ -259,7 +260,7 @@ def _with_rates(prepared: Prepared, policy: Policy | None) -> Prepared:
     if labels is None or prepared.open_judge is None:
         return prepared
     from highbar.running.judging.canaries import statement_rates  # few policies have labels
-    from highbar.store.labels import read_labels  # likewise
+    from highbar.store.labels import read_labels  # as above
 
     return replace(prepared, judge_rates=statement_rates(read_labels(labels).trials))
 
@@ -284,8 +285,8 @@ def _prepared(
     refuse: Callable[[RunPlan], object],
 ) -> Prepared:
     """The run, ready to start or to resume. Raises InputError; `refuse` may raise it for the plan of a resumed run."""
-    from highbar.load.checkout import checkout  # help and usage errors do without it
-    from highbar.running import preparing  # likewise
+    from highbar.load.checkout import checkout  # not needed for help and usage errors
+    from highbar.running import preparing  # as above
 
     if choices.resume is not None:
         _refuse_beside_resume(suite, choices)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # of what a run gives
 
 _EVERY = 0.2
 _LONG = 60.0
-"""The summary says how long a run took if it took at least so many seconds."""
+"""Seconds: the summary says how long a run took only if it took at least this long."""
 _MOST_OUTCOMES = 20
 """Trials that are listed after a run of a part of the suite."""
 _LONGEST_OUTCOME = 300
@@ -155,6 +155,7 @@ def _until(
 
 
 def _draw(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
+    # The cursor stays on the last line that was drawn, so erasing several lines first moves it up to the first.
     erase = _ERASE
     while not done.wait(_EVERY):
         width = streams.display(stream).width - 1

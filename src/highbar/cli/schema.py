@@ -25,7 +25,7 @@ An editor with a YAML language server then checks a policy that starts with
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
     """Print the JSON Schema of a policy, a suite, results, a verdict, a comparison, a calibration or a run.json."""
-    from highbar.store.encoding import encode  # help does without it
+    from highbar.store.encoding import encode  # not needed for help
 
     streams.print_text(encode(_schema(what)))
     return 0
@@ -35,15 +35,15 @@ def _schema(what: str) -> Mapping[str, Any]:
     if what == "policy":
         from highbar.policy.schema import schema  # each is long, and one is printed
     elif what == "suite":
-        from highbar.suite.schema import schema  # likewise
+        from highbar.suite.schema import schema  # as above
     elif what == "results":
-        from highbar.report.schema_results import schema  # likewise
+        from highbar.report.schema_results import schema  # as above
     elif what == "verdict":
-        from highbar.store.verdict import schema  # likewise
+        from highbar.store.verdict import schema  # as above
     elif what == "comparison":
-        from highbar.store.comparison import schema  # likewise
+        from highbar.store.comparison import schema  # as above
     elif what == "calibration":
-        from highbar.store.calibration import schema  # likewise
+        from highbar.store.calibration import schema  # as above
     else:
-        from highbar.store.run_document import schema  # likewise
+        from highbar.store.run_document import schema  # as above
     return schema()

@@ -29,14 +29,14 @@ def command(files: tuple[str, ...]) -> int:
 
     Nothing is run. FILE is YAML, JSON, JSONL or CSV.
     """
-    from highbar.suite import read  # help and completion do without the reader and its YAML parser
+    from highbar.suite import read  # help and completion need neither the reader nor its YAML parser
 
     return print_described(files, lambda file, screen: _described(read(file), screen))
 
 
 def _described(suite: Suite, screen: Display) -> str:
     from highbar.suite import words  # see command
-    from highbar.suite.answer_words import answers  # likewise
+    from highbar.suite.answer_words import answers  # as above
 
     scenarios, trials = count(len(suite.scenarios), "scenario"), count(suite.trials, "trial")
     lines = [f"{visible(suite.file or 'suite')} is valid: {scenarios}, {trials}"]

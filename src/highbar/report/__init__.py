@@ -19,7 +19,7 @@ from msgspec import Struct
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 
-if TYPE_CHECKING:  # few runs compare, and its classes take time to make
+if TYPE_CHECKING:  # few runs compare, and creating these classes takes time
     from highbar.model.comparison import Comparison
 
 GROUP = "highbar.reporters"

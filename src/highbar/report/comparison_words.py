@@ -68,6 +68,7 @@ def _fell(comparison: Comparison) -> bool:
 
 
 def _moved(comparison: Comparison) -> str:
+    """`2 of 60 scenarios broke, 1 fixed`; if none broke, `1 of 60 scenarios fixed, none broke`."""
     broken, fixed = comparison.passes.broken, comparison.passes.fixed
     of = f"of {count(comparison.pairs, 'scenario')}"
     if not (broken or fixed):

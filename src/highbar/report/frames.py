@@ -26,6 +26,7 @@ def frame(verdict: Verdict, table: str) -> Any:
     if find_spec("pandas"):
         return import_module("pandas").DataFrame(rows, columns=_columns(table))
     if find_spec("polars"):
+        # By default polars infers types from the first 100 rows, and a column may be null in all of them.
         return import_module("polars").DataFrame(rows, schema=_columns(table), orient="row", infer_schema_length=None)
     return rows
 

@@ -18,7 +18,7 @@ from highbar.report.headline import NO_VERDICT, could_change, headline, how_sure
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
-if TYPE_CHECKING:  # few runs compare, and its classes take time to make
+if TYPE_CHECKING:  # few runs compare, and creating these classes takes time
     from highbar.model.comparison import Comparison
 
 Located = Callable[[str], str | None]
@@ -156,6 +156,7 @@ def encode_message(text: str) -> str:
     >>> encode_message("50%\nnext")
     '50%25%0Anext'
     """
+    # Each line is encoded before they are joined, or `visible` would escape the newlines, and `%0A` become `%250A`.
     lines = (cut(visible(line), _LONGEST_MESSAGE) for line in text.split("\n"))
     return "%0A".join(line.replace("%", "%25") for line in lines)
 

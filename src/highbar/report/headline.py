@@ -16,7 +16,7 @@ from highbar.model import Counts, Decision, Outcome, RuleResult, Slice, Value, V
 from highbar.model.judging import Judging, Selection
 from highbar.report.titles import demands
 
-if TYPE_CHECKING:  # few results rest on a judge
+if TYPE_CHECKING:  # few results use a judge
     from highbar.model.judge_quality import JudgeReport
 
 WORDS: Mapping[Decision | None, str] = MappingProxyType(
@@ -79,7 +79,7 @@ def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
     """Which judge judged how much, and whether it is calibrated; empty if no trial was judged by a judge."""
     if report is None:
         return ""
-    from highbar.report.judge_words import one_line  # few results rest on a judge
+    from highbar.report.judge_words import one_line  # few results use a judge
 
     return one_line(report, encode)
 
@@ -288,6 +288,7 @@ def standing_lines(parts: Iterable[Slice], encode: Callable[[str], str]) -> list
     for part in known:
         if part.worse:
             sentences.append(f"{encode(part.by[1])} has a lower pass rate than the rest, by more than chance explains")
+        # If all slices have the same pass rate, none is the lowest.
         elif part is known[0] and _pass_rate(part) < _pass_rate(known[-1]):
             small = "but the gap is small enough to be chance"
             sentences.append(f"{encode(part.by[1])} has the lowest pass rate, {small}")

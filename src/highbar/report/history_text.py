@@ -179,6 +179,7 @@ def _last(series: Series) -> str:
 
 
 def _value(point: SeriesPoint, unit: Unit) -> Value:
+    # By its decimal digits: Fraction(0.9) is slightly above 9/10, and could be shown on the wrong side of a threshold.
     exact = None if point.value is None else Fraction(str(point.value))
     return Value(exact, 0, 0, unit, "higher", low=point.low, high=point.high)
 

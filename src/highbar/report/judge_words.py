@@ -13,7 +13,7 @@ from highbar.language.phrases import count
 from highbar.model import Value
 from highbar.report.visible import cut
 
-if TYPE_CHECKING:  # few results rest on a judge
+if TYPE_CHECKING:  # few results use a judge
     from highbar.model.judge_quality import JudgeRate, JudgeReport
 
 _MOST_NAMED = 3

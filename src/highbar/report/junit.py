@@ -32,7 +32,7 @@ from highbar.report.numbers import interval_end, number
 from highbar.report.titles import rule_title
 from highbar.report.visible import cut, visible
 
-if TYPE_CHECKING:  # few runs compare, and its classes take time to make
+if TYPE_CHECKING:  # few runs compare, and creating these classes takes time
     from highbar.model.comparison import Comparison
 
 LARGEST = 29_000_000  # bytes; GitLab reads at most 30 MB
@@ -101,6 +101,7 @@ class _TestCase(Struct, frozen=True):
     attributes: tuple[tuple[str, str | int | None], ...] = ()
 
     def render(self, name: str) -> str:
+        # The schema of Jenkins' xUnit plugin allows properties only for suites; Jenkins' junit step reads them here.
         inside = [*_properties(self.properties)]
         if self.outcome:
             head = _open(self.outcome, [("message", self.message), ("type", self.type)])
@@ -123,6 +124,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     room = LARGEST - rules.size
     listed = 0
     freed = quarantined_ids(verdict)
+    # The list has failed scenarios first, so that the ones that do not fit are the least important.
     for scenario in verdict.scenarios or _failed(verdict):
         if scenarios.size > room:
             break
@@ -200,6 +202,7 @@ def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
 
 def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
     """A failure if a blocking rule did not pass for any reason; its name has the rule's title and path."""
+    # A warning as a failure would mark a build that the gate passes as unstable; as a success nobody would see it.
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
     lines = [message, visible(rule.description or ""), how_sure(rule) if could_change(rule) else ""]
@@ -291,6 +294,7 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
 
 def _scenario(scenario: ScenarioResult, *, quarantined: bool = False) -> _TestCase:
     trials, passed = scenario.trials, scenario.passed_trials
+    # A violation is a failure of the agent even if the trial also ended in an error.
     only_errors = scenario.errors == trials - passed and not scenario.violated
     why = visible(scenario.reason or "")
     message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"

@@ -59,6 +59,7 @@ def _blocks(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
     """The rows below a header; the first column is cut so that the others fit. Empty if there are no rows."""
     lines = [header, *rows]
+    # A row that is shorter than the header has a sentence as its last cell, which must not widen a column.
     full = [line for line in lines if len(line) == len(header)]
     others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
     room = max(display.width - 2 - others, _NARROWEST)

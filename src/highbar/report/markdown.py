@@ -132,7 +132,7 @@ def _changes(verdict: Verdict) -> str:
     return f"### All changes since the baseline\n\n{comparison_words.headline(compared)}\n\n{text.rstrip()}"
 
 
-# --- what is not folded -----------------------------------------------------------------------
+# --- not folded -------------------------------------------------------------------------------
 
 
 def _is_calm(verdict: Verdict) -> bool:
@@ -141,9 +141,9 @@ def _is_calm(verdict: Verdict) -> bool:
 
 
 def _top(verdict: Verdict) -> str:
-    """The headline, what changed, what is not met and which scenarios failed, in about `_MOST_BYTES` at most.
+    """The headline, what changed, what is not met and which scenarios failed.
 
-    If even the last of `_TRIES` is longer, it is used all the same.
+    The first of `_TRIES` that fits into `_MOST_BYTES` is used, or the last one if none fits.
     """
     heading = f"## {headline(verdict)}"
     if _is_calm(verdict):
@@ -215,7 +215,7 @@ def _lines(section: _Section, rows: Sequence[str]) -> str:
     return "\n".join([section.heading, "", *section.opening, *rows, *(["", rest] if rest else [])])
 
 
-# --- what is folded ---------------------------------------------------------------------------
+# --- folded -----------------------------------------------------------------------------------
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
@@ -349,6 +349,7 @@ def _failed(verdict: Verdict, short: Callable[[str], str]) -> list[Sequence[str]
 
 
 def _undecided_scenarios(verdict: Verdict) -> _Section:
+    # `undecided` writes `-` for a missing category, as a terminal needs; here the cell stays empty.
     rows = [
         (id_, "" if category == code_span("-") else category, why)
         for id_, category, why in undecided(verdict, code_span)

@@ -21,7 +21,7 @@ from highbar.report import PAGE, Display
 from highbar.report.numbers import interval_end, number, threshold_number
 from highbar.report.visible import visible
 
-if TYPE_CHECKING:  # few results rest on a judge
+if TYPE_CHECKING:  # few results use a judge
     from highbar.model.judge_quality import JudgeReport
 
 _Labels = Mapping[str, str]
@@ -215,4 +215,5 @@ def _judge(report: JudgeReport) -> list[_Family]:
 
 def _label(text: str) -> str:
     """The only encoder of this format: visible text for the inside of a label's quotes."""
+    # `#` goes first: its escape contains a backslash, which the format wants doubled like any other.
     return visible(text).replace("#", r"\x23").replace("\\", r"\\").replace('"', r"\"")

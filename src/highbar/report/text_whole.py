@@ -270,6 +270,6 @@ def _repeated(verdict: Verdict, display: Display) -> list[str]:
 def _judge(verdict: Verdict, display: Display) -> list[str]:
     if verdict.judge is None:
         return []
-    from highbar.report.judge_words import judge_details  # few results rest on a judge
+    from highbar.report.judge_words import judge_details  # few results use a judge
 
     return [*title("The judge", display), *columns(judge_details(verdict.judge, visible), 2, display)]

@@ -99,7 +99,7 @@ def latencies(verdict: Verdict) -> Markup:
 
 
 def _limits(found: Latency, verdict: Verdict) -> list[Limit]:
-    """The thresholds of rules and the metrics' values, each number once; at most the 12 smallest, in ascending order."""
+    """The thresholds of rules and the metrics' values, each number once; the 12 smallest at most, ascending."""
     limits: dict[tuple[Fraction, str], Limit] = {}
     for rule in verdict.rules:
         against = held_against(rule.threshold or "") if rule.metric in found.metrics and not rule.slice else None

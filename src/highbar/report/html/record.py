@@ -63,7 +63,7 @@ def judge_section(verdict: Verdict) -> Markup:
     """The facts about the judge; empty if no trial was judged by a judge."""
     if verdict.judge is None:
         return EMPTY
-    from highbar.report.judge_words import judge_details  # few results rest on a judge
+    from highbar.report.judge_words import judge_details  # few results use a judge
 
     facts = [(name, Markup(text)) for name, text in judge_details(verdict.judge, code)]
     listed = element("dl", *(join(element("dt", name), element("dd", text)) for name, text in facts), class_="record")

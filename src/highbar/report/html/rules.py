@@ -163,6 +163,7 @@ class _DemandTables:
             *(to_markup(text) for text in (at_stopping(rule), as_judged(rule), accepted(rule), *demand.descriptions)),
         ]
         shown = [fact for fact in facts if fact]
+        # The slice drops the separator before the first fact.
         yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
 
     def _paths(self, demand: DemandResult) -> Iterator[Markup]:

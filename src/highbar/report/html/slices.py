@@ -19,7 +19,7 @@ Bounds = Mapping[str, tuple[Fraction, ...]]
 MOST_ROWS = 60
 """Rows that are drawn for one column."""
 ALL_ROWS = 180
-"""Rows of all columns together: so many with the pass rate, and so many with the other metrics, which are folded."""
+"""Rows of all columns together, separately for the charts of the pass rate and for the folded ones below them."""
 
 
 def slices(verdict: Verdict) -> Markup:

@@ -64,6 +64,7 @@ def broken_by(rule: RuleResult, verdict: Verdict) -> Markup:
 
 
 def _link(verdict: Verdict, *, kind: str = "", category: str = "", pattern: str = "") -> Markup:
+    # Not fnmatch: in a policy's patterns only * and ? are special, and an id may contain brackets.
     wanted = re.compile(re.escape(pattern or "*").replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
     listed = [
         one.id

@@ -141,6 +141,7 @@ def state(cell: CellCounts | None) -> str:
 
 
 def _bars(states: str) -> Iterator[Markup]:
+    # One path for each state, with equal neighbors joined, keeps the page small: a rectangle for each run would not.
     paths: dict[str, str] = {}
     start = 0
     for letter, group in groupby(states):

@@ -90,7 +90,7 @@ def chart(
 
 
 def _axis(metric: MetricTracks) -> Axis:
-    """The vertical axis. If a metric that is no ratio has only one number, it extends 20% to either side."""
+    """The vertical axis. Around a single number that is not a ratio, it extends by 20% of it to either side."""
     numbers = set(_numbers(metric))
     if metric.unit != "ratio" and len(numbers) == 1:
         (only,) = numbers
@@ -228,6 +228,7 @@ def _cut_points(metric: MetricTracks) -> list[tuple[RunRecord, str]]:
 
 
 def _cuts(metric: MetricTracks, columns: RunColumns) -> Iterator[Markup]:
+    # From the latest to the earliest, so from right to left: a label that would overlap the one before is left out.
     room = RIGHT + _LABEL_ROOM / 2
     for run, reason in _cut_points(metric)[:MOST_CUTS]:
         x = round(columns.at(run) - columns.step / 2, 1)
