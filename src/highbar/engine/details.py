@@ -61,7 +61,7 @@ def _scenarios(rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedS
 def trials_of(
     rows: Rows, parts: Sequence[SourcePart], ids: Sequence[str], count: int | None = None
 ) -> Mapping[str, tuple[TrialDetail, ...]]:
-    """By id, all trials of the scenarios; `count` is how many there are, the most that are read if not given."""
+    """By id, the trials of the scenarios, passed ones too; `count` is their number, by default the most that fit."""
     if count is None:
         count = len(ids) * (MOST_TRIALS if any("trial" in part.columns for part in parts) else 1)
     found: dict[str, list[TrialDetail]] = {}

@@ -26,7 +26,7 @@ _NO_CROSS = CrossSums(0.0, 0.0, 0.0, 0.0)
 
 
 def narrowed(request: Request, parts: Sequence[SourcePart]) -> Request:
-    """The request without the sums of quantities that no trial of these files can have."""
+    """The request without the sums of quantities that no trial of these files can be given."""
     layout = layout_of(parts, request)
     # A rule lists the trials that are undecided for it even if no trial has what it needs.
     needed = {column for demand in request.undecided for column, _ in demand.parts}

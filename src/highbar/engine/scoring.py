@@ -20,7 +20,7 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     score_unknown               as unknown_count, but 0 on a violation
     is_bare_error               an error about which nothing else is known: it has no expectation, or nobody checked it
     given_bits                  ANSWER, BEHAVIORS and so on: what the row is judged by
-    lacking_bits                what a passed row lacks if another trial of its scenario, or the suite, has it
+    lacking_bits                what a row that passed by its evidence lacks if another trial, or the suite, has it
     why                         for a trial that did not pass: the reason in words
 
 Unknown amounts are at their worst here; the relation `scenarios` adds what they could be at best.

@@ -75,7 +75,7 @@ def source_parts(
     found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
-        # An importer of ours wrote these rows: looking for faults in them would cost a pass and find none.
+        # Our own writer made these rows from an import: looking for faults in them would cost a pass and find none.
         known = _written_part(same) if all(file.columns for file in same) else None
         if known is None and alike and format_ in ("jsonl", "json"):
             known = _alike_part(connection, same)
