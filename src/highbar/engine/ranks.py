@@ -151,7 +151,7 @@ def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Coll
 
 
 def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]:
-    """By group: how many trials are ranked, how many of them at infinity (crashed or undecided), of how many scenarios."""
+    """By group: how many trials are ranked, how many at infinity (crashed or undecided), and of how many scenarios."""
     return database.rows(
         f"SELECT group_name, count(*), count_if(isinf(number)), count(DISTINCT id) FROM ({ranked}) GROUP BY group_name"
     )
