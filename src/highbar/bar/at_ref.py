@@ -92,6 +92,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         runs = regrading.runs_in(job.results)
         bounded = _quarantine_bounded(here, before)
         asked = replace(again(), policy=bounded, flaky=flaky, recall=job.recall, order=job.order, wants=job.wants)
+        # The rows of runs are not alike: at the ref they are graded by the suite as it was there.
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
             earlier_baseline = _baseline(there, before, job.baseline)
             named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None

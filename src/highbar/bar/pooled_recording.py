@@ -159,6 +159,7 @@ def _together(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
         raise InputError(Problem(message, history.folder, hint="add a run that is judged by this policy first"))
     texts = found.texts[-1]
     records = tuple(
+        # Trials of another text would be trials of another scenario.
         pooled_record([run[id_] for run, known in zip(found.scenarios, found.texts, strict=True)
                        if id_ in run and known[id_] == texts[id_]])
         for id_ in sorted(found.scenarios[-1])

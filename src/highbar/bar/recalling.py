@@ -68,6 +68,7 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
     runs = [one for one in alike if one.agent_name == judged.agent[0]]
     chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
     found, damaged = counts_by_run(history, chosen.runs)
+    # `found` has no entry for a damaged record, so those are left out here as well, to pair the two.
     lost = {one.file for one in damaged}
     read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
     trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}

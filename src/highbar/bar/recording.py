@@ -49,6 +49,7 @@ def record(
     if policy.advisory:  # without a policy, no rule compares later runs with this one
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
+    # The digest comes first: the write at the end is refused if the file changed in the meantime.
     seen = replacing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(

@@ -131,6 +131,7 @@ def _suite_path(there: Revision, file: str, before: Policy) -> str | None:
         candidates = [there.path(file)]
     except InputError as error:  # a run from another machine, or of a suite outside of version control
         outside = error
+        # The checkout may be elsewhere on that machine, so try every tail of the path, the longest first.
         parts = PurePath(file).parts
         candidates = ["/".join(parts[start:]) for start in range(1, len(parts))]
     if before.suite is not None:

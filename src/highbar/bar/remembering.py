@@ -184,6 +184,7 @@ def _of_runs(origin: Origin, documents: Sequence[RunDocument]) -> tuple[Origin, 
         why = "it was run in parts at several commits, or at some that are not known"
         return replace(timed, checkout=Checkout(branch=origin.branch)), why
     states = [document.changed for document in documents]
+    # One changed folder makes the whole run changed; otherwise it is known only if all folders agree.
     changed = True if True in states else _only(states)
     return replace(timed, checkout=Checkout(recorded.commit, branch, recorded.parents, changed)), None
 

@@ -137,6 +137,7 @@ def _judge_margin(
 def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> Excess:
     sign = 1 if difference.head.better == "higher" else -1
     head, base = difference.head.value or Fraction(0), difference.base.value or Fraction(0)
+    # A relative margin scales the baseline: `5% of baseline` demands head - 0.95 × base ≥ 0 if higher is better.
     share = 1 - sign * rule.margin if rule.relative else Fraction(1)
     spare = Fraction(0) if rule.relative else rule.margin
     low: Fraction | float = -math.inf if difference.low is None else Fraction(difference.low)

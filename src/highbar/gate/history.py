@@ -44,6 +44,7 @@ def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Re
         return Explained((), tuple(broken), in_words, unsure=True)
     pooled = [recalled.pooled(id_) for id_ in matched]
     now = [recalled.now.get(id_) if id_ in broken else None for id_ in matched]
+    # Scenarios that the rule is not about help to estimate how flaky the suite is.
     others = [recalled.pooled(id_) for id_ in sorted(recalled.scenarios.difference(matched))]
     fails = {id_: fails for id_, (fails, _) in zip(matched, newly_failing(pooled, now, others), strict=True)}
     failing = tuple(id_ for id_ in broken if id_ not in recalled.now or fails[id_])

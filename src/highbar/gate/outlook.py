@@ -97,6 +97,7 @@ def second_run(results: Iterable[RuleResult]) -> Range | None:
     blocking = [result for result in results if result.level == "blocking"]
     whole = combine_outlooks([result.outlooks for result in blocking], all_of) if blocking else ()
     outcomes = {result.outcome for result in blocking}
+    # An outlook counts an undefined outcome as a fail, as the verdict does.
     failed = outcomes & {"fail", "undefined"}
     return chance(whole, "fail" if failed else "inconclusive" if "inconclusive" in outcomes else "pass")
 

@@ -104,6 +104,7 @@ def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> Rul
         return _at_the_end(rule, evidence, judge, None)
     course = replay.course(rule)
     total = rule.demand.horizon or course.planned
+    # With fewer scenarios than looks, the looks would not be at different sizes.
     if course.alone is not None or (course.shares is None and total < LOOKS):
         return _at_the_end(rule, evidence, judge, replace(course, alone=course.alone or _FEW))
     if course.shares is None:
@@ -111,6 +112,7 @@ def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> Rul
     else:
         crossed = _crossing(course.shares, course.seen, total, rule.demand, evidence.alpha)
         crossed = _enough(crossed, course.shares, rule.demand, course.lacking)
+    # Once decided, the value at that point is shown, not that of scenarios which finished later.
     scenarios = course.seen if crossed.at is None else crossed.at
     shown = judge(_by_estimate(rule), replay.at(rule, scenarios, evidence.alpha))
     return _stopped(shown, crossed, course, total, rule)

@@ -145,6 +145,7 @@ def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
 
     With undecided trials at their best, this is what would be excluded if they all turned out well.
     """
+    # At best, `low` and `high` also cover the worst case, so the value's own interval counts.
     found = (value.low, value.high) if value.own_low is None else (value.own_low, value.own_high)
     return all(end is not None and abs(Fraction(end) - bar.value) <= demand.tolerate for end in found)
 

@@ -117,7 +117,9 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         for leaf, narrowed in unknown.measures_of(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
+            # The number of all these scenarios, to tell how many have no value.
             found[Term("scenario", where=where_of(wanted))] = None
+        # Whether a trial crashed decides whether such a formula is defined.
         found.update(
             (Term("error", where=part.where), None) for part in unknown.doubtful(policy, policy.metrics[name], where)
         )
@@ -137,6 +139,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         if is_weighted(ratio):  # beside it, `doubts` needs the plain ratio to see whether the weights matter
             ratios[unweighted(ratio)] = None
     for ratio in thirds:
+        # If both sums have limits, the bounds need the means of both per scenario, and their cross products.
         if not _is_mean(ratio):
             means = per_scenario(ratio)
             ratios.update(dict.fromkeys(means))

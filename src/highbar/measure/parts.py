@@ -76,6 +76,7 @@ def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
 
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     def combine(node: Expression, operands: Iterator[Node]) -> Node:
+        # A quotient of sums becomes one ratio before its sides are split: only then can it be a share, with its bounds.
         ratio = _ratio(policy, node, where)
         if ratio is not None:
             return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)

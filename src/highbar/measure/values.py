@@ -176,6 +176,7 @@ class Measured:
         if span is not None:
             worst, best = between.at_ends(worst, best, span)
         chosen, left = (best, worst) if self.is_best else (worst, best)
+        # A threshold of 100 % asks what would be excluded at best, without the worst case in the interval.
         if self.is_best:
             chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
         undecided = max(own.undecided, other.undecided)
@@ -264,6 +265,7 @@ class Measured:
             low, high = max(low, 0.0), min(high, 1.0)
         elif metric.unit != "number":
             low = max(low, 0.0)  # times, money and tokens are never negative
+        # Whatever the method of the bounds, the interval contains the value.
         return _shown(min(low, shown)), _shown(max(high, shown))
 
     def _uneven(self, metric: Metric, where: Where) -> str | None:

@@ -148,6 +148,7 @@ class _Flat(Struct):
             return leaf
         ranked = isinstance(leaf, Call) and leaf.function == "percentile"
         ends = self.ends.get(column, Ends())
+        # A percentile needs no end: it ranks a crash beyond every number, on the worse side.
         if ends.worst is None and not ranked:
             return leaf  # without an end to count at, a crash makes it undefined
         key = f"{to_words(leaf)} where {term.where}"

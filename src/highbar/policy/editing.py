@@ -74,6 +74,7 @@ class PolicyText:
         found = _WRITTEN.match(self.text, self._lines[place.line - 1] + place.column - 1)
         if found is None:
             return None
+        # The scale comes from the value that the reader found: a bare 85 may be a percentage.
         number = Fraction(found[1])
         scale = threshold.value / number if number else _SCALES.get(found[2] or "", Fraction(1))
         known = scale in _SCALES.values() and number * scale == threshold.value

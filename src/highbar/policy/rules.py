@@ -297,6 +297,7 @@ class RuleReader(Struct):
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
         if threshold:
             self.notes.extend(time_notes(fields["threshold"], threshold.value if metric.unit == "ms" else None))
+        # A margin as large as the threshold would accept any value.
         if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
             fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
         if threshold and demand.failures and not only_perfection(threshold, metric):

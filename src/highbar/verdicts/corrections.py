@@ -54,6 +54,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
             return worst
         best = self._once(ratio, metric, where, best=True)
         ends = worst.low, worst.high, best.low, best.high
+        # Fail closed: if one of the two cannot be corrected, neither counts. Return the one with the reason.
         if any(end is None for end in ends):
             return worst if worst.value is None else best
         known = [end for end in ends if end is not None]

@@ -141,6 +141,7 @@ class JudgedUnits:
         first = pieces[0]
         unit = first.record.id if first.record.cluster is None else ("cluster", first.record.cluster)
         tally = self.tallies.setdefault(unit, _UnitTally())
+        # A scenario counts once, however many trials it has: each trial gets an equal part of its weight.
         trials = sum(piece.record.trials for piece in pieces)
         each = first.weight / trials
         tally.weight += first.weight

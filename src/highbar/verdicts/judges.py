@@ -63,6 +63,7 @@ def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.
         return OfJudges(JudgeKnown(problem=_UNREADABLE), unread)
     with tempfile.TemporaryDirectory(prefix="highbar-") as name:
         folder = Path(name)
+        # Without a block `judge`, a column `judged` that cannot be read may be the user's own.
         strict = policy.judge is not None
         rows = judged_rows(results.files, policy.select, strict=strict, parts=folder / _PARTS if corrects else None)
         if not rows.trials:

@@ -41,6 +41,7 @@ def with_quarantine(
         flaky = job.flaky or AutoQuarantine(problem=_NO_REF)
         texts = flaky.texts or ({} if sums.records is None else sums.records.texts)
         automatic, more = _automatic(replace(flaky, texts=texts), policy, today, categories)
+        # What the policy lists by id takes precedence, with its own last day.
         found = {one.id: one for one in automatic if one.id in categories} | found
         notes += more
     quarantined = tuple(found[id_] for id_ in sorted(found))

@@ -23,6 +23,7 @@ def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: 
     order = results.order
     if not isinstance(order, RunOrder) or run is None:
         return order if isinstance(order, NoOrder) else NoOrder()
+    # Fail closed: rows may have been added or removed after the run, and then the recorded order is not theirs.
     if {record.id: record.trials for record in run.records} != order.trials:
         return NoOrder("the rows are not those of the run's plan")
     return Replay(policy, run, order, changes)

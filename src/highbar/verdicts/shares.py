@@ -97,6 +97,7 @@ def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str
     earlier = tuple(base[record.id] for record in seen.worst)
     turned = metric.better == "lower"
     sides = [_parts(root, policy, records, Fraction(1), turned=turned) for records in (seen.worst, seen.best, earlier)]
+    # The mean of (difference + 1) / 2 is at least (1 - margin) / 2 exactly if the mean difference is at least -margin.
     units = tuple(_pair(*pair) for pair in zip(*sides, strict=True))
     return SharesSeen(units, threshold=(1 - rule.margin) / 2)
 
@@ -122,6 +123,7 @@ def _largest(ratio: Ratio, policy: Policy, seen: Seen) -> Fraction | None:
     if any(bound is None for bound in bounds):
         return None
     parts = [factor * bound for (_, factor), bound in zip(ratio.d, bounds, strict=True) if bound is not None]
+    # A trial is only one of tp, fp and fn, so the largest of them bounds their sum.
     exclusive = {term.column for term, _ in ratio.d} <= _EXCLUSIVE
     most = max(parts) if exclusive else sum(parts, Fraction(0))
     return most * max(_weights(policy, seen), default=Fraction(1)) if is_weighted(ratio) else most
