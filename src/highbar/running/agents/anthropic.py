@@ -78,7 +78,7 @@ def _use(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
-    """The fields of a reply, as `read_reply` takes them. Raises MalformedReply."""
+    """The fields of a reply, as `read_attempt` takes them. Raises MalformedReply."""
     content = document.get("content") if isinstance(document, dict) else None
     if not isinstance(content, list):
         raise MalformedReply(error_in(document) or "there is no content")

@@ -63,7 +63,7 @@ def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mappin
 
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
-    """The fields of a reply, as `read_reply` takes them. A refusal counts as the output. Raises MalformedReply."""
+    """The fields of a reply, as `read_attempt` takes them. A refusal counts as the output. Raises MalformedReply."""
     message = message_of(document)
     content, refusal = content_text(message.get("content")), message.get("refusal")
     if refusal is not None and not isinstance(refusal, str):

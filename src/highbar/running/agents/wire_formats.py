@@ -25,7 +25,7 @@ class WireFormat(Protocol):
         """The request, as a JSON value."""
 
     def fields(self, document: Any, agent: Agent, /) -> Mapping[str, Any]:
-        """The fields of a reply, as `read_reply` takes them. Raises MalformedReply."""
+        """The fields of a reply, as `read_attempt` takes them. Raises MalformedReply."""
 
 
 FORMATS: Mapping[str, WireFormat] = MappingProxyType({"openai": openai, "anthropic": anthropic, "json": json_template})
