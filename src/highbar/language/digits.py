@@ -184,7 +184,7 @@ def _side(value: Fraction, mark: Fraction | int) -> int:
 
 
 def _fixed(value: Fraction, places: int) -> str:
-    """A number that has at most `places` decimals, written with exactly so many."""
+    """A number that has at most `places` decimals, written with exactly that many."""
     whole, rest = divmod(abs(value.numerator) * 10**places // value.denominator, 10**places)
     return ("-" if value < 0 else "") + str(whole) + (f".{rest:0{places}d}" if places else "")
 

@@ -1,8 +1,8 @@
 """A question in, how much evidence it takes out: from plain numbers, from a policy, or from a verdict. Pure.
 
 suppose(threshold, rate, assumptions)       how many scenarios it takes to judge an agent of this true rate
-reach(scenarios, threshold, assumptions)    the true rates that pass and fail on so many scenarios
-gate_chance(scenarios, threshold, rate, …)  how so many scenarios would judge an agent of this true rate
+reach(scenarios, threshold, assumptions)    the true rates that pass and fail on a suite of this size
+gate_chance(scenarios, threshold, rate, …)  how a suite of this size would judge an agent of this true rate
 smallest_shown(scenarios, differing, …)     the smallest difference between two versions that a suite can show
 needed_to_show(difference, differing, …)    how many scenarios it takes to show a difference
 stop_early(design, rates)                   how a run that stops as soon as it is decided would judge agents

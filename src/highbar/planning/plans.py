@@ -99,7 +99,7 @@ class EarlyChance(Struct, frozen=True):
 
 
 class PlannedDifference(Struct, frozen=True):
-    """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
+    """The difference between two versions that `scenarios` show, if the versions differ on a share `differing` of them.
 
     `difference` is None if it would be larger than that share, which is impossible.
     """

@@ -22,7 +22,7 @@ _STEPS = 10**7
 
 
 def spread(trials: float, correlation: float) -> float:
-    """The variance of a scenario's mean over so many trials, divided by that of one trial."""
+    """The variance of a scenario's mean over `trials` trials, divided by that of one trial."""
     return (1 + (trials - 1) * correlation) / trials
 
 
@@ -42,7 +42,7 @@ def scenarios_to_bound(low: float, share: Fraction, varies: float, alpha: float)
 
 
 def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> float:
-    """How likely so many scenarios pass `≥ bar` if this is the true rate.
+    """How likely an agent of this true rate passes `≥ bar` on `scenarios`.
 
     The chance to fail it is this chance for 1 - bar and 1 - rate, with passes and failures swapped.
     """
@@ -63,7 +63,7 @@ def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -
 
 
 def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
-    """The smallest true rate that passes on so many scenarios with the assumed power; None if even 100 % would not."""
+    """The smallest true rate that passes on `scenarios` with the assumed power; None if even 100 % would not."""
     share = _share_to_pass(scenarios, bar, assumptions)
     if share is None:
         return None
@@ -81,7 +81,7 @@ def _share_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> f
 
 
 def _at_least(share: float, scenarios: int, rate: float, assumptions: Assumptions) -> float:
-    """How likely the mean of so many scenarios is at least this share, by a Beta with its mean and variance."""
+    """How likely the mean of the scenarios is at least this share, by a Beta with its mean and variance."""
     if rate in (0.0, 1.0):
         return float(rate >= share)
     size = scenarios / spread(assumptions.trials, float(assumptions.correlation)) - 1

@@ -82,6 +82,7 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         together = suppose(bar, halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed)
+    # With fewer scenarios than `min_scenarios` the gate passes nothing, however good they are.
     least = rule.demand.min_scenarios or 0
     size = scenarios or (None if needed is None else max(least, needed))
     return replace(
@@ -180,7 +181,7 @@ def _standing(rule: RuleResult, verdict: Verdict) -> RuleStanding:
 
 
 def _more_for_sequential(rule: RuleResult, verdict: Verdict) -> int | None:
-    """How many more scenarios a new run that judges the rule once would need; None if that cannot be said.
+    """How many more scenarios a new run that judges the rule once would need; None if no number is known.
 
     The verdict of a sequential rule does not have this number, because its run cannot be prolonged.
     """

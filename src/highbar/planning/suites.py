@@ -75,7 +75,7 @@ def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[i
 
 
 def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
-    """What so many scenarios, each with the assumed trials, can show about `≥ bar`."""
+    """What a suite of `scenarios`, each with the assumed trials, can show about `≥ bar`."""
     power, alpha = float(assumptions.power), assumptions.alpha
     if bar == 1:
         fewest = fewest_to_pass(bar, assumptions)
@@ -96,7 +96,7 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
 
 
 def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions, failures: int = 0) -> Chance:
-    """How so many scenarios, each with the assumed trials, would judge an agent of this true rate by `≥ bar`.
+    """How likely each outcome of `≥ bar` is for an agent of this true rate, on scenarios with the assumed trials.
 
     A threshold of 100 % accepts so many `failures`.
     """
@@ -114,7 +114,7 @@ def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assu
 
 
 def smallest_shown(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
-    """The smallest difference between two versions that so many common scenarios show with the assumed power."""
+    """The smallest difference between two versions that `scenarios` common ones show with the assumed power."""
     found = smallest_difference(scenarios, differing, float(assumptions.power), assumptions.alpha)
     return PlannedDifference(scenarios, differing, found if found <= differing else None)
 

@@ -114,6 +114,7 @@ class _Tail(NamedTuple):
     def logarithms(self) -> tuple[float, float]:
         """The logarithms of the lower and of the upper tail."""
         near = self.log_kernel + math.log(self.ratio)
+        # Rounding can bring a tail of nearly 1 above 1.
         share = math.exp(min(near, 0.0))
         far = math.log1p(-share) if share < 1.0 else -math.inf
         return (near, far) if self.lower else (far, near)

@@ -61,6 +61,7 @@ class Gambler:
             self._sum += Fraction(gain)
             self._left -= 1
         if self.loss + expected > 0:
+            # Below -1 only by rounding: no gain is below -loss.
             odds = max(float((gain - expected) / (self.loss + expected)), -1.0)
             self._logs = [log + math.log1p(share * odds) for log, share in zip(self._logs, _SHARES, strict=True)]
         elif gain > expected:  # the hypothesis leaves no gain above -loss: this one refutes it

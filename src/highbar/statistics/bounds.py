@@ -143,7 +143,7 @@ def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     Scenarios of unequal rates make it conservative (Hoeffding 1956), if trials have equal weights. For unequal ones,
     `trials` is the effective number (`effective_trials`): their sum varies no more than that of so many equal trials.
     """
-    # In Fractions up to the Beta law: 19 of 20 must give exactly the bound of 19 passes and 1 failure.
+    # In Fractions up to the Beta parameters: 19 of 20 must give exactly the bound of 19 passes and 1 failure.
     total = Fraction(trials)
     passed = Fraction(value) * total
     failed = total - passed

@@ -25,7 +25,7 @@ from highbar.statistics.spending import POWERS, Spending
 LOOKS = 5
 """The number of looks, equally spaced over the scenarios."""
 
-_FAR = 7.5  # standard deviations; what is beyond is below 1e-13
+_FAR = 7.5  # standard deviations, beyond which the probability is below 1e-13
 _PANELS = 4  # of 32 points each: the widest density then has about five for each standard deviation
 _HEIGHT = 1 / math.sqrt(2 * math.pi)
 

@@ -311,7 +311,7 @@ def rogan_gladen(
 
 
 def _judged_sums(clusters: Sequence[JudgedCluster], counts_as: Sequence[bool], as_judged: tuple[float, float]) -> Sums:
-    """The sums of the judge's 1s; a trial that is known to be 1 or 0 scores what the judge would say on average."""
+    """The sums of the judge's 1s; a trial that is known to be 1 or 0 scores as the judge would answer on average."""
     one, zero = (Fraction(rate) for rate in as_judged)
 
     def score(cluster: JudgedCluster) -> Fraction:

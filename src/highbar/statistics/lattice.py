@@ -20,7 +20,7 @@ def independent(rate: Fraction) -> Step:
 
 
 def drawn(passes: int, units: int) -> Step:
-    """So many of the units pass, and they are drawn without replacement; all probabilities are 0 if that cannot be."""
+    """`passes` of the units pass, drawn without replacement; all probabilities are 0 if that is impossible."""
     possible = 0 <= passes <= units
 
     def step(draw: int, lowest: int, masses: list[float]) -> list[float]:

@@ -90,7 +90,7 @@ def newly_failing(
 
 
 def is_too_short(before: int, now: int) -> bool:
-    """Whether so many earlier trials, all passed, are too few to say anything about so many trials now.
+    """Whether `before` earlier trials, all passed, are too few to say anything about `now` trials that fail.
 
     They are if at some failure rate f the chance that all earlier trials pass and all trials now fail is above 10 %:
     (1 - f)^before f^now, which is largest at f = now / (before + now).
@@ -112,7 +112,7 @@ def _all(rates: Sequence[float], counts: Counts) -> list[float]:
 
 
 def _at_most(passed: int, trials: int, rate: float) -> float:
-    """P(at most so many passes), as a plain sum: one run has few trials of a scenario."""
+    """P(at most `passed` passes), as a plain sum: one run has few trials of a scenario."""
     return math.fsum(
         math.comb(trials, k) * (1 - rate) ** k * rate ** (trials - k) for k in range(min(passed, trials) + 1)
     )

@@ -101,6 +101,7 @@ def more_by_width(
         return None
     factor = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
     needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * factor
+    # The rounding of a whole number must not cost one more scenario.
     return max(1, math.ceil(needed - 1e-9) - scenarios)
 
 
@@ -133,13 +134,13 @@ def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.0
 
 
 def rate_to_pass(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """The smallest true rate that passes on so many scenarios with this probability; None if even 100 % could not."""
+    """The smallest true rate that passes on `scenarios` with this probability; None if even 100 % could not."""
     failures = _most(scenarios, 1 - _exact(threshold), alpha)
     return None if failures is None else 1.0 - beta_upper_quantile(power, failures + 1, scenarios - failures)
 
 
 def rate_to_fail(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """The largest true rate that fails on so many scenarios with this probability; None if even 0 % could not."""
+    """The largest true rate that fails on `scenarios` with this probability; None if even 0 % could not."""
     passes = _most(scenarios, _exact(threshold), alpha)
     return None if passes is None else beta_upper_quantile(power, passes + 1, scenarios - passes)
 
@@ -153,7 +154,7 @@ def pairs_needed(margin: Real, variance: Real, power: float = 0.8, alpha: float 
 
 
 def smallest_difference(scenarios: int, variance: Real, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest difference between two versions that so many common scenarios show with this probability."""
+    """The smallest difference between two versions that `scenarios` common ones show with this probability."""
     return _strength(power, alpha) * math.sqrt(float(variance) / scenarios)
 
 

@@ -47,7 +47,7 @@ class Noise(Struct, frozen=True):
         return Noise(self.least / 2, 0.5, self.trials)
 
     def clustered(self, worth: float, scenarios: int) -> Noise:
-        """The same if clusters make the scenarios `worth` fewer independent ones: what a cluster shares is no noise."""
+        """The same for scenarios in clusters, worth `worth` independent ones: what a cluster shares is no noise."""
 
         def share(of: float) -> float:
             alike = (1 - of) / (1 + (self.trials - 1) * of)
@@ -99,6 +99,7 @@ def share_again(
 ) -> Outlook:
     """How a second run would be judged by `≥ threshold` (`>` if strict): by its estimate, or by its interval."""
     below, above = worth(share, alpha), worth(share.turned(), alpha)
+    # The bound toward the threshold tells how much the estimate varies; if that one is no help, the other one does.
     law = _Law.of(share, (below if threshold <= share.value else above) or below or above, noise)
     if not confident:
         passes = law.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
@@ -201,7 +202,7 @@ def _root(function: Callable[[float], float], start: float, stop: float) -> floa
 
 
 def few_failures_again(failures: float, trials: float, size: float, accepted: int, noise: float) -> float:
-    """How likely a second run of so many trials has at most the accepted number of failures, if the first had these.
+    """How likely a second run of `trials` trials has at most `accepted` failures, if the first had `failures`.
 
     The failure rate of such agents is not known: it has Jeffreys' posterior after the first run, worth `size` passes
     and fails. A trial that passed fails with probability noise × rate, and one that failed passes with probability

@@ -1,4 +1,4 @@
-"""Many slices at once: which are worse than the rest, and what the worst of them is likely to be."""
+"""Many slices at once: which are worse than the rest, and the likely rate of each."""
 
 from __future__ import annotations
 
@@ -135,4 +135,5 @@ def _mean_tail(law: BetaLaw, other: BetaLaw, *, lower: bool) -> float:
             total += density * tails[0 if lower else 1]
             mass += density
             u += direction * step
+    # Divided by the summed density, so that the width of the steps cancels.
     return total / mass

@@ -53,7 +53,8 @@ class Boundary(NamedTuple):
     to_fail: int | None
 
     def decides(self, passes: int) -> bool | None:
-        """Whether so many passes mean a pass (True) or a fail (False); None if this look leaves it open."""
+        """Whether this number of passes means a pass (True) or a fail (False); None if this look leaves it open."""
+        # Fail closed: a count within both boundaries is a fail.
         if self.to_fail is not None and passes <= self.to_fail:
             return False
         return True if self.to_pass is not None and passes >= self.to_pass else None
@@ -77,7 +78,7 @@ class Boundaries:
         self._lock = Lock()  # designs are cached, and checks may run in several threads
 
     def at(self, looked: int) -> Boundary:
-        """The boundary after so many units, from 1 to `units`."""
+        """The boundary after `looked` units, from 1 to `units`."""
         if not 1 <= looked <= self.units:
             raise ValueError(f"look {looked} of {self.units}")
         if len(self._known) < looked:
@@ -107,7 +108,7 @@ def _looks(
 
 
 def first_decided(looks: Iterable[tuple[int, bool | None, bool | None]]) -> Crossing | None:
-    """The first crossing, from looks that say what the worst and the best reading of the units decide on their own.
+    """The first crossing, from looks (units so far, what their worst reading decides, what their best one decides).
 
     It is a pass if the worst reading passes and did not fail at an earlier look, and a fail if the best reading fails
     and did not pass at an earlier one. Then every reading in between comes to the same at its own first crossing.
@@ -192,7 +193,8 @@ def _walk(units: int, alpha: float, power: int, steps: list[Step], places: tuple
         lattices = [step(looked, lowest, masses) for step, masses in zip(steps, lattices, strict=True)]
         allowed = alpha * (place / units) ** power if looked >= FIRST_LOOK or place == units else 0.0
         least, most = 0, len(lattices[0])
-        # With an allowance of 0, counts of probability 0 still decide: they are certain.
+        # With an allowance of 0, counts of probability 0 still decide: they are certain. The fails are taken first, so
+        # that a count that both sides could claim never becomes a pass.
         while least < most and (spent_on_fail + lattices[-1][least]) * _ROUNDING <= allowed:
             spent_on_fail += lattices[-1][least]
             least += 1

@@ -58,7 +58,7 @@ def can_be_split(numbers: Sequence[float]) -> bool:
 
 
 def _ranks(numbers: Sequence[float]) -> list[float]:
-    """The rank of each number less the mean rank; equal numbers share one."""
+    """The rank of each number minus the mean rank; equal numbers share one."""
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     ranks = [0.0] * len(numbers)
     start = 0
@@ -133,6 +133,7 @@ def _p_value(ranks: Sequence[float], clear: float, chance: random.Random) -> flo
     mixed, reached = list(ranks), 0
     for tried in range(1, _ORDERS + 1):
         chance.shuffle(mixed)
+        # With a margin for rounding: an order that is exactly as clear must count.
         reached += _clearest(mixed) >= clear - 1e-9
         if reached == _ENOUGH:
             return reached / tried

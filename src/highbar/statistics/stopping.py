@@ -29,7 +29,7 @@ def sample_ends(boundaries: Boundaries, rate: Fraction) -> StoppingChances:
 
 
 def suite_ends(boundaries: Boundaries, passes: int) -> StoppingChances:
-    """The chances if so many of all units pass, and they are drawn in a random order."""
+    """The chances if `passes` of all units pass, and they are drawn in a random order."""
     return _ends(boundaries, drawn(passes, boundaries.units))
 
 

@@ -22,7 +22,7 @@ class VarianceSplit(Struct, frozen=True):
 
 
 def never_failed_bound(trials: int, alpha: float) -> float:
-    """The lower bound of the pass rate after so many trials without a failure: alpha^(1/m)."""
+    """The lower bound of the pass rate after m trials without a failure: alpha^(1/m)."""
     return float(alpha ** (1.0 / trials))
 
 

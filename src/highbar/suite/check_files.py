@@ -46,6 +46,7 @@ class CheckFiles:
         if beside is not None:
             return beside
         try:
+            # Only the first name: to find a submodule, `find_spec` would import the package around it.
             spec = importlib.util.find_spec(top)
         except (ImportError, ValueError, AttributeError):  # a damaged package, or not the name of a module
             return None

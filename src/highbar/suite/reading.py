@@ -151,7 +151,7 @@ def _odd_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
 
 def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) -> InputError:
     from highbar.documents.excerpts import with_excerpts  # only if something is wrong
-    from highbar.suite.settings import NOT_IN_A_FILE  # likewise
+    from highbar.suite.settings import NOT_IN_A_FILE  # only if something is wrong
 
     problems = list(located.problems)
     for problem in found:

@@ -211,6 +211,7 @@ class ScenarioReader:
         answer: checks.Check | None,
     ) -> str:
         """The digest of everything that an answer or its grade depends on, including the files that checks use."""
+        # Checks that the scenario defines in place are among its own keys already.
         named = {name for each in behaviors for name, found in each.items() if found.source in ("suite", "built-in")}
         definitions = {name: self.glossary.definitions[name] for name in named}
         graded = {key: value for key, value in merged.items() if key not in _UNGRADED}

@@ -177,6 +177,7 @@ class _Syntax:
             case "(":
                 return self._bracket()[0]
             case "not":
+                # NOT begins a condition: it cannot be an operand of arithmetic or of a comparison.
                 if before is not token and before.text.lower() not in ("(", "and", "or", "not"):
                     raise self._fault(f"found '{token.text}' where a number is wanted", token.offset)
                 return self._prefix("not", _COMPARISON)

@@ -51,6 +51,7 @@ def _matching(pattern: str, place: ValueCursor, folder: Path) -> Iterator[Path]:
 
 
 def _is_below(path: Path, folder: Path) -> bool:
+    # Resolved, so that neither `..` nor a symbolic link leads out of the folder.
     return path.resolve().is_relative_to(folder.resolve())
 
 

@@ -202,6 +202,7 @@ class _Checks:
     def columns(self) -> dict[str, Any]:
         """The columns of the scenario with its demands."""
         expected = {name: _all(checks) for name, checks in self.behaviors.items()}
+        # By the rule of the importer, so that `correct` means the same in promptfoo's results and in a run.
         right = [check for name, check in expected.items() if means_correct(name)]
         must_not = {
             self._name_of_must_not(name): checks[0] if len(checks) == 1 else {"any": checks}
