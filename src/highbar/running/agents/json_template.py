@@ -42,7 +42,7 @@ def _filled(template: Any, slots: Mapping[str, Any]) -> Any:
 
 
 def fields(document: Any, agent: Agent) -> Mapping[str, Any]:
-    """The fields of a reply, as `read_attempt` takes them. Raises MalformedReply if it has no text and no tool calls."""
+    """The fields of a reply, as `read_attempt` takes them. Raises MalformedReply if it has no text and no tool call."""
     found: dict[str, Any] = {}
     for key, pointer in agent.pointers.items():
         value = at_pointer(document, _parts(pointer))
