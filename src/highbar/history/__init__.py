@@ -82,9 +82,10 @@ def runs_of(history: History, branch: str | None = None, agent: str | None = Non
 
 
 def find_run(history: History, name: str) -> RunRecord:
-    """The run whose record begins with these digits, or the last one whose commit does. Raises InputError if not one.
+    """The run whose record begins with these digits; if there is none, the last run whose commit does.
 
-    The name can also be the file of the record, with or without its folder.
+    The name can also be the file of the record, with or without its folder. Raises InputError if there is no such run,
+    or if several records begin with these digits.
     """
     name = Path(name).stem if name.endswith(SUFFIX) else name
     found = [run for run in history.runs if run.record.startswith(name)]

@@ -36,7 +36,7 @@ class PooledCounts(Struct, frozen=True):
 
 
 class PooledMetrics:
-    """The pooled metrics of runs that are alike; a metric that cannot be pooled is the reason, as text."""
+    """The pooled metrics of runs that are alike. `metric` returns the reason as text if a metric cannot be pooled."""
 
     def __init__(self, history: History, runs: Sequence[RunRecord], alpha: float) -> None:
         self.runs = runs
