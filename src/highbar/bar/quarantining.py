@@ -58,6 +58,7 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     block = before.quarantine
     if block is None or block.auto is None:
         return None
+    # More runs quarantine more scenarios, so the smaller number of the two policies counts.
     window = min(block.auto, (here.quarantine and here.quarantine.auto) or block.auto)
     folder = Path(os.path.normpath(there.root / posixpath.dirname(path) / block.history))
     try:

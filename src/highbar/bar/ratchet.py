@@ -92,6 +92,7 @@ def propose(
 
 def _refuse_other_scoring(policy: Policy, baseline: Baseline, climb: Climb) -> None:
     again = "record the baseline again, by this policy"
+    # Bounds of a lower confidence are closer to the value, so the thresholds would rise too far.
     if climb.rule == "bound" and baseline.confidence < policy.confidence:
         recorded, wants = (digits.amount(each, "ratio") for each in (baseline.confidence, policy.confidence))
         message = f"its bounds were recorded with {recorded} confidence, and the policy asks for {wants}"

@@ -72,6 +72,7 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
     lost = {one.file for one in damaged}
     read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
     trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}
+    # Runs that may be of another agent excuse nothing, but still count for drift.
     whose = is_whose_unknown(alike, judged.agent)
     return Recalled(
         runs=tuple(trials.values()),

@@ -49,6 +49,7 @@ def _scenarios(policy: Policy, before: Baseline, now: Baseline, name: str) -> It
         yield Weakening(f"{name}: scenarios", "removed", some_and_more(sorted(gone)))
     patterns = [each for rule in policy.rules if isinstance(rule, NewFailuresRule) for each in rule.patterns]
     passed, passes = ({each.id for each in side.scenarios if each.all_passed} for side in (before, now))
+    # `new_failures` protects only scenarios that passed in the baseline, so losing one there drops its protection.
     lost = {each for each in passed - passes - gone if any(matches(pattern, each) for pattern in patterns)}
     if lost:
         yield Weakening(f"{name}: scenarios that passed", "removed", some_and_more(sorted(lost)))

@@ -81,6 +81,7 @@ def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
             return {not one for one in _possible(operand, evidence)}
         case Logic(joined_by, operands):
             parts = [_possible(operand, evidence) for operand in operands]
+            # An AND can hold if all operands can, and fail if one can; an OR is the other way around.
             join, turned = (all, any) if joined_by == "and" else (any, all)
             found = {True} if join(True in part for part in parts) else set()
             return found | ({False} if turned(False in part for part in parts) else set())

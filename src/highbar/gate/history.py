@@ -79,7 +79,7 @@ def _with_history(id_: str, recalled: Recalled) -> str:
 
 
 def judge_drift(rule: DriftRule, recalled: Recalled) -> RuleResult:
-    """Whether scenarios pass less and less often. Unreadable records may hide that, so they do not pass."""
+    """Whether scenarios pass less and less often. Unreadable records may hide that, so the rule does not pass then."""
     outcome, reason = _drift(rule, recalled)
     return RuleResult(
         rule.name,

@@ -177,6 +177,7 @@ def _crossing(shares: SharesSeen, seen: int, total: int, demand: Demand, alpha: 
         return Crossed("spending", "every value meets it", None if first is None else "pass", first)
     if shares.perfect:
         return _without_failure(shares, seen, total, demand, alpha)
+    # The boundaries of a suite need the number of its scenarios that count, which is known only if all of them do.
     if shares.binary and (shares.of_all or not shares.in_suite):
         return _by_spending(shares, seen, total, demand, alpha)
     return _by_bets(shares, total, alpha)

@@ -1,8 +1,8 @@
 """A value with its interval, compared with a threshold.
 
-By the estimate the value itself must reach it. With confidence the worse end of the interval must; if the better end
-misses it the rule fails, and in between the outcome is inconclusive. No number of scenarios can show a threshold of
-100 % (or 0 %): it fails at the first failure, or beyond an accepted number of them (`failures`), and passes when
+By the estimate, the value itself must reach it. With confidence, the worse end of the interval must; if even the better
+end misses it, the rule fails, and in between the outcome is inconclusive. No number of scenarios can show a threshold
+of 100 % (or 0 %): it fails at the first failure, or beyond an accepted number of them (`failures`), and passes if
 failures above the tolerated rate are excluded.
 """
 

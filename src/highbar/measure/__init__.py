@@ -1,4 +1,4 @@
-"""Sums in, metrics out: every value exact, with its interval and the count it rests on, or undefined with a reason."""
+"""Sums in, metrics out: every value is exact, with its interval and its count, or undefined with a reason."""
 
 from highbar.measure.needs import needs, own_columns
 from highbar.measure.spread import noise_share, repetition, standings, trial_warnings, weight_warnings

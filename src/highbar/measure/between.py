@@ -80,6 +80,7 @@ def is_plain(metric: Metric) -> bool:
 def span(node: Node, ends: Ends) -> Span:
     """The least and the greatest value of the formula, with each part anywhere between its ends."""
     box = _Box.around(ends)
+    # Interval arithmetic treats each occurrence of a part as independent. Fixed parts do not have that problem.
     directions = {leaf: box.direction(node, leaf) for leaf in box.ranges}
     low = box.narrowed(directions, to_the_least=True).range(node)
     high = box.narrowed(directions, to_the_least=False).range(node)

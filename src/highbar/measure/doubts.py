@@ -73,7 +73,7 @@ def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, 
 
 
 def weights_differ(ratio: Ratio, group: Group) -> bool:
-    """Whether the weights make a difference: without them, the units would not all have the same share."""
+    """Whether the weights make a difference: without them, the units would have other shares of the total."""
     weighted = group.ratios[ratio]
     if not weighted.sums.d:
         return False

@@ -179,7 +179,7 @@ class FormulaBounds:
         points = self._points(part)
         for divisor in divisors(node):
             numbers = [self._at(divisor, {part: point}) for point in points]
-            # The divisor may be 0 inside the interval, so the quotient has no bound.
+            # The divisor changes its sign inside the interval, so the quotient has no bound.
             if min(numbers) < 0 <= max(numbers):
                 return value, UNBOUNDED
         found = [value, *(self._at(node, {part: point}) for point in points)]

@@ -23,6 +23,7 @@ def find_policy(start: Path | None = None) -> Path | None:
     something with the name of a policy is not a file: a policy further up could set a lower bar than the intended one.
     """
     for current in folders(start):
+        # lexists, because a broken link with the name of a policy must not be passed over.
         named = [current / name for name in NAMES if os.path.lexists(current / name)]
         found = [path for path in named if path.is_file()]
         if len(found) < len(named):

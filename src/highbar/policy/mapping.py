@@ -85,6 +85,7 @@ def _columns(
         missed = None if name in allow_columns or name.startswith("tags.") else near_miss(name, COLUMN_NAMES)
         if missed:
             entry.refuse(f"unknown column '{name}'", f"did you mean '{missed}'? If not, name it in allow_columns")
+    # A mapping on top of the rows that a tool's reader makes needs no id, unless it makes or judges rows itself.
     if cursor.is_kind("mapping") and "id" not in entries and (judges or JUDGING & set(entries)):
         hint = 'id: name, or id: "@key"; for rows that a tool\'s reader makes: id: id, and --input-format with the tool'
         cursor.refuse("found no id, wanted the path that names the scenario", hint)

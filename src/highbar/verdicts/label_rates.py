@@ -52,6 +52,7 @@ def _given(run: str, drawn: Collection[_Drawn]) -> bool:
 def _split(group: Sequence[ScoredLabel], column: str, where: Where) -> list[LabelStratum]:
     """A stratum of one run, split by the judge's answer, without trials to which the column does not apply."""
     decided = [one for one in group if column in one.values and one.is_selected(where) and _is_own(one, column)]
+    # Labels written by hand may not say how many trials they were drawn from.
     size = max(group[0].trial.sample.of, len(group))
     found = []
     for said in (1, 0):
