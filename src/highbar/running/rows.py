@@ -28,7 +28,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def line(row: Mapping[str, Any]) -> bytes:
-    """A row as a line of a JSONL file, with its line end. Above LONGEST_ROW bytes, texts, calls and messages are cut."""
+    """A row as a line of a JSONL file, with its line end. Over LONGEST_ROW bytes, texts, calls and messages are cut."""
     found = _encoded(row)
     if len(found) > LONGEST_ROW:
         found = _encoded(_shortened(row))
