@@ -34,7 +34,7 @@ _PIECE = 4096
 _MOST_CHARACTERS = 50_000
 """Characters whose folding is cached: hostile text may use all of Unicode."""
 _STANDS_FOR_SEVERAL = 0xFDD0
-"""The first of 32 code points that are no characters, used as placeholders: each means a set of similar letters."""
+"""The first of 32 noncharacter code points, used as placeholders: each means a set of similar letters."""
 
 
 class _FoldTable(dict[int, str]):

@@ -26,7 +26,7 @@ from highbar.model.answer import Answer
 
 Label: TypeAlias = str | bool
 _MOST_PREDICTED = 200
-"""The characters to store of a reply that is none of the labels."""
+"""The number of characters that are stored of a reply that is none of the labels."""
 
 
 class Predict(Struct, frozen=True):

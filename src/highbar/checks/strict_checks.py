@@ -51,7 +51,7 @@ def find(check: Check, answer: Answer) -> Finding:
             return _everywhere(check, answer)
         case Texts() | Matches() | NumberIs():
             return _first(check, _all_texts(answer))
-        case Words() | IsJson():  # not the arguments: one word is no short reply there, and "12" is JSON
+        case Words() | IsJson():  # not in arguments: a single word there is not a short reply, and "12" is JSON
             return _first(check, _replies(answer))
         case JsonAt(source="json"):
             look = partial(value_checks.find_at, in_text=_in_text, same_text=texts.is_equal_strictly)

@@ -223,7 +223,7 @@ class _EvalSamples:
 
     @property
     def _named(self) -> list[str]:
-        """The names of the results; NAMELESS only if no record names one, since beside others it is no result."""
+        """The names of the results; NAMELESS only if no record names a result, since otherwise no scorer graded it."""
         return [name for name in self._results if name != NAMELESS] or [NAMELESS]
 
     def _scores_of(self, result: str) -> Iterator[_SampleScore]:

@@ -1,4 +1,4 @@
-"""Every limit of the importers, with its reason: no file of a stranger may exhaust memory, disk or a reader."""
+"""Every limit of the importers, with its reason: an untrusted file must not exhaust memory, disk or a reader."""
 
 from __future__ import annotations
 

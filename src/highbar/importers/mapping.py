@@ -195,7 +195,7 @@ def _says_something(scope: Scope, name: str) -> bool:
 
 
 def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
-    """The first value that a feed gives; for `error` the first that is not empty, which must not hide another."""
+    """The first value that a feed gives; for `error` the first nonempty one, so that an empty text hides no error."""
     values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
     if column != "error":
         return next(values, None)

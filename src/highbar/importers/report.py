@@ -32,7 +32,7 @@ class Report(Struct):
     warnings: list[str] = field(default_factory=list)
     urgent: set[str] = field(default_factory=set)  # warnings that no option hides
     judged_by: tuple[ScorerDemand, ...] = ()  # the policy's `judged_by` for this tool; set by the caller
-    answers_only: bool = False  # answers will be graded again: no judge is needed and none is cut; set by the caller
+    answers_only: bool = False  # answers will be graded again: nobody has to judge, no answer is cut; set by the caller
     calls: bool = False  # tool calls and messages become columns, too; set by the caller
     scorers: dict[str, str] = field(default_factory=dict)  # "judges" or "a column, …", by name; see `add_scorer`
     judges: tuple[str, ...] = ()  # the scorers that judge, as the tool calls them; set by the importer

@@ -29,7 +29,7 @@ def _alike(names: tuple[str, ...]) -> str | None:
 
 
 def refuse_not_finite(value: object, path: str, place: str) -> None:
-    """Refuse NaN and infinities at any depth: they are no values, and NaN does not even equal itself."""
+    """Refuse NaN and infinities at any depth: they are not values, and NaN does not even equal itself."""
     kind = type(value)
     if kind is float:
         if not math.isfinite(value):  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ class Verdicts:
 
     @property
     def passed(self) -> bool | None:
-        """Whether all verdicts are good; None if there are no verdicts, or if none is bad but a judge broke."""
+        """Whether all verdicts are good; None if there are no verdicts, or if a judge broke and no verdict is bad."""
         bad = self._failed or not all(self._seen.values()) or any(self._must_not.values())
         return False if bad else None if self._broken or not self.judged else True
 
@@ -97,7 +97,7 @@ class Verdicts:
         }
 
     def _correct(self) -> bool | None:
-        """Whether all judges of correctness say so; None if there are none, or if none is bad but one broke."""
+        """Whether all judges of correctness say yes; None if there are none, or if one broke and no verdict is bad."""
         right = [seen for name, seen in self._seen.items() if means_correct(name)]
         if not all(right):
             return False
