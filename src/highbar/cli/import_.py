@@ -72,7 +72,7 @@ command.help = (
 
 
 def _guidance(map_file: str | None, policy: str | None, *, calls: bool) -> Guidance:
-    """How to read the files: --map, then the policy's `map` and `judged_by`, the same as in a check."""
+    """How to read the files, the same as in a check: --map, else the policy's `map`, and its `judged_by`."""
     from highbar import policy as policies  # see import_files
     from highbar.load import foreign  # as above
 

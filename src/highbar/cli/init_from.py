@@ -21,7 +21,7 @@ from highbar.model import ResultsFile
 
 POLICY = "highbar.yaml"
 _MOST_CATEGORIES = 10
-"""Categories that a comment in the new policy lists."""
+"""Categories that a comment in the new policy lists: more suggest that the column is not a category."""
 _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations"})
 
 

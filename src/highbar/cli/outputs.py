@@ -137,7 +137,8 @@ def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence
 def withdraw_outputs(arguments: Sequence[str], option: str, problems: Sequence[Problem], refusal: Refusal) -> None:
     """Say in the reports of an earlier run that there is no verdict, because the arguments are wrong.
 
-    `option` is the option that names report files. The arguments are searched as text, since they cannot be parsed.
+    `option` is the option that names report files. The arguments are searched as text, since it may be impossible
+    to parse them.
 
     A file that the arguments name elsewhere too, or that their policy names, is not written: the mistake may be that an
     input was given as an output.

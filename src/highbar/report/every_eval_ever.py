@@ -205,7 +205,7 @@ def _metric(name: str, value: Value) -> dict[str, Any]:
 
 
 def _scale(value: Value) -> dict[str, Any]:
-    """The lowest and the highest possible score; empty for a plain number, whose range is unknown."""
+    """The lowest and the highest possible score; empty for a plain number: without a range the schema wants no type."""
     if value.unit == "number":
         return {}
     if value.unit == "ratio":

@@ -65,7 +65,7 @@ def judged_line(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> s
 
 
 def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
-    """`only rows with tags.model x: 12 rows left out`; empty if no rows were selected."""
+    """`only rows with tags.model x: 12 rows left out`; empty if there was no selection."""
     if selection is None:
         return ""
     chosen = " and ".join(

@@ -73,7 +73,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """The verdict's state `none`, and the number of problems, without their texts."""
+    """The verdict's state `none`, and the number of problems; their texts do not belong in labels."""
     return _text([_verdict("none"), _problems(problems)])
 
 

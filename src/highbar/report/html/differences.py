@@ -14,7 +14,7 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, icon, table, unseen, without
 
 MOST_ROWS = 60
-"""Rows of slices that are drawn for one column; the JSON report has all."""
+"""Slices of one column that are drawn: nobody takes in more at a glance, and the JSON report has all."""
 MOST_IDS = 500
 """Scenarios in one list of the page."""
 _LOOKS: dict[Change, tuple[str, str]] = {

@@ -53,7 +53,7 @@ def package_text(name: str, package: str = __package__) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """The Content-Security-Policy: nothing may be fetched or sent, and only this script and this style are allowed."""
+    """The Content-Security-Policy: fetch, send and frame nothing, and allow only this script and this style."""
     allowed = f"script-src {_digest(script)}; " if script else ""
     return (
         f"default-src 'none'; {allowed}style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'"
