@@ -129,6 +129,7 @@ def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction
 def as_float(value: Fraction, bounds: Iterable[Fraction] = _NOTHING) -> float:
     """The nearest float on the same side of 0, 1 and `bounds` as the exact value; always finite."""
     nearest = _float(value)
+    # Readers compare the float with the threshold: it must not seem to meet one that the exact value misses.
     for mark in (Fraction(0), Fraction(1), *bounds):
         if value != mark and nearest == _float(mark):
             nearest = math.nextafter(nearest, -sys.float_info.max if value < mark else sys.float_info.max)

@@ -74,6 +74,7 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
     assumed = Assumptions(policy.confidence, assumptions.power, tolerate=rule.demand.tolerate)
     fewest = fewest_to_pass(bar, assumed)
     if bar == 1:
+        # The supposed agent is then perfect and passes for certain, whatever the other rules do.
         needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
     else:
         # The n-th root of the power: n rules that vary independently then pass together with that power.
@@ -118,6 +119,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     if isinstance(expression, Call) and expression.function == "percentile":
         share = expression.arguments[1]
         return share.value if isinstance(share, Constant) and metric.better == "lower" else None
+    # Of a formula over other metrics, only results can tell how much it varies.
     named = formula.names(expression)
     single = isinstance(expression, Call) or (isinstance(expression, Binary) and expression.operator == "/")
     if metric.unit != "ratio" or not single or named & policy.metrics.keys():

@@ -69,6 +69,7 @@ def stop_early(design: Design, rates: Iterable[Fraction]) -> tuple[EarlyChance, 
 
 
 def _early_chance(design: Design, boundaries: Boundaries, rate: Fraction) -> EarlyChance:
+    # Of a whole population, the rate is a number of passes; of a sample, a probability.
     ends = (
         suite_ends(boundaries, round(rate * design.scenarios))
         if design.is_whole_suite
@@ -113,6 +114,7 @@ def plan_sequential(policy: Policy, assumptions: Assumptions, scenarios: int | N
     rows = [
         (rule, policy.metrics[rule.metric], stop_early(design, rates_around(design.bar))) for rule, design in planned
     ]
+    # The same agent that `plan_policy` supposes, so that the joint chances of both plans can be compared.
     supposed = [
         row
         for rule, _, chances in rows

@@ -25,6 +25,7 @@ class Glossary:
         self.folder = folder
         self.reported = reported
         self.own = dict(entries(value, place.at("behaviors"), "a mapping from names to checks"))
+        # The suite's own definition wins over a built-in one of the same name.
         self.definitions = {**{name: entry.check for name, entry in GLOSSARY.items()}, **self.own}
         self.read: dict[tuple[str, bool], Behavior | None] = {}
         self.behaviors = {name: found for name in self.own if (found := self.find(name, must_not=False))}

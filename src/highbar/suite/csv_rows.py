@@ -102,6 +102,7 @@ def _scenario(header: list[str], cells: list[str]) -> dict[str, Any]:
 
 def _cell(name: str, cell: str) -> Any:
     """The value of a cell, read as the type that its column takes."""
+    # The text of these columns may begin with a bracket without being JSON.
     if cell[0] in "[{" and name not in ("id", "input", "expected", "matches"):
         try:
             return decode(cell, "json")

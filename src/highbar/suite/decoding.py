@@ -53,6 +53,7 @@ def decode(text: str, format_: Format) -> Any:
 
 def _json(text: str) -> Any:
     try:
+        # Numbers stay exact, as in YAML: a float would change the digits that were written.
         return json.loads(
             text, object_pairs_hook=_unique, parse_int=_number, parse_float=_number, parse_constant=_refuse
         )

@@ -183,6 +183,7 @@ def _in_other_file(problem: ValueProblem) -> Problem:
 def _is_about_key(problem: ValueProblem) -> bool:
     """Whether a problem is about the last key of its path, not about the value under it."""
     last = problem.path[-1] if problem.path else None
+    # By the wording: messages about a key begin with the key, messages about a value do not.
     return isinstance(last, str) and problem.text.startswith(
         (f"unknown key '{last[:60]}'", f"unknown check '{last[:60]}'", f"'{last[:60]}' ")
     )

@@ -61,6 +61,7 @@ class ScenarioReader:
         self.folder = folder
         self.quality = quality
         self.files = CheckFiles(folder)
+        # Read once on their own, so that their problems are noted at the place of the defaults.
         before = len(place.problems)
         self._settings(defaults, ("defaults",))
         dict(self._columns(defaults, ("defaults",)))

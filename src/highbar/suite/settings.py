@@ -149,6 +149,7 @@ def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
             place.refuse(f"`format: json` needs {key}", hint)
     if "body" not in fields:
         return
+    # A slot with a problem counts as used: the body is then not refused again for having no slot at all.
     used = 0
     for path, found in _texts(fields["body"], ("body",)):
         if found in SLOTS:

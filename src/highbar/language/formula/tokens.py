@@ -39,6 +39,7 @@ class Token(Struct, frozen=True):
     value: Constant | Name | Call | None = None
 
 
+# The guide's own wording, such as `95th percentile of response times`.
 _PERCENTILE_WORDS = re.compile(
     rf"({NUMBER})(?:st|nd|rd|th)\s+percentile\s+of\s+(?:(response\s+times?|latency|latencies)|([A-Za-z_]\w*))\b",
     re.ASCII | re.IGNORECASE,
@@ -114,6 +115,7 @@ def _number(text: str, offset: int) -> Token:
     found = _NUMBER.match(text, offset)
     run = _RUN.match(text, offset)
     assert found is not None and run is not None  # noqa: S101, PT018 - both begin with a digit, and here is one
+    # Never read in part: `1e5`, `0.9.5` and `95%x` are no numbers.
     if run.end() > found.end():
         hint = "digits, with a point and digits: 0.95"
         raise FormulaError(f"'{run.group()[:40]}' is not a number", text, offset, hint)

@@ -23,6 +23,7 @@ def build_rewritten(
 ) -> T | None:
     """The result of `build` for the suite in our keys; None after noting all problems with paths in the tool's file."""
     rewritten = rewrite(tool, values, place, SuiteFile(path.parent, path.stem))
+    # A list of its own: these problems have paths in our keys, which are translated below.
     ours = ValueCursor(problems=[])
     found = build(rewritten.values, ours) if rewritten.values["scenarios"] else None
     for problem in ours.problems:

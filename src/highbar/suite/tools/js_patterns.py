@@ -148,6 +148,7 @@ def _code(pattern: str, at: int) -> tuple[int, int]:
     found = _HEX.match(pattern, at)
     if found is not None:
         code = int(found[1] or found[2], 16)
+        # Half of a surrogate pair is a character in JavaScript, and none in RE2.
         if not 0xD800 <= code <= 0xDFFF:
             return code, found.end()
     elif character and not character.isalnum() and character.isascii():

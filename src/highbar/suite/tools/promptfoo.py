@@ -113,6 +113,7 @@ class _Scenarios:
         self.place = place
         self.file = file
         self.keys = [case.key for case in cases]
+        # A set, because the repetitions of a test share its key and are not other tests of the same name.
         self.names = Counter(name for name, _ in {*self.keys})
 
     def add_to(self, draft: Draft) -> None:
@@ -155,6 +156,7 @@ class _Scenarios:
         described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
         tags = _tags({**taggable(js_value(dict(case.variables))), **taggable(metadata)})
         scenario: dict[str, Any] = {"id": test, "description": case.description, **asked, **described}
+        # One test with several prompts tends to pass or fail with all of them, so its scenarios are one cluster.
         if len(self.prompts) > 1:
             label = prompt.label if shorten(prompt.label) == prompt.label else _short_label(prompt.label)
             scenario |= {"id": f"{test} · {scenario_id(label)}", "cluster": described.get("cluster", test)}
@@ -262,6 +264,8 @@ class _Checks:
             return
         if not parts:
             return
+        # The set is a behavior beside its parts, as the importer reads it from promptfoo's results. With a threshold
+        # its parts may fail, so only the set is demanded.
         name, wanted = assertion_name(js_value(dict(assertion))), assertion.get("threshold")
         if wanted is None:
             for one in parts:
