@@ -15,8 +15,8 @@ class Agreement(Struct, frozen=True):
     """The agreement of a judge with people, and the figures to compare it with.
 
     `base_rate` is the people's share of 1s, `constant` the agreement of a judge that always gives the people's more
-    frequent answer. `kappa` is Cohen's: 1 is full agreement, 0 is chance. It is None if both gave only one, the same,
-    answer.
+    frequent answer. `kappa` is Cohen's: 1 is full agreement, 0 is chance. It is None if both always gave one and the
+    same answer.
     """
 
     share: float

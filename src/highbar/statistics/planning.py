@@ -226,9 +226,9 @@ MOST_TO_EXCLUDE = 1_000_000_000
 
 
 def clusters_to_exclude(rate: Real, alpha: float, failures: int = 0) -> int:
-    """How many clusters with at most `failures` exclude a failure rate of `rate`: 59 for 0, 5 % and alpha 0.05.
+    """How many clusters with at most `failures` exclude a failure rate of `rate`: without failures, 59 exclude 5 %.
 
-    A rate of 0, or one so small that it would take a billion, gives a billion: it cannot be excluded.
+    (At alpha 0.05.) A rate of 0, or one so small that it would take a billion, gives a billion: it cannot be excluded.
     """
     high = max(16, 2 * (failures + 1))
     while high < MOST_TO_EXCLUDE and at_most(failures, high, float(rate)) > alpha:

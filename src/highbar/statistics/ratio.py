@@ -60,9 +60,9 @@ class RelativeChange(Struct, frozen=True):
 def ratio_bounds_from_sums(sums: RatioSums, alpha: float) -> Interval | None:
     """The bounds of Σq / Σt from sums alone: never narrower than those from the individual scenarios.
 
-    An influence is (q - r t) / (Σt - t). Putting the largest t into every denominator can only enlarge it, and so can
-    not subtracting the mean of the influences. The excess width is a share of about 2 t_max / Σt. None with fewer than
-    two scenarios, or if one of them has all of Σt.
+    An influence is (q - r t) / (Σt - t). Putting the largest t into every denominator can only enlarge it, and leaving
+    the mean of the influences in can only widen the bounds. The excess width is a share of about 2 t_max / Σt. None
+    with fewer than two scenarios, or if one of them has all of Σt.
     """
     t, rest = Fraction(sums.t), Fraction(sums.t) - Fraction(sums.t_max)
     if sums.scenarios <= 1 or rest <= 0:

@@ -172,7 +172,7 @@ class _Law(Struct, frozen=True):
         return self.at_least(share, math.ceil(share * parts - 1e-9) if parts else None)
 
     def at_least(self, share: float, count: int | None) -> float:
-        """How likely it is at least this share; a counted share, from half a part below the first count that does."""
+        """How likely it is at least this share; with a `count`, from half a part below it (continuity correction)."""
         if count is not None and self.parts:
             share = (count - 0.5) / self.parts
         if self.size is None:
@@ -181,7 +181,7 @@ class _Law(Struct, frozen=True):
 
 
 def _root(function: Callable[[float], float], start: float, stop: float) -> float:
-    """The point at which a function changes its sign, by the Illinois method; if it does not, the end nearer to 0."""
+    """The point at which a function changes its sign (Illinois method); if it does not, the end nearer to one."""
     first, last = function(start), function(stop)
     if (first > 0) == (last > 0):
         return start if abs(first) < abs(last) else stop
