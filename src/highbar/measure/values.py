@@ -265,14 +265,11 @@ class Measured:
             low, high = max(low, 0.0), min(high, 1.0)
         elif metric.unit != "number":
             low = max(low, 0.0)  # times, money and tokens are never negative
-        # Whatever the method of the bounds, the interval contains the value.
         return _shown(min(low, shown)), _shown(max(high, shown))
 
     def _uneven(self, metric: Metric, where: Where) -> str | None:
-        """Why a formula is undefined: it sums a column that some of the scenarios in its other parts do not have.
-
-        Otherwise a run that lost the cost of a scenario would look cheaper. None if nothing is missing.
-        """
+        """Why a formula is undefined: it sums a column that some of the scenarios in its other parts do not have."""
+        # Otherwise a run that lost the cost of a scenario would look cheaper.
         narrowed = catalogue.narrow(where, metric.where)
         resting: dict[str, int] = {}
         for leaf in formula.leaves(metric.expression):
