@@ -21,7 +21,7 @@ Examples:
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script of a SHELL."""
-    from highbar.cli import streams  # every start loads this module, and few print by it
+    from highbar.cli import streams  # not needed if no shell asks
 
     streams.print_text(_script(context.find_root().command, shell))
     return 0

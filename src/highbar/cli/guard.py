@@ -49,6 +49,7 @@ def run_guarded(arguments: Sequence[str]) -> int:
     """Run `highbar` with the arguments and return the exit code, without ending the process."""
     received: list[int] = []
     code = INTERNAL
+    # A signal passes every other handler up to here, and then decides the exit code.
     with suppress(Stopped), _few_collections(), _signals(received):
         code = _guarded(list(arguments), received)
     return _stopped(received[0]) if received else code
@@ -86,8 +87,8 @@ def _end_now(code: int) -> None:
 
 def _guarded(arguments: list[str], received: list[int]) -> int:
     try:
-        # A broken installation must end as an internal error, not with Python's own 1.
-        from highbar.cli.app import dispatch  # so it is loaded inside
+        # A broken installation must end as an internal error, not with Python's own exit code 1, which means a fail.
+        from highbar.cli.app import dispatch  # imported inside the `try` for that reason
 
         return dispatch(arguments)
     except InputError as error:
@@ -137,7 +138,7 @@ def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
 
     For JSON, stderr stays empty: the document contains the problems. For text, stdout stays empty.
     """
-    from highbar.cli import streams  # a broken installation must still say so
+    from highbar.cli import streams  # imported here, so that a broken installation can still report itself
     from highbar.report import REPORTERS, format_named, report_formats, reporter  # as above
 
     wanted = format_named(_format(arguments))

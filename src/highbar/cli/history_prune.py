@@ -38,6 +38,7 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
     limit = None if older_than is None else _before(older_than)
     runs = [run for run in read_folder(folder, may_be_empty=True).runs if branch is None or run.branch == branch]
     old = runs if keep is None else runs[: max(0, len(runs) - keep)]
+    # Records write times in UTC as 2026-11-15T14:25:30Z, which sort as text.
     chosen = [run for run in old if limit is None or run.time < limit]
     verb = "removed" if yes else "would be removed"
     for run in chosen:

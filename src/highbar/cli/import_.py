@@ -15,7 +15,7 @@ from highbar.cli import streams
 from highbar.cli.options import MAP_HELP, TOOL, TOOLS
 from highbar.errors import InputError, Problem, ReportError
 
-if TYPE_CHECKING:  # see import_files
+if TYPE_CHECKING:  # see command
     from highbar.load.foreign import Guidance
 
 _EXAMPLES = """\b
@@ -73,7 +73,7 @@ command.help = (
 
 def _guidance(map_file: str | None, policy: str | None, *, calls: bool) -> Guidance:
     """How to read the files, the same as in a check: --map, else the policy's `map`, and its `judged_by`."""
-    from highbar import policy as policies  # see import_files
+    from highbar import policy as policies  # see command
     from highbar.load import foreign  # as above
 
     # `highbar grade` judges the answers itself, so rows for it need no judgment; `highbar check` still requires one.

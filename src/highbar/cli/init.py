@@ -39,7 +39,7 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
         raise InputError(Problem(f"{' and '.join(chosen)} exclude each other"))
     root = Path(folder)
     if own is not None:
-        from highbar.cli.init_from import start_from  # it loads what reads results, and the others need nothing of it
+        from highbar.cli.init_from import start_from  # it loads the readers of results, which the others do not need
 
         start = start_from(own, root)
         files, steps = start.files, start.steps
@@ -94,6 +94,7 @@ def _write(files: Mapping[Path, str]) -> None:
             _put(path, text)
             made.append(path)
     except BaseException as error:
+        # In reverse, so that a folder is empty again before it is removed.
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()
         if isinstance(error, FileExistsError):

@@ -40,7 +40,7 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
     if not root.is_dir():
         raise InputError(Problem("is no folder to serve", folder, hint="name a folder that exists"))
     try:
-        import anyio  # of an extra that few have
+        import anyio  # from an optional extra
 
         from highbar.mcp_server.confinement import Workspace  # as above
         from highbar.mcp_server.runs import Allowance  # as above

@@ -64,6 +64,7 @@ def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
         except InputError as error:
             problems += error.problems
             continue
+        # By real path: through two links, one report would overwrite the other.
         path = os.path.realpath(output.file)
         if path in taken:
             problems.append(Problem(f"--output {argument}: {output.file} is written twice", hint=_OF_ITS_OWN))
@@ -97,6 +98,7 @@ def refuse_meta(formats: Iterable[str], meta: Iterable[tuple[str, str]]) -> None
 def _read_output(argument: str) -> Output:
     before, equals, after = argument.partition("=")
     before = format_named(before)
+    # Our own formats are tried first: listing those of installed packages takes longer than most imports.
     if equals and before not in REPORTERS and before not in report_formats():
         hint = f"wanted one of {', '.join(report_formats())}"
         raise InputError(Problem(f"--output {argument}: {before!r} is not a format", hint=hint))
@@ -118,6 +120,7 @@ def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence
 
     A file that this creates within a folder or glob of `results` is removed again, or it would be read as results.
     """
+    # Listed before anything is written: afterwards all of them exist.
     made = [output.file for output in outputs if not os.path.lexists(output.file)]
     for output in outputs:
         mode = _mode(output.file)
@@ -153,9 +156,10 @@ def withdraw_outputs(arguments: Sequence[str], option: str, problems: Sequence[P
     standing = [output for output in outputs if os.path.isfile(output.file)]  # noqa: PTH113 - see above
     if not standing:
         return
-    from highbar.load import files  # only for reports that would be left standing
+    from highbar.load import files  # only if an earlier run left a report
 
     others = [argument.rpartition("=")[2] for argument in arguments if argument not in named]
+    # Any file among the other arguments may be the policy, which names further inputs.
     policies = [name for name in others if os.path.isfile(name)]  # noqa: PTH113 - likewise
     read = {os.path.realpath(name) for policy in (None, *policies) for name in files.inputs(others, policy)}
     for output in standing:

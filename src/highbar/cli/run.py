@@ -226,6 +226,7 @@ def command(
         until = partial(_until, choices=choices, bar=bar, reports=reports, policy=policy, subset=subset)
         prepared = _with_rates(_prepared(suite, choices, bar, reports, policy, until), policy)
         done, ended_by = run_in_terminal(prepared, quiet=reports.quiet, until=until(prepared.plan))
+        # An interrupted run is not judged; the code is the one that a shell gives a process killed by this signal.
         if ended_by is not None:
             return _KILLED_BY + ended_by
         if no_check:

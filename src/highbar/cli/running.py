@@ -27,7 +27,7 @@ from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, dura
 from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.store.run_document import RESULTS, is_run_folder
 
-if TYPE_CHECKING:  # of what a run gives
+if TYPE_CHECKING:  # only for annotations
     from highbar.running.deciding import UntilDecided
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
@@ -60,6 +60,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
         # Nothing is recorded yet, so the signal gets its usual effect: the handlers of before are back in place.
         signal.raise_signal(received[0])
         raise NothingCalled
+    # A signal that came after the last trial has interrupted nothing.
     by = received[0] if received and done.document.state == "interrupted" else None
     if by is not None or not quiet:
         for text in _summary_lines(done):

@@ -33,7 +33,7 @@ def command(what: str) -> int:
 
 def _schema(what: str) -> Mapping[str, Any]:
     if what == "policy":
-        from highbar.policy.schema import schema  # each is long, and one is printed
+        from highbar.policy.schema import schema  # each is long, and only one is printed
     elif what == "suite":
         from highbar.suite.schema import schema  # as above
     elif what == "results":

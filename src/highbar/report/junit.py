@@ -170,7 +170,7 @@ def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
 
 
 def render_comparison_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """An error for each problem, in place of a comparison."""
+    """An error for each problem, written in place of a comparison."""
     return render_problems(problems, display)
 
 

@@ -98,7 +98,7 @@ def within(verdict: Verdict, longest: int) -> str:
         if not text:
             break
         room -= len(text) + 2
-    else:
+    else:  # no section was cut
         changes = _changes(verdict)
         parts += [changes] if changes and len(changes) + 2 <= room else []
     return "\n\n".join([top, *([_FOLDED, *parts, _UNFOLD] if parts else [])]) + "\n"
@@ -128,6 +128,7 @@ def _changes(verdict: Verdict) -> str:
         return ""
     from highbar.report import comparison_markdown, comparison_words  # only if there is a baseline
 
+    # Without the comparison's own first heading: its headline is repeated below ours.
     text = re.sub("^###", "####", comparison_markdown.render(compared).partition("\n\n")[2], flags=re.MULTILINE)
     return f"### All changes since the baseline\n\n{comparison_words.headline(compared)}\n\n{text.rstrip()}"
 

@@ -43,7 +43,7 @@ _MOST_DEMANDS = 20
 _MOST_SCENARIOS = 10
 """Failed scenarios, the worst first; --verbose lists more."""
 _MOST_NOTES = 3
-"""Notes; --verbose has all."""
+"""Notes that are listed; --verbose lists more."""
 _LONGEST_REASON = 300
 """Characters of a reason: about four lines."""
 COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
@@ -110,6 +110,7 @@ def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
     """At most `most` failed scenarios: those that a rule requires first, then the worst."""
     if not verdict.counts.failed and not verdict.scenarios_failed:
         return []
+    # The sort is stable: among the required scenarios and among the others, the worst stay first.
     scenarios = sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)[:most]
     freed = quarantined_ids(verdict)
     rows = [

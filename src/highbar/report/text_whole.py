@@ -133,6 +133,7 @@ def _with_paths(
     header: tuple[str, ...], found: list[DemandResult], rows: list[tuple[str, ...]], display: Display
 ) -> list[str]:
     """A table with a row for each demand, and below each row its paths in the policy."""
+    # Not strict: `rows` is cut at _MOST_MET, and `found` is not.
     shown = [(demand.title, *row) for demand, row in zip(found, rows, strict=False)]
     head, *blocks = titled_table(header, shown, display)
     text = [paint(line, "dim", display) for line in head]

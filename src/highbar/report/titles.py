@@ -94,6 +94,7 @@ def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, .
 def _key(rule: RuleResult, verdict: Verdict) -> object:
     """What two rules must share to be one demand; also the outcome and the reason, so that grouping hides neither."""
     demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
+    # A rule about scenarios, the suite or the judge has neither metric nor threshold: the title says what it wants.
     by_path = rule_title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
     return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
@@ -231,6 +232,7 @@ def _condition(condition: Condition, verdict: Verdict, encode: Encode) -> str:
 
 def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
     left, operator, right = comparison.left, comparison.operator, comparison.right
+    # `0.9 <= accuracy` becomes `accuracy >= 0.9`, so that the metric comes first.
     if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left
     if isinstance(left, Name) and isinstance(right, Constant):

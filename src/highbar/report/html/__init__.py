@@ -75,6 +75,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     main = element("main", *(section for _, section in sections.values()), id="main")
     version = "" if verdict.agent_version is None else f" · {cut(visible(verdict.agent_version), 40)}"
     title = f"{WORDS[verdict.verdict]}{version} · Highbar"
+    # The script only handles the lists of scenarios.
     scripted = bool((verdict.details and verdict.details.rows.scenarios) or verdict.scenarios)
     return page(title, verdict.verdict or "", [head, main], scripted=scripted)
 

@@ -40,6 +40,7 @@ def demand_line(axis: Axis, value: Value, bar: ThresholdMark | None, look: str) 
         return EMPTY
     middle = 11.0
     labels = [] if value.unit == "ratio" else _end_labels(axis, 31)
+    # Later elements are drawn over earlier ones: the dot must not be hidden by the threshold.
     return element(
         "svg",
         element("rect", x=axis.left, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
@@ -161,6 +162,7 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
     A bin without an upper end is drawn pale and extends to the end of the axis, since its trials may be beyond it.
     """
     width, height, row = 760.0, 150.0, 16.0
+    # An open bin has no end of its own: the axis leaves 15% for it.
     last = as_number(bins[-1].low) * 1.15 if bins[-1].high is None else as_number(bins[-1].high)
     axis = from_zero(max([last, *(as_number(limit.value) for limit in limits)]), "ms", 4, width - 8)
     tallest = max(one.trials for one in bins) or 1
@@ -169,7 +171,7 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
     ticks = [
         element("text", text, x=x, y=bottom + 15, class_="tick", text_anchor="start" if x < 20 else "middle")
         for x, text in axis.ticks()
-        if x < width - 60
+        if x < width - 60  # the word "latency" is there
     ]
     places = [(axis.at(as_number(limit.value)), row * place, limit) for place, limit in enumerate(limits)]
     lines = [_mark(x, y + 6, bottom, limit.look) for x, y, limit in places]

@@ -29,6 +29,7 @@ def page_document(title: str, kind: str, sections: Iterable[Markup], *, style: s
     script = f"{package_text('elements.js')}\n{script}" if script else ""
     head = element(
         "head",
+        # First, because it applies only to what follows it.
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),

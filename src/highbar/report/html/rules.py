@@ -94,8 +94,9 @@ def _folded(table: _DemandTables, clear: Sequence[DemandResult]) -> Markup:
 
 
 def _axes(verdict: Verdict) -> Axes:
-    """One axis for each unit, wide enough for every value, interval and threshold."""
+    """One axis for each unit, long enough for every value, interval and threshold."""
     details = verdict.details or _EMPTY_DETAILS
+    # A difference to the baseline has an axis of its own, around 0.
     drawn = [
         each
         for rule in verdict.rules
@@ -151,7 +152,7 @@ class _DemandTables:
     def _about(self, demand: DemandResult) -> Iterator[Markup]:
         rule = demand.rule
         missed = rule.outcome != "pass"
-        yield element("b", Markup(demand.title))
+        yield element("b", Markup(demand.title))  # markup already: `demands` encoded the names in it
         if missed:
             yield broken_by(rule, self.verdict)
         if missed and (rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None):
