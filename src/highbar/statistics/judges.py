@@ -328,10 +328,10 @@ def canary_test(
 ) -> float:
     """The p-value of "the judge is as good as its labels say", from canaries: answers whose right judgment is known.
 
-    It is the probability of at least so many wrong judgments, of good and bad canaries together, if the judge errs as
-    often as these rates say (Poisson-binomial, exact). A judge fails if it is below `CANARY_LEVEL`. The rates are
-    estimates: `expected_rate` keeps a judge whose labels show no error from failing at its first. Without labels, 90 %
-    is assumed.
+    It is the probability of at least as many wrong judgments, of good and bad canaries together, if the judge errs as
+    often as these rates say (Poisson-binomial, exact). The rates are estimates, and a caller should smooth them, for
+    example with `expected_rate`: otherwise a judge whose labels show no error would fail at its first. Without labels,
+    90 % is assumed.
     """
     chances = [1.0]
     for count, chance in ((good, 1 - sensitivity), (bad, 1 - specificity)):
@@ -344,7 +344,7 @@ def canary_test(
 
 
 CANARY_LEVEL = 0.01
-"""A judge with the expected rates fails its canaries in at most this share of runs."""
+"""If judges fail below this p-value, one with the expected rates fails in at most this share of runs."""
 
 
 def expected_rate(value: float, labels: float) -> float:
