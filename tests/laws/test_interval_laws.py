@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from bench.by_scenario import count_bounds
@@ -95,16 +97,18 @@ def assert_alike(found, other):
 # --- what always holds -----------------------------------------------------------------------
 
 
-@examples(3)
-@given(seeded())
-def test_the_value_lies_in_its_interval_and_the_interval_in_the_range(random):
-    rows = decided_rows(random, scenarios=20)
-    for population in ("scenarios", "suite"):
-        for (by, name), found in intervals(rows, population=population).items():
-            assert low_of(found) <= found.value + slack(found), (by, name, found)
-            assert high_of(found) >= found.value - slack(found), (by, name, found)
-            if name in RATIOS:
-                assert 0 <= found.low <= found.high <= 1, (by, name, found)
+def assert_in_its_interval(found):
+    """The value lies in its interval, and the interval of a ratio between 0 and 1."""
+    for (by, name), value in found.items():
+        assert low_of(value) <= value.value + slack(value), (by, name, value)
+        assert high_of(value) >= value.value - slack(value), (by, name, value)
+        if name in RATIOS:
+            assert 0 <= value.low <= value.high <= 1, (by, name, value)
+
+
+def the_value_lies_in_its_interval_and_the_interval_in_the_range(suite, _):
+    assert_in_its_interval(suite.found)
+    assert_in_its_interval(intervals(suite.rows, population="suite"))
 
 
 @pytest.mark.parametrize("scenarios", [1, 2, 10, 59, 100, 299])
@@ -131,11 +135,8 @@ def test_a_suite_that_passes_throughout_is_bounded_by_the_rule_of_three(scenario
         assert found[None, name].high == pytest.approx(1 - 0.05 ** (1 / scenarios), rel=1e-10), name
 
 
-@examples(3)
-@given(seeded())
-def test_a_higher_confidence_never_narrows(random):
-    rows = decided_rows(random, scenarios=20)
-    steps = [intervals(rows, confidence=confidence) for confidence in (0.7, 0.95, 0.999)]
+def a_higher_confidence_never_narrows(suite, _):
+    steps = [intervals(suite.rows, confidence=0.7), suite.found, intervals(suite.rows, confidence=0.999)]
     for narrow, wide in pairwise(steps):
         assert_not_wider(narrow, than=wide, metrics=set(METRICS) - OPPOSED)
 
@@ -149,11 +150,8 @@ def copied(rows, copies):
     ]
 
 
-@examples(3)
-@given(seeded())
-def test_more_scenarios_of_the_same_kind_never_widen(random):
-    rows = decided_rows(random, scenarios=12)
-    steps = [intervals(copied(rows, copies)) for copies in (1, 2, 5)]
+def more_scenarios_of_the_same_kind_never_widen(suite, _):
+    steps = [suite.found, *(intervals(copied(suite.rows, copies)) for copies in (2, 5))]
     for few, many in pairwise(steps):
         values = {key: value.value for key, value in few.items() if key[1] != "failures"}
         assert values == {key: value.value for key, value in many.items() if key[1] != "failures"}
@@ -163,34 +161,24 @@ def test_more_scenarios_of_the_same_kind_never_widen(random):
 # --- what changes nothing --------------------------------------------------------------------
 
 
-@examples(3)
-@given(seeded())
-def test_the_order_of_rows_changes_no_interval(random):
-    rows = decided_rows(random, scenarios=25)
-    policy = policy_of(rows)
-    assert ends(intervals(random.sample(rows, len(rows)), policy)) == ends(intervals(rows, policy))
+def the_order_of_rows_changes_no_interval(suite, random):
+    assert ends(intervals(random.sample(suite.rows, len(suite.rows)), suite.policy)) == ends(suite.found)
 
 
-@examples(3)
-@given(seeded())
-def test_a_file_cut_in_two_has_the_same_intervals(random):
-    rows = decided_rows(random, scenarios=25)
-    policy = policy_of(rows)
+def a_file_cut_in_two_has_the_same_intervals(suite, random):
+    rows = suite.rows
     cut = random.randrange(1, len(rows)) if len(rows) > 1 else 1
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("first.jsonl", "second.jsonl")]
         for file, part in zip(files, (rows[:cut], rows[cut:]), strict=True):
             file.write_text("".join(json.dumps(row) + "\n" for row in part), "utf-8")
-        parts = intervals([file for file in files if file.stat().st_size], policy)
-    assert ends(parts) == ends(intervals(rows, policy))
+        parts = intervals([file for file in files if file.stat().st_size], suite.policy)
+    assert ends(parts) == ends(suite.found)
 
 
-@examples(3)
-@given(seeded())
-def test_all_weights_times_a_constant_change_no_interval(random):
-    rows = decided_rows(random, scenarios=25)
-    scaled = [{**row, "weight": (1 if row.get("weight") is None else row["weight"]) * 4} for row in rows]
-    assert ends(intervals(scaled)) == ends(intervals(rows))
+def all_weights_times_a_constant_change_no_interval(suite, _):
+    scaled = [{**row, "weight": (1 if row.get("weight") is None else row["weight"]) * 4} for row in suite.rows]
+    assert ends(intervals(scaled)) == ends(suite.found)
 
 
 @examples(3)
@@ -201,18 +189,15 @@ def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
     assert_alike(intervals(alone), intervals(rows))
 
 
-@examples(3)
-@given(seeded())
-def test_a_slice_has_the_intervals_of_its_rows_checked_alone(random):
-    rows = decided_rows(random, scenarios=20)
-    policy = policy_of(rows, slices=policy_for(rows, ())["slices"])
-    found = intervals(rows, policy)
-    for column, chosen in {by for by, _ in found if by is not None}:
-        part = [row for row in rows if row.get(column) == chosen]
-        alone = {name: value for (by, name), value in intervals(part, policy).items() if by is None}
-        assert ends({(None, name): value for (by, name), value in found.items() if by == (column, chosen)}) == ends(
-            {(None, name): value for name, value in alone.items()}
-        )
+def a_slice_has_the_intervals_of_its_rows_checked_alone(suite, _):
+    columns = policy_for(suite.rows, ())["slices"]
+    sliced = suite.found if columns == ["category"] else intervals(suite.rows, suite.policy | {"slices": columns})
+    assert not columns or {by[0] for by, _ in sliced if by is not None} >= set(columns)
+    for column, chosen in {by for by, _ in sliced if by is not None}:
+        part = [row for row in suite.rows if row.get(column) == chosen]
+        alone = {key: value for key, value in intervals(part, suite.policy).items() if key[0] is None}
+        found = {(None, name): value for (by, name), value in sliced.items() if by == (column, chosen)}
+        assert ends(found) == ends(alone), (column, chosen)
 
 
 # --- trials ----------------------------------------------------------------------------------
@@ -223,13 +208,9 @@ def with_repeated_trials(rows):
     return [*first, *({**row, "trial": row["trial"] + 100} for row in first)]
 
 
-@examples(3)
-@given(seeded())
-def test_trials_that_are_repeated_narrow_nothing(random):
+def trials_that_are_repeated_narrow_nothing(suite, _):
     """The same scenarios are no more evidence for others; a percentile may only become less sure."""
-    rows = decided_rows(random, scenarios=20)
-    policy = policy_of(rows)
-    before, after = intervals(rows, policy), intervals(with_repeated_trials(rows), policy)
+    before, after = suite.found, intervals(with_repeated_trials(suite.rows), suite.policy)
     same = [name for name in METRICS if name in OWN or "repeated trials" in LAWS[name]]
     certain = set(same) - RANKED
     assert ends(after, certain) == ends(before, certain)
@@ -268,59 +249,115 @@ def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
 # --- verdicts --------------------------------------------------------------------------------
 
 
-@examples(3)
-@given(seeded())
-def test_what_is_judged_with_confidence_is_judged_the_same_by_the_estimate(random):
-    rows = decided_rows(random, scenarios=25)
-    found = intervals(rows)
+def what_is_judged_with_confidence_is_judged_the_same_by_the_estimate(suite, random):
     rules = []
     for name in LAWS:
         scale = {"ratio": 1, "ms": 10_000, "": 3}[UNITS.get(name, "ratio")]
         bounds = [Fraction(random.randrange(101), 100) * scale for _ in range(3)] + [Fraction(int(scale == 1))]
-        if (None, name) in found:
-            ends_of = (found[None, name].low, found[None, name].high, float(found[None, name].value))
+        if (None, name) in suite.found:
+            value = suite.found[None, name]
+            ends_of = (value.low, value.high, float(value.value))
             bounds += [Fraction(round(end * 10**6), 10**6) for end in ends_of if end is not None and end >= 0]
         rules += [{"metric": name, "threshold": threshold_text(name, bound)} for bound in bounds]
-    outcomes = [
-        [rule.outcome for rule in highbar.check(rows, policy_for(rows, rules) | {"evidence": evidence}).rules]
-        for evidence in ("estimate", "confident")
-    ]
-    for rule, estimate, confident in zip(rules, *outcomes, strict=True):
+    both = [{**rule, "evidence": evidence} for evidence in ("estimate", "confident") for rule in rules]
+    outcomes = [rule.outcome for rule in highbar.check(suite.rows, policy_for(suite.rows, both)).rules]
+    for rule, estimate, confident in zip(rules, outcomes[: len(rules)], outcomes[len(rules) :], strict=True):
         assert confident in (estimate, "inconclusive"), rule
 
 
-@pytest.mark.parametrize(
-    ("scenarios", "failures", "outcome"),
-    [
-        (58, 0, "inconclusive"),
-        (59, 0, "pass"),
-        (59, 1, "fail"),
-        (1000, 1, "fail"),
-        (1, 1, "fail"),
-        (1, 0, "inconclusive"),
-    ],
+# --- the laws above, each on the same suites ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Rows of which everything is known, and what a check says of them."""
+
+    rows: list[dict[str, Any]]
+    policy: dict[str, Any]
+    found: dict[Any, Any]
+
+
+def suite_of(random):
+    rows = decided_rows(random, scenarios=25)
+    policy = policy_of(rows)
+    return Suite(rows, policy, intervals(rows, policy))
+
+
+OF_A_SUITE = (
+    the_value_lies_in_its_interval_and_the_interval_in_the_range,
+    a_higher_confidence_never_narrows,
+    more_scenarios_of_the_same_kind_never_widen,
+    the_order_of_rows_changes_no_interval,
+    a_file_cut_in_two_has_the_same_intervals,
+    all_weights_times_a_constant_change_no_interval,
+    a_slice_has_the_intervals_of_its_rows_checked_alone,
+    trials_that_are_repeated_narrow_nothing,
+    what_is_judged_with_confidence_is_judged_the_same_by_the_estimate,
 )
-@pytest.mark.parametrize("metric", ["pass_rate", "safety_rate", "error_rate"])
-def test_perfection_is_shown_by_59_scenarios_and_lost_by_one_failure(scenarios, failures, outcome, metric):
-    rows = [
-        {"id": f"s{at}", "category": "adversarial", "passed": True} | ({"error": "crash"} if at < failures else {})
-        for at in range(scenarios)
-    ]
-    threshold = "0%" if metric == "error_rate" else "100%"
-    policy = {"evidence": "confident", "thresholds": {"blocking": {metric: threshold}}}
-    (rule,) = highbar.check(rows, policy).rules
-    assert rule.outcome == outcome
-    assert rule.more_scenarios == (59 - scenarios if outcome == "inconclusive" else None)
 
 
-@pytest.mark.parametrize(("tolerate", "enough"), [("10%", 29), ("5%", 59), ("2%", 149), ("1%", 299)])
-def test_the_tolerated_rate_says_how_many_scenarios_show_perfection(tolerate, enough):
-    demand = {"threshold": "100%", "tolerate": tolerate}
-    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": demand}}}
-    outcomes = [
-        highbar.check(trials_of([1] * scenarios, 1), policy).rules[0].outcome for scenarios in (enough - 1, enough)
+@examples(3)
+@given(seeded())
+def test_the_intervals_of_a_suite_are_under_their_laws(random):
+    """All laws on the same suite, which is checked as it is once for all of them."""
+    suite, broken = suite_of(random), []
+    for law in OF_A_SUITE:
+        try:
+            law(suite, random)
+        except AssertionError as error:
+            broken.append(f"{law.__name__}: {error}")
+    assert not broken, "\n".join(broken)
+
+
+# --- how much is enough ------------------------------------------------------------------------
+
+
+def grouped(groups):
+    """The rows of every group, told apart by a tag, so that one check judges them all, each by itself."""
+    return [
+        {**row, "id": f"{name} {row['id']}", "tags": {"group": str(name)}}
+        for name, rows in groups.items()
+        for row in rows
     ]
-    assert outcomes == ["inconclusive", "pass"]
+
+
+ENOUGH = {  # (scenarios, failures): outcome
+    (58, 0): "inconclusive",
+    (59, 0): "pass",
+    (59, 1): "fail",
+    (1000, 1): "fail",
+    (1, 1): "fail",
+    (1, 0): "inconclusive",
+}
+
+
+def test_perfection_is_shown_by_59_scenarios_and_lost_by_one_failure():
+    groups = {
+        (scenarios, failures): [
+            {"id": f"s{at}", "category": "adversarial", "passed": True} | ({"error": "crash"} if at < failures else {})
+            for at in range(scenarios)
+        ]
+        for scenarios, failures in ENOUGH
+    }
+    rules, wanted = [], []
+    for (scenarios, failures), outcome in ENOUGH.items():
+        for metric in ("pass_rate", "safety_rate", "error_rate"):
+            threshold, where = "0%" if metric == "error_rate" else "100%", {"tags.group": str((scenarios, failures))}
+            rules.append({"metric": metric, "threshold": threshold, "where": where})
+            wanted.append((metric, scenarios, outcome, 59 - scenarios if outcome == "inconclusive" else None))
+    verdict = highbar.check(grouped(groups), {"evidence": "confident", "rules": rules})
+    assert [(rule.metric, rule.value.scenarios, rule.outcome, rule.more_scenarios) for rule in verdict.rules] == wanted
+
+
+def test_the_tolerated_rate_says_how_many_scenarios_show_perfection():
+    rules, groups = [], {}
+    for tolerate, enough in (("10%", 29), ("5%", 59), ("2%", 149), ("1%", 299)):
+        for scenarios in (enough - 1, enough):
+            groups[scenarios] = trials_of([1] * scenarios, 1)
+            where = {"tags.group": str(scenarios)}
+            rules.append({"metric": "pass_rate", "threshold": "100%", "tolerate": tolerate, "where": where})
+    verdict = highbar.check(grouped(groups), {"evidence": "confident", "rules": rules})
+    assert [rule.outcome for rule in verdict.rules] == ["inconclusive", "pass"] * 4
 
 
 def test_a_percentile_needs_59_trials_to_be_under_a_limit_with_confidence():
@@ -353,11 +390,9 @@ def broken_row(row, random):
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_breaking_a_row_moves_neither_end_of_a_composite_up(seed):
+def of_a_composite(random):
     """One trial of each scenario, so that the ends of the parts are exact."""
-    random = Random(seed)
-    rows = [
+    return [
         {
             "id": f"s{at}",
             "category": "adversarial" if at % 3 == 0 else "happy_path",
@@ -369,16 +404,25 @@ def test_breaking_a_row_moves_neither_end_of_a_composite_up(seed):
         }
         for at in range(random.choice((6, 12, 40)))
     ]
-    policy = {"evidence": "confident", "composite": COMPOSITE}
-    before = highbar.check(rows, policy).metrics["final_score"]
-    for _ in range(3):
-        at = random.randrange(len(rows))
-        rows[at] = broken_row(rows[at], random)
-        after = highbar.check(rows, policy).metrics["final_score"]
-        if after.value is None:
-            return
-        assert low_of(after) <= low_of(before) + 1e-9
-        assert high_of(after) <= high_of(before) + 1e-9
+
+
+def test_breaking_a_row_moves_neither_end_of_a_composite_up():
+    """Twelve suites, each a slice; one more row of each is broken from check to check."""
+    chances = {seed: Random(seed) for seed in range(12)}
+    suites = {seed: of_a_composite(chance) for seed, chance in chances.items()}
+    policy = {"evidence": "confident", "composite": COMPOSITE, "slices": ["tags.group"]}
+    before = {}
+    for step in range(4):
+        if step:
+            for seed, rows in suites.items():
+                at = chances[seed].randrange(len(rows))
+                rows[at] = broken_row(rows[at], chances[seed])
+        after = {part.by[1]: part.metrics["final_score"] for part in highbar.check(grouped(suites), policy).slices}
+        assert len(after) == 12
+        for seed, old in before.items():
+            if after[seed].value is not None and old.value is not None:
+                assert low_of(after[seed]) <= low_of(old) + 1e-9, (seed, step)
+                assert high_of(after[seed]) <= high_of(old) + 1e-9, (seed, step)
         before = after
 
 
@@ -427,46 +471,60 @@ def test_two_scenarios_do_not_show_that_two_metrics_agree():
     assert compared(rows) == compared(rows, "pass_rate - accuracy") == "inconclusive"
 
 
-@pytest.mark.parametrize("scenarios", [1, 2, 5])
-def test_scenarios_that_are_all_alike_make_no_difference_certain(scenarios):
+def test_scenarios_that_are_all_alike_make_no_difference_certain():
     """Sums of thirds are rounded; that must not look like two metrics that move together."""
-    rows = [
-        {"id": f"s{at}", "trial": trial, "passed": trial == 0, "correct": trial < 2}
-        for at in range(scenarios)
-        for trial in range(3)
-    ]
-    policy = {**PASS_RATE, "metrics": [{"name": "gap", "formula": "pass_rate - accuracy"}]}
+    suites = {
+        scenarios: [
+            {"id": f"s{at}", "trial": trial, "passed": trial == 0, "correct": trial < 2}
+            for at in range(scenarios)
+            for trial in range(3)
+        ]
+        for scenarios in (1, 2, 5)
+    }
+    rows = grouped(suites)
+    policy = {**PASS_RATE, "metrics": [{"name": "gap", "formula": "pass_rate - accuracy"}], "slices": ["tags.group"]}
     plain, alone = (
-        highbar.check(results, policy).metrics["gap"]
+        {part.by[1]: part.metrics["gap"] for part in highbar.check(results, policy).slices}
         for results in (rows, [{**row, "cluster": row["id"]} for row in rows])
     )
-    assert plain.high - plain.low > 0.2
-    assert (alone.low, alone.high) == pytest.approx((plain.low, plain.high), abs=1e-6)
+    assert {name: value.scenarios for name, value in plain.items()} == {"1": 1, "2": 2, "5": 5}
+    for name, value in plain.items():
+        assert value.high - value.low > 0.2, name
+        assert (alone[name].low, alone[name].high) == pytest.approx((value.low, value.high), abs=1e-6), name
 
 
 # --- published -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("passed", "low", "high"), [(20, 0.8609, 1), (18, 0.7174, 0.9819), (12, 0.3936, 0.7829), (0, 0, 0.1391)]
-)
-def test_tool_use_of_20_scenarios(passed, low, high):
-    rate = highbar.check(trials_of([1] * passed + [0] * (20 - passed), 1), PASS_RATE).metrics["pass_rate"]
-    assert (round(rate.low, 4), round(rate.high, 4)) == (low, high)
+def pass_rates(groups):
+    """By group, the pass rate with its interval."""
+    parts = highbar.check(grouped(groups), {**PASS_RATE, "slices": ["tags.group"]}).slices
+    return {part.by[1]: part.metrics["pass_rate"] for part in parts}
 
 
-@pytest.mark.parametrize(
-    ("model", "low", "high"),
-    [
-        *(("o3-mini (high)", 0.7546, 0.9818), ("o3-mini (medium)", 0.6138, 0.9052)),
-        *(("DeepSeek-R1", 0.5526, 0.8795), ("gpt-4o", 0.0383, 0.3368)),
-    ],
-)
-def test_15_questions_of_4_trials(model, low, high):
+def test_tool_use_of_20_scenarios():
+    wanted = {"20": (0.8609, 1), "18": (0.7174, 0.9819), "12": (0.3936, 0.7829), "0": (0, 0.1391)}
+    rates = pass_rates({passed: trials_of([1] * int(passed) + [0] * (20 - int(passed)), 1) for passed in wanted})
+    assert {name: (round(rate.low, 4), round(rate.high, 4)) for name, rate in rates.items()} == wanted
+
+
+PUBLISHED = {
+    "o3-mini (high)": (0.7546, 0.9818),
+    "o3-mini (medium)": (0.6138, 0.9052),
+    "DeepSeek-R1": (0.5526, 0.8795),
+    "gpt-4o": (0.0383, 0.3368),
+}
+
+
+def test_15_questions_of_4_trials():
     """The real counts; as trials of a scenario, and as scenarios of a cluster."""
-    rows = trials_of(AIME_II[model], 4)
-    in_clusters = [{"id": f"{row['id']} {row['trial']}", "cluster": row["id"], "passed": row["passed"]} for row in rows]
-    for results in (rows, in_clusters):
-        rate = highbar.check(results, PASS_RATE).metrics["pass_rate"]
-        assert rate.value == Fraction(sum(AIME_II[model]), 60)
-        assert (round(rate.low, 4), round(rate.high, 4)) == (low, high)
+    as_trials = {model: trials_of(AIME_II[model], 4) for model in PUBLISHED}
+    in_clusters = {
+        model: [{"id": f"{row['id']} {row['trial']}", "cluster": row["id"], "passed": row["passed"]} for row in rows]
+        for model, rows in as_trials.items()
+    }
+    for groups in (as_trials, in_clusters):
+        rates = pass_rates(groups)
+        assert {name: (round(rate.low, 4), round(rate.high, 4)) for name, rate in rates.items()} == PUBLISHED
+        for model, rate in rates.items():
+            assert rate.value == Fraction(sum(AIME_II[model]), 60), model
