@@ -15,6 +15,7 @@ from highbar.checks.added_messages import OF_OTHERS, message_calls, message_text
 from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
+from highbar.running.recorded_messages import RecordedConversation, split_messages
 from highbar.running.records import TrialEnded, TurnEnd
 from highbar.suite import Scenario
 
@@ -41,10 +42,16 @@ def has_answer(row: Mapping[str, Any]) -> bool:
     return any(name in row for name in _OF_ANSWERS)
 
 
-def names_calls(row: Mapping[str, Any]) -> bool:
-    """Whether messages of a row have tool calls: then its file records calls, and rows without calls made none."""
-    messages = row.get("messages")
-    return isinstance(messages, list) and any(isinstance(one, Mapping) and one.get("tool_calls") for one in messages)
+def names_calls(row: Mapping[str, Any], scenario: Scenario) -> bool:
+    """Whether the agent's own messages in a row have tool calls: then its file records calls.
+
+    A row without calls in such a file made none. Calls in a conversation that the suite does not have prove nothing.
+    """
+    try:
+        said = split_messages(_messages(row), scenario)
+        return said.is_asked and bool(said.calls)
+    except RowFault:  # it is refused with its place when the row is graded
+        return False
 
 
 def needs_answer(row: Mapping[str, Any]) -> bool:
@@ -57,14 +64,14 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
 
     Raises RowFault if a column is invalid.
     """
-    messages = _messages(row)
-    calls = _tool_calls(row, messages)
-    known = calls is not None or calls_recorded
-    turns, replies_known = _turns(row, scenario, messages, calls or ())
-    lacks = (*(() if known else ("tool_calls",)), *(() if replies_known else ("replies",)))
+    said = split_messages(_messages(row), scenario)
+    is_whole = len(scenario.turns) < 2 or len(said.turns) == len(scenario.turns)
+    calls, known = _calls(row, said, is_whole=is_whole, calls_recorded=calls_recorded)
+    turns = _turns(row, said, calls, is_whole=is_whole)
+    lacks = (*(() if known else ("tool_calls",)), *(() if is_whole else ("replies",)))
     outcome: Any = "error" if row.get("error") else "infrastructure" if _not_run(row) else "answered"
     if outcome == "answered":
-        unjudged = _ungradable(row, scenario, turns, calls_known=known)
+        unjudged = _ungradable(row, scenario, turns, calls_known=known, is_asked=said.is_asked)
         if unjudged is not None:
             return RowAnswer(None, unjudged)
     elif turns and turns[-1].reply is not None and turns[-1].reply.is_empty:
@@ -74,7 +81,7 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
 
 
 def _ungradable(
-    row: Mapping[str, Any], scenario: Scenario, turns: Sequence[TurnEnd], *, calls_known: bool
+    row: Mapping[str, Any], scenario: Scenario, turns: Sequence[TurnEnd], *, calls_known: bool, is_asked: bool
 ) -> str | None:
     """Why the answer in a row cannot be graded; None if it can. An empty text may hide a call that was not recorded."""
     reply = turns[-1].reply
@@ -83,7 +90,7 @@ def _ungradable(
     if isinstance(row.get("left_out"), Mapping) and any(name in row["left_out"] for name in _OF_ANSWERS):
         return f"check: {CUT}"
     asked, recorded = scenario.asked, row.get("input")
-    if asked is not None and recorded is not None and recorded.split() != asked.split():
+    if not is_asked or (asked is not None and recorded is not None and recorded.split() != asked.split()):
         return f"check: {OTHER_QUESTION}"
     return None
 
@@ -98,17 +105,15 @@ def _reason(row: Mapping[str, Any]) -> str | None:
 
 
 def _turns(
-    row: Mapping[str, Any], scenario: Scenario, messages: Sequence[Mapping[str, Any]], calls: tuple[ToolCall, ...]
-) -> tuple[tuple[TurnEnd, ...], bool]:
-    """The recorded turns, and whether there are as many as the scenario has; if not, only the last one is returned.
+    row: Mapping[str, Any], said: RecordedConversation, calls: tuple[ToolCall, ...], *, is_whole: bool
+) -> tuple[TurnEnd, ...]:
+    """The recorded turns; only the last one if there are not as many as the scenario has.
 
     A row measures all turns together, so the last turn gets the measured values and earlier ones get 0.
     """
-    by_turn = _by_turn(messages, scenario)
-    wanted = max(1, len(scenario.turns))
-    is_whole = len(by_turn) == wanted or wanted == 1
-    earlier = [TurnEnd(Reply(_last_text(part), part, tokens_used=0, cost_usd=Decimal(0)), 0.0) for part in by_turn[:-1]]
-    added = by_turn[-1] if by_turn else ()
+    parts = said.turns or ((),)
+    earlier = [TurnEnd(Reply(_last_text(part), part, tokens_used=0, cost_usd=Decimal(0)), 0.0) for part in parts[:-1]]
+    added = parts[-1]
     output = row.get("output")
     last = Reply(
         _last_text(added) if output is None else output,
@@ -118,17 +123,7 @@ def _turns(
         cost_usd=_decimal(row.get("cost_usd")),
         quality_score=_decimal(row.get("quality_score")),
     )
-    return (*(earlier if is_whole else ()), TurnEnd(last, row.get("latency_ms"))), is_whole
-
-
-def _by_turn(messages: Sequence[Mapping[str, Any]], scenario: Scenario) -> list[tuple[Mapping[str, Any], ...]]:
-    """The messages after those of the scenario, split at the questions of the user."""
-    asked = [index for index, message in enumerate(messages) if role_of(message) in ("user", "human")]
-    asked = [index for index in asked if index >= len(scenario.messages)]
-    if not scenario.turns:
-        start = len(scenario.messages) or (asked[0] + 1 if asked else 0)
-        return [tuple(messages[start:])]
-    return [tuple(messages[start + 1 : end]) for start, end in zip(asked, (*asked[1:], None), strict=False)]
+    return (*(earlier if is_whole else ()), TurnEnd(last, row.get("latency_ms")))
 
 
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -150,12 +145,25 @@ def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     return tuple(found)
 
 
-def _tool_calls(row: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...] | None:
-    """The tool calls of a row; None if the row does not record them."""
-    if "tool_calls" not in row:
+def _calls(
+    row: Mapping[str, Any], said: RecordedConversation, *, is_whole: bool, calls_recorded: bool
+) -> tuple[tuple[ToolCall, ...], bool]:
+    """The agent's tool calls in a row, and whether they are all of its calls."""
+    listed = _listed_calls(row)
+    if listed is None:
         # Messages without calls do not mean that there were none: many tools record only texts.
-        own = [message for message in messages if role_of(message) not in OF_OTHERS]
-        return tuple(call for message in own for call in message_calls(message)) or None
+        known = (bool(said.calls) or calls_recorded) and (is_whole or "messages" not in row)
+        return said.calls, known
+    if said.given_calls and listed == (*said.given_calls, *said.calls):
+        # The list has the given calls too. If that is all, the agent may have made none, or the same ones again.
+        return (said.calls, True) if said.calls else (listed, False)
+    return listed, True
+
+
+def _listed_calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...] | None:
+    """The calls in the column `tool_calls`; None if the row does not have it, or only a part of it."""
+    if "tool_calls" not in row:
+        return None
     found = _decoded(row["tool_calls"])
     calls = tuple(message_calls({"tool_calls": found}))
     if isinstance(found, list) and len(calls) == len(found):

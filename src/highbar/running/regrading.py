@@ -230,7 +230,7 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
     index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
     for number, file in enumerate(files):
         for row in read_rows(file):
-            _note(row, number, copy, index)
+            _note(row, number, copy, index, grader.suite.scenarios.get(str(row["id"])))
     problems = [
         *_unknown(index.places, grader.suite, files[0].name if len(files) == 1 else None),
         *(_doubled(id_, trial) for id_, trial in index.twice),
@@ -273,7 +273,7 @@ def _judge_rows(
     return by.judged(trials(), earlier)
 
 
-def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -> None:
+def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex, scenario: Scenario | None) -> None:
     """Copy a row to the temporary file, and index it: only the index stays in memory."""
     id_, trial = str(row["id"]), row.get("trial", 1)
     trials = index.places.setdefault(id_, {})
@@ -283,7 +283,7 @@ def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex) -
     # json.dumps writes ASCII, so unpaired surrogates survive.
     copy.write(json.dumps(row).encode() + b"\n")
     index.columns[number].update(row.keys())
-    index.columns[number]["tool_calls"] += names_calls(row)
+    index.columns[number]["tool_calls"] += scenario is not None and names_calls(row, scenario)
     index.lacking[number] += needs_answer(row) and not has_answer(row)
 
 
