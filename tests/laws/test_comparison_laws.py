@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -52,12 +54,12 @@ def near(one, other):
 
 
 def recorded(rows, folder, policy):
-    """The baseline of these rows, whatever they come to, written and read again."""
+    """What a check says of these rows, and their baseline, whatever they come to, written and read again."""
     file = Path(folder, "baseline.json")
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
     done = pipeline.checked(job)
     replacing.write(file, render(made(done.verdict, done.policy, done.run, None, "a law")), seen=None)
-    return read_baseline(file)
+    return done.verdict, read_baseline(file)
 
 
 def written(rows, folder):
@@ -66,15 +68,29 @@ def written(rows, folder):
     return file
 
 
-@examples(3)
-@given(seeded())
-def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
+@dataclass(frozen=True)
+class Runs:
+    """Rows, the same scenarios run again, and how the two compare."""
+
+    rows: list[dict[str, Any]]
+    other: list[dict[str, Any]]
+    policy: dict[str, Any]
+    forth: Any
+
+
+def runs_of(random):
     rows = decided_rows(random, scenarios=25)
+    other = second_run(rows, random)
     policy = policy_of(rows)
-    verdict = highbar.check(rows, policy)
+    return Runs(rows, other, policy, highbar.compare(rows, other, policy))
+
+
+def a_baseline_has_the_metrics_of_its_run_to_the_last_digit_and_stands_for_it(runs, _):
     with tempfile.TemporaryDirectory() as folder:
-        baseline = recorded(rows, folder, policy)
-    again = measured(policies.read_dict(policy), run_in(baseline)).values()
+        verdict, baseline = recorded(runs.rows, folder, runs.policy)
+        kept = highbar.compare(Path(folder, "baseline.json"), runs.other, runs.policy)
+    again = measured(policies.read_dict(runs.policy), run_in(baseline)).values()
+    assert verdict.metrics
     for name, value in verdict.metrics.items():
         other = again[name]
         assert (other.value, other.scenarios, other.missing, other.reason) == (
@@ -82,32 +98,14 @@ def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
         ), name  # fmt: skip
         assert near(other.low, value.low), (name, other, value)
         assert near(other.high, value.high), (name, other, value)
+    assert kept.metrics == runs.forth.metrics
+    assert (kept.broken, kept.fixed, kept.flaky, kept.slices) == (
+        runs.forth.broken, runs.forth.fixed, runs.forth.flaky, runs.forth.slices,
+    )  # fmt: skip
 
 
-@examples(3)
-@given(seeded())
-def test_a_run_does_not_differ_from_itself(random):
-    rows = decided_rows(random, scenarios=25)
-    found = highbar.compare(rows, rows, policy_of(rows))
-    assert (found.broken, found.fixed, found.only_in_base, found.only_in_head) == ((), (), (), ())
-    assert found.passes.p_value == 1
-    for name, change in found.metrics.items():
-        difference = change.difference
-        assert difference.value in (0, None), name
-        assert difference.base == difference.head
-        assert change.outcome in ("cannot_tell", "within_margin"), (name, change)
-        assert difference.low is None or difference.low <= 0
-        assert difference.high is None or difference.high >= 0
-    assert not any(part.stands_out for part in found.slices)
-
-
-@examples(3)
-@given(seeded())
-def test_swapping_base_and_head_turns_every_interval_over(random):
-    rows = decided_rows(random, scenarios=25)
-    other = second_run(rows, random)
-    policy = policy_of(rows)
-    forth, back = highbar.compare(rows, other, policy), highbar.compare(other, rows, policy)
+def swapping_base_and_head_turns_every_interval_over(runs, _):
+    forth, back = runs.forth, highbar.compare(runs.other, runs.rows, runs.policy)
     assert (forth.broken, forth.fixed, forth.flaky) == (back.fixed, back.broken, back.flaky)
     assert (forth.only_in_base, forth.only_in_head) == (back.only_in_head, back.only_in_base)
     groups = [(forth.metrics, back.metrics)]
@@ -128,43 +126,32 @@ def test_swapping_base_and_head_turns_every_interval_over(random):
                 assert near(one.factor.low, 1 / two.factor.high)
 
 
-@examples(3)
-@given(seeded())
-def test_a_baseline_stands_for_its_run(random):
-    rows = decided_rows(random, scenarios=25)
-    other = second_run(rows, random)
-    policy = policy_of(rows)
-    with tempfile.TemporaryDirectory() as folder:
-        recorded(rows, folder, policy)
-        kept = highbar.compare(Path(folder, "baseline.json"), other, policy)
-    whole = highbar.compare(rows, other, policy)
-    assert kept.metrics == whole.metrics
-    assert (kept.broken, kept.fixed, kept.flaky, kept.slices) == (
-        whole.broken, whole.fixed, whole.flaky, whole.slices,
-    )  # fmt: skip
-
-
-@examples(3)
-@given(seeded())
-def test_base_and_head_are_what_a_check_of_the_pairs_says(random):
-    rows = decided_rows(random, scenarios=25)
-    other = second_run(rows, random)
-    policy = policy_of(rows)
-    both = {row["id"] for row in rows} & {row["id"] for row in other}
-    found = highbar.compare(rows, other, policy)
-    assert found.pairs == len(both)
-    for side, results in (("base", rows), ("head", other)):
-        verdict = highbar.check([row for row in results if row["id"] in both], policy)
-        for name, change in found.metrics.items():
+def base_and_head_are_what_a_check_of_the_pairs_says(runs, _):
+    both = {row["id"] for row in runs.rows} & {row["id"] for row in runs.other}
+    assert runs.forth.pairs == len(both)
+    for side, results in (("base", runs.rows), ("head", runs.other)):
+        verdict = highbar.check([row for row in results if row["id"] in both], runs.policy)
+        for name, change in runs.forth.metrics.items():
             if change.difference.missing == 0:
                 value, alone = getattr(change.difference, side), verdict.metrics[name]
                 assert (value.value, value.scenarios) == (alone.value, alone.scenarios), name
 
 
-@examples(3)
-@given(seeded())
-def test_breaking_a_row_of_the_head_never_improves_a_rule_about_the_baseline(random):
-    rows = decided_rows(random, scenarios=25)
+def assert_no_difference(found):
+    assert (found.broken, found.fixed, found.only_in_base, found.only_in_head) == ((), (), (), ())
+    assert found.passes.p_value == 1
+    for name, change in found.metrics.items():
+        difference = change.difference
+        assert difference.value in (0, None), name
+        assert difference.base == difference.head
+        assert change.outcome in ("cannot_tell", "within_margin"), (name, change)
+        assert difference.low is None or difference.low <= 0
+        assert difference.high is None or difference.high >= 0
+    assert not any(part.stands_out for part in found.slices)
+
+
+def a_run_does_not_differ_from_itself_and_a_broken_row_of_the_head_improves_no_rule_about_it(runs, random):
+    rows = runs.rows
     margin = random.choice(("1%", "5%", "20%"))
     evidence = random.choice(("estimate", "confident"))
     policy = policy_of(
@@ -175,11 +162,33 @@ def test_breaking_a_row_of_the_head_never_improves_a_rule_about_the_baseline(ran
             "new_failures": "all",
         },
     )
+    itself = highbar.compare(rows, rows, policy)
+    assert_no_difference(itself)
     place = random.randrange(len(rows))
     broken = BREAKS[random.choice(sorted(BREAKS))](rows[place])
     if broken is None:
         return
     head = [broken if i == place else row for i, row in enumerate(rows)]
-    before, after = (highbar.compare(rows, one, policy).rules for one in (rows, head))
-    for one, two in zip(before, after, strict=True):
+    for one, two in zip(itself.rules, highbar.compare(rows, head, policy).rules, strict=True):
         assert RANK[two.outcome] <= RANK[one.outcome], (one, two)
+
+
+OF_TWO_RUNS = (
+    a_baseline_has_the_metrics_of_its_run_to_the_last_digit_and_stands_for_it,
+    swapping_base_and_head_turns_every_interval_over,
+    base_and_head_are_what_a_check_of_the_pairs_says,
+    a_run_does_not_differ_from_itself_and_a_broken_row_of_the_head_improves_no_rule_about_it,
+)
+
+
+@examples(3)
+@given(seeded())
+def test_the_comparison_of_two_runs_is_under_its_laws(random):
+    """All laws on the same two runs, which are compared once for all of them."""
+    runs, broken = runs_of(random), []
+    for law in OF_TWO_RUNS:
+        try:
+            law(runs, random)
+        except AssertionError as error:
+            broken.append(f"{law.__name__}: {error}")
+    assert not broken, "\n".join(broken)

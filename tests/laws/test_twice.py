@@ -7,13 +7,30 @@ from pathlib import Path
 import pytest
 
 import highbar
-from tests.laws.twice import FORMS, POLICY, attempt, objects, replay, row, written
+from highbar.engine import duckdb as engine
+from tests.laws import twice
+from tests.laws.twice import FORMS, POLICY, attempt, distinct, objects, replay, row, written
+
+LARGE = [form for form in FORMS if "large" in form]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in LARGE])
 def test_what_is_stated_twice_is_refused_in_every_form(form: str) -> None:
-    for seed in range(6 if "large" in form else 25):
+    for seed in distinct(form, 25):
+        replay(form, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", LARGE)
+def test_what_is_stated_twice_in_a_large_file_is_refused(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(2):
+        replay(form, seed)
+    # What is done with a file depends on these sizes and on nothing else.
+    for module, name, size in ((engine, "SMALL_BYTES", 50_000), (engine, "LARGE_BYTES", 400_000)):
+        monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(twice, "LARGE_BYTES", 400_000)
+    for seed in range(2, 6):
         replay(form, seed)
 
 

@@ -270,6 +270,14 @@ FORMS: dict[str, Callable[[random.Random], Case]] = {
 """Every form in which something can stand twice."""
 
 
+def distinct(form: str, seeds: int) -> list[int]:
+    """So many seeds, without those whose case an earlier one has made; only of small cases the name says all."""
+    first: dict[str, int] = {}
+    for seed in range(seeds):
+        first.setdefault(FORMS[form](random.Random(f"{form} {seed}")).name, seed)
+    return list(first.values())
+
+
 def replay(form: str, seed: int) -> None:
     """Assert that the case of this form and seed is refused, and say what it is if not."""
     case = FORMS[form](random.Random(f"{form} {seed}"))
