@@ -31,7 +31,7 @@ CREATE TEMP TABLE pooled (
 _ROWS = """
 CREATE OR REPLACE TEMP TABLE batch AS
 SELECT id, digest, category, trials, passed, failed, undecided, parse_filename(filename, true) AS record
-FROM read_parquet(?, filename = true)
+FROM read_parquet(?, filename = true, hive_partitioning = false)
 """
 # `coalesce(…, true)`: a comparison with NULL is NULL, and NULL in any of these columns is wrong, too.
 _WRONG = f"""

@@ -333,7 +333,7 @@ def cell_value(name: str, cell: str, measured: Collection[str]) -> object:
 def _as_number(cell: str) -> object:
     try:
         value = json.loads(cell, parse_constant=_no_constant)
-    except ValueError:
+    except (ValueError, RecursionError):
         return cell
     return value if isinstance(value, int | float) and not isinstance(value, bool) else cell
 
@@ -355,8 +355,10 @@ def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnR
 def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     import duckdb  # only for a refused file of this kind
 
-    with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
-        cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": file.path})
+    from highbar.load import parquet_rows  # only for a refused file of this kind
+
+    with parquet_rows.opened(file.path) as query:
+        cursor = query(f"SELECT * FROM {parquet_rows.ROWS}")
         names = [column[0] for column in cursor.description or ()]
         number = 0
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, run_folders, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
+from highbar.load.exact_path import exact_path
 from highbar.model import Format, ResultsFile
 
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
@@ -361,12 +361,9 @@ def _readable(file: ResultsFile, stack: ExitStack) -> ResultsFile:
 
 
 def _without_pattern_characters(file: ResultsFile, stack: ExitStack) -> ResultsFile:
-    """The file, read through a link if its name has `*`, `?` or `[`: DuckDB takes these in a path for a pattern."""
-    if not glob.has_magic(file.path):
-        return file
-    link = _temporary(stack, suffix=f".{file.format}")
-    os.symlink(file.path, link)
-    return replace(file, path=link, original=file.original or file.path)
+    """The file, read through a link if its name looks like a pattern to DuckDB."""
+    path = stack.enter_context(exact_path(file.path, f".{file.format}"))
+    return file if path == file.path else replace(file, path=path, original=file.original or file.path)
 
 
 def _temporary(stack: ExitStack, suffix: str) -> str:

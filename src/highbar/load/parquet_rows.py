@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from highbar.errors import InputError, Problem
 from highbar.load import footer, hints
+from highbar.load.exact_path import exact_path
 from highbar.load.rows import exact_number, named_twice
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+ROWS = "read_parquet($path, hive_partitioning=false)"
+"""SQL for the rows of a file. The names of its folders give no columns: they would replace those of the file."""
+_SAFE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
 _AT_ONCE = 10_000
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 
@@ -19,20 +27,33 @@ def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
 
     Raises InputError for names that occur twice, and for decimals that would be rounded.
     """
-    import duckdb  # only for files of this kind
-
     footer.row_count(path)
-    with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")  # the same text on every machine
-        fields = connection.execute("SELECT name, num_children FROM parquet_schema($path)", {"path": path}).fetchall()
-        _refuse_repeated(iter(fields))
-        described = connection.execute("DESCRIBE SELECT * FROM read_parquet($path)", {"path": path}).fetchall()
+    with opened(path) as query:
+        query("SET TimeZone = 'UTC'")  # the same text on every machine
+        _refuse_repeated(iter(query("SELECT name, num_children FROM parquet_schema($path)").fetchall()))
+        described = query(f"DESCRIBE SELECT * FROM {ROWS}").fetchall()
         columns = ", ".join(_selected(name, type_) for name, type_, *_ in described)
-        cursor = connection.execute(f"SELECT {columns} FROM read_parquet($path)", {"path": path})
+        cursor = query(f"SELECT {columns} FROM {ROWS}")
         names = [name for name, *_ in described]
         while rows := cursor.fetchmany(_AT_ONCE):
             for values in rows:
                 yield dict(zip(names, map(_plain, values), strict=True))
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
+    """A function that asks DuckDB about exactly this file, which `$path` stands for in the query."""
+    import duckdb  # only for files of this kind
+
+    with exact_path(path) as exact, duckdb.connect(config=dict(_SAFE_SETTINGS)) as connection:
+
+        def query(sql: str) -> DuckDBPyConnection:
+            return connection.execute(sql, {"path": exact} if "$path" in sql else None)
+
+        try:
+            yield query
+        except duckdb.Error as error:
+            raise type(error)(str(error).replace(exact, path)) from error
 
 
 def _selected(name: str, type_: str) -> str:
