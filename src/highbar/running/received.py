@@ -12,7 +12,7 @@ from highbar.columns import MEASURED
 from highbar.load.rows import CHECKS
 from highbar.running.calls import Reply
 from highbar.running.records import TrialEnded, TurnEnd
-from highbar.running.rows import are_distinct, sound
+from highbar.running.rows import LONGEST_SHOWN, are_distinct, sound
 from highbar.suite import Scenario
 
 _MEASURED = tuple(
@@ -90,6 +90,9 @@ def tag_fault(tags: Mapping[str, str], scenario: Scenario) -> str | None:
     wanted = CHECKS["tags"](tags)
     if wanted is not None:
         return f"tags: {wanted}"
+    # Tags select rows, so that they cannot be cut as other texts are.
+    if sum(len(name) + len(tag) for name, tag in tags.items()) > LONGEST_SHOWN:
+        return f"tags: more than {LONGEST_SHOWN} characters"
     flat = (name.removeprefix("tags.") for name in scenario.columns if name.startswith("tags."))
     own = {**scenario.columns.get("tags", {}), **dict.fromkeys(flat)}
     for name in tags:

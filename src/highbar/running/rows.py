@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from highbar.columns import COLUMN_NAMES
 from highbar.load.counting import LONGEST
 
 LONGEST_ROW = LONGEST // 2
@@ -24,6 +25,8 @@ MOST_SHOWN = 100
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 _UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf")
 """Line breaks that only some readers know, control codes and invisible characters (in UTF-8): written as escapes."""
+_KEPT = COLUMN_NAMES | {"judged", "agent_tags"}
+"""Columns that are read, not only shown: of these, only texts are cut."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -61,11 +64,13 @@ def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     left_out: dict[str, int] = {}
     for name, value in row.items():
-        if isinstance(value, str) and len(value) > LONGEST_SHOWN and name != "id":
-            found[name], left_out[name] = value[:LONGEST_SHOWN], len(value) - LONGEST_SHOWN
-        elif name in ("tool_calls", "messages"):
+        if name in ("tool_calls", "messages") and isinstance(value, list):
             found[name] = [_brief(item) for item in value[:MOST_SHOWN]]
             left_out[name] = len(value) - len(found[name])
+            continue
+        text = value if isinstance(value, str) or name in _KEPT else _encoded(value).decode()
+        if isinstance(text, str) and len(text) > LONGEST_SHOWN and name != "id":
+            found[name], left_out[name] = text[:LONGEST_SHOWN], len(text) - LONGEST_SHOWN
         else:
             found[name] = value
     return {**found, "left_out": left_out}
