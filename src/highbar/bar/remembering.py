@@ -91,7 +91,11 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         begun=begun_of(job),
         listed=len(scenarios),
     )
-    return NewRun(run, new.document, scenarios, doubt, tuple(scenario_text(record) for record in records))
+    measures = tuple(scenario_text(record) for record in records)
+    if None in run.results or not run.results:
+        # Equal results of one commit were rather judged again than run again: to count them twice might excuse more.
+        run = replace(run, results=(_digest([run.commit, scenarios, measures]),))
+    return NewRun(run, new.document, scenarios, doubt, measures)
 
 
 def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
@@ -101,8 +105,9 @@ def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
     document = encode(verdicts.write(verdict))
     content = json.loads(document)
     checkout = origin.checkout
+    added = int(origin.now.timestamp() * 1_000_000)
     run = RunRecord(
-        record=identity(content),
+        record=identity(content, added),
         time=(origin.given or origin.now).strftime("%Y-%m-%dT%H:%M:%SZ"),
         time_of="added" if origin.given is None else "given",
         verdict=verdict.verdict,
@@ -117,7 +122,7 @@ def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
         policy=None if verdict.policy is None else verdict.policy.sha256,
         judges=tuple(f"{one.tool}: {', '.join(one.judges)}" for one in verdict.judged_by),
         results=tuple(source.sha256 for source in verdict.results),
-        added=int(origin.now.timestamp() * 1_000_000),
+        added=added,
         highbar=__version__,
     )
     return NewRun(run, document, None)

@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     problems: list[Problem] = []
     for name in runs:
         try:
-            new = _new_run(name, job, origin, quiet=quiet)
+            new = _new_run(name, job, replace(origin, now=datetime.now(UTC)), quiet=quiet)
         except InputError as error:  # the others are added anyway
             problems += error.problems
             continue

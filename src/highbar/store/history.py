@@ -56,6 +56,8 @@ SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
 }
+ROWS = "read_parquet(?, hive_partitioning = false)"
+"""SQL for the rows of a record. The names of its folders give no columns: they would replace those of the record."""
 MOST_TRIALS = 1_000_000
 """Trials of one scenario in one run; a record that says more is damaged."""
 _LARGEST_DOCUMENT = 256 * 1024 * 1024
@@ -102,13 +104,28 @@ def _instance(_process: int) -> duckdb.DuckDBPyConnection:
 # --- identity --------------------------------------------------------------------------------
 
 
-def identity(document: Mapping[str, Any]) -> str:
+def identity(document: Mapping[str, Any], added: int = 0) -> str:
     """The name of a verdict document's record: a digest of what was judged and of the outcome, without file names.
 
-    Branch, commit and time do not count: a run that is added again from another place stays one run.
+    Branch, commit and time do not count: a run that is added again from another place stays one run. Only if results
+    have no digest, `added` counts: equal outcomes do not show that two runs are one, and a run must not be lost.
     """
-    text = json.dumps(_identifying(document), sort_keys=True, separators=(",", ":"))
+    said = _identifying(document)
+    if added and not _has_digests(document):
+        said["added"] = added
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _has_digests(document: Mapping[str, Any]) -> bool:
+    """Whether the document has results, and a digest of each file of them."""
+    results = document.get("results") or [None]
+    return all(isinstance(source, Mapping) and source.get("sha256") is not None for source in results)
+
+
+def _is_named_by(run: RunRecord, content: object) -> bool:
+    """Whether a record has the name of this verdict document. Earlier versions never counted `added`."""
+    return isinstance(content, dict) and run.record in (identity(content, run.added), identity(content))
 
 
 def _identifying(value: Any) -> Any:
@@ -125,7 +142,7 @@ def _identifying(value: Any) -> Any:
 
 
 def write(folder: Path, new: NewRun) -> WrittenRecord:
-    """Add a run. An existing record stays, unless its footer is damaged, or it lacks the scenarios that `new` has.
+    """Add a run. An existing record stays, unless it is damaged, or it lacks the scenarios that `new` has.
 
     Raises ReportError if the record cannot be written.
     """
@@ -150,9 +167,10 @@ def write(folder: Path, new: NewRun) -> WrittenRecord:
 
 
 def _known(target: Path) -> RunRecord | None:
+    """The run in an existing record; None if there is none, or if any part of it is damaged."""
     try:
-        return read_footer(str(target))
-    except (OSError, DamagedRecordError):
+        return _parts(target)[0]
+    except (OSError, ValueError, RecursionError):
         return None
 
 
@@ -215,19 +233,24 @@ def _quoted(text: str) -> str:
 def read(path: Path) -> StoredRun:
     """A whole record. Raises InputError if it is damaged, or if its name does not match its verdict."""
     try:
-        run = read_footer(str(path))
-        document = _document(path)
-        content = json.loads(document, parse_constant=refuse_constant, object_pairs_hook=unique)
-        # The name is the digest of the verdict, so that an exchanged verdict cannot go unnoticed.
-        if not isinstance(content, dict) or identity(content) != run.record:
-            raise DamagedRecordError("the verdict in it is not the one that its name was made of")
-        rows = None if run.listed is None else tuple(read_scenarios(path, run))
+        run, document, content, rows = _parts(path)
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", str(path))) from None
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(f"a damaged record: {error}", str(path))) from None
     stored = StoredDocument(str(path), document, content, "add the run again")
     return StoredRun(run, verdicts.read_stored_verdict(stored), document, rows)
+
+
+def _parts(path: Path) -> tuple[RunRecord, str, dict[str, Any], tuple[ScenarioCounts, ...] | None]:
+    """The run, the text and the content of its verdict document, and the scenarios. Raises ValueError if damaged."""
+    run = read_footer(str(path))
+    document = _document(path)
+    content = json.loads(document, parse_constant=refuse_constant, object_pairs_hook=unique)
+    # The name is the digest of the verdict, so that an exchanged verdict cannot go unnoticed.
+    if not _is_named_by(run, content):
+        raise DamagedRecordError("the verdict in it is not the one that its name was made of")
+    return run, document, content, None if run.listed is None else tuple(read_scenarios(path, run))
 
 
 def _document(path: Path) -> str:
@@ -255,7 +278,7 @@ def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
         refuse_other_rows(connection, path, run)
         try:
             rows = connection.execute(
-                f"SELECT {', '.join(COLUMNS)} FROM read_parquet(?)",  # noqa: S608 - names of ours
+                f"SELECT {', '.join(COLUMNS)} FROM {ROWS}",  # noqa: S608 - names of ours
                 [exactly(path)],
             ).fetchall()
         except duckdb.Error as error:
@@ -271,7 +294,7 @@ def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | 
     with duckdb.connect(config=dict(SETTINGS)) as connection:
         refuse_other_rows(connection, path, run)
         try:
-            found = connection.execute(f"SELECT id, {MEASURES} FROM read_parquet(?)", [exactly(path)]).fetchall()  # noqa: S608
+            found = connection.execute(f"SELECT id, {MEASURES} FROM {ROWS}", [exactly(path)]).fetchall()  # noqa: S608
         except duckdb.BinderException:  # a record of an earlier version
             return None
         except duckdb.Error as error:
@@ -297,7 +320,7 @@ def _fits(one: ScenarioCounts) -> bool:
 def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: RunRecord) -> None:
     """Raise DamagedRecordError if a record's columns are wrong, or its rows are not those of its footer."""
     try:
-        described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [exactly(path)]).fetchall()
+        described = connection.execute(f"DESCRIBE SELECT * FROM {ROWS}", [exactly(path)]).fetchall()  # noqa: S608 - of ours
         counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(path)]).fetchone()
     except duckdb.Error as error:
         raise DamagedRecordError(first_line(error)) from None

@@ -64,11 +64,25 @@ def test_a_record_without_scenarios_is_completed_and_not_the_other_way_round(tmp
     assert store.read(file).scenarios == whole.scenarios
 
 
-def test_a_damaged_record_is_written_anew(tmp_path):
+def damages(file):
+    """Ways to damage a record: cut off, a changed row, a changed verdict document."""
+    whole = file.read_bytes()
+    with duckdb.connect() as connection:
+        found = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(file)]).fetchall()
+    verdict = dict(found)[b"highbar.verdict"]
+    yield whole[:100]
+    yield whole[:10] + bytes([whole[10] ^ 1]) + whole[11:]
+    yield whole.replace(verdict, verdict[:20] + b"AAAA" + verdict[24:])
+
+
+def test_a_record_that_is_damaged_in_any_part_is_written_anew(tmp_path):
     (file,) = add(tmp_path, new_run(1))
-    file.write_bytes(file.read_bytes()[:100])
-    assert store.write(tmp_path, new_run(1)).is_new
-    assert store.read(file).scenarios == new_run(1).scenarios
+    for damaged in damages(file):
+        file.write_bytes(damaged)
+        with pytest.raises(InputError, match="damaged"):
+            store.read(file)
+        assert store.write(tmp_path, new_run(1)).is_new
+        assert store.read(file).scenarios == new_run(1).scenarios
 
 
 @pytest.mark.parametrize("change", [{"listed": 7}, {"time": "2999-01-01T00:00:00Z"}, {"record": "x"}])
