@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from highbar.gate.evidence import Evidence
 from highbar.language.exact import write_decimal
-from highbar.language.formula import MIRRORED
+from highbar.language.formula import metric_first
 from highbar.model import Condition, ConditionRule, Constant, Name, Operator, Relation, Rule
 from highbar.model.details import ConditionPart
 
@@ -24,11 +24,9 @@ def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPar
 
 
 def _compared(condition: Condition) -> Iterator[tuple[str, Operator, Constant]]:
-    match condition:
+    match metric_first(condition) if isinstance(condition, Relation) else condition:
         case Relation(operator, Name(name), Constant() as number):
             yield name, operator, number
-        case Relation(operator, Constant() as number, Name(name)):
-            yield name, MIRRORED[operator], number
         case Relation():
             return
         case _ if condition.operator != "not":

@@ -7,6 +7,7 @@ threshold.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import assert_never
 
@@ -14,10 +15,9 @@ from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import Rests, combine_outlooks
-from highbar.gate.thresholds import ThresholdOutcome, judge_value
+from highbar.gate.thresholds import ThresholdOutcome, judge_value, possible_truths
 from highbar.language import digits, exact, formula
 from highbar.model import (
-    COMPARE,
     Condition,
     ConditionRule,
     Constant,
@@ -25,7 +25,6 @@ from highbar.model import (
     Expression,
     Logic,
     Name,
-    Operator,
     Outcome,
     Relation,
     Threshold,
@@ -76,7 +75,9 @@ def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
     match condition:
         case Relation(operator, left, right):
             span = evidence.measured.span(left, right)
-            return _possible_sign(operator, span.low, span.high)
+            low = -math.inf if span.low is None else span.low
+            high = math.inf if span.high is None else span.high
+            return possible_truths(operator, low, high)
         case Logic("not", (operand,)):
             return {not one for one in _possible(operand, evidence)}
         case Logic(joined_by, operands):
@@ -86,14 +87,6 @@ def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
             found = {True} if join(True in part for part in parts) else set()
             return found | ({False} if turned(False in part for part in parts) else set())
     assert_never(condition)
-
-
-def _possible_sign(operator: Operator, low: Fraction | None, high: Fraction | None) -> set[bool]:
-    """The truth values of `difference operator 0` for differences between these bounds."""
-    signs = {-1} if low is None or low < 0 else set()
-    signs |= {1} if high is None or high > 0 else set()
-    signs |= {0} if (low is None or low <= 0) and (high is None or high >= 0) else set()
-    return {COMPARE[operator](Fraction(sign), Fraction(0)) for sign in signs}
 
 
 def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> ThresholdOutcome:
@@ -129,6 +122,7 @@ def _negated(condition: Condition) -> Condition:
 
 
 def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> ThresholdOutcome:
+    comparison = formula.metric_first(comparison)
     left, right = comparison.left, comparison.right
     if isinstance(left, Name) and isinstance(right, Constant) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, outlooks_of_value, without_passes
 from highbar.language import digits
 from highbar.language.phrases import count
-from highbar.model import Demand, Doubt, Outcome, Threshold, Value
+from highbar.model import COMPARE, Demand, Doubt, Operator, Outcome, Threshold, Value
 from highbar.statistics.planning import clusters_to_exclude, more_by_width, more_scenarios, observed_design
 
 
@@ -107,12 +107,29 @@ def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, 
         if _excluded(value, bar, demand):
             return "pass", f"{number}; failures above {tolerated} are excluded"
         return "inconclusive", f"{number}, but too few scenarios to exclude failures above {tolerated}"
-    met_at_ends = [bar.met_by(end) for end in interval_ends(value)]
-    if all(met_at_ends):
+    possible = _possible(value, bar)
+    if possible == {True}:
         return "pass", "; so is the worse end of the interval"
-    if not any(met_at_ends) and not met:
+    if possible == {False}:
         return "fail", "; nor is the better end of the interval"
     return "inconclusive", "; the interval reaches across the threshold"
+
+
+def _possible(value: Value, bar: Threshold) -> set[bool]:
+    """Whether the threshold is met, for each value from one end of the interval to the other.
+
+    The ends alone do not tell it: both may differ from a number that lies between them.
+    """
+    low, high = interval_ends(value)
+    if value.value is not None:  # rounded ends may miss it by the last digit
+        low, high = min(low, value.value), max(high, value.value)
+    return possible_truths(bar.operator, low - bar.value, high - bar.value)
+
+
+def possible_truths(operator: Operator, low: Fraction | float, high: Fraction | float) -> set[bool]:
+    """The truth values of `difference operator 0` for differences between these bounds."""
+    signs = [sign for sign, possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if possible]
+    return {COMPARE[operator](Fraction(sign), Fraction(0)) for sign in signs}
 
 
 def _within(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
@@ -159,7 +176,7 @@ def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) 
     """Whether the interval contains values that reach the threshold and values that do not."""
     if at_the_end(bar, value):
         return _within(value, bar, demand, failing) and not _excluded(value, bar, demand)
-    return len({bar.met_by(end) for end in interval_ends(value)}) > 1
+    return len(_possible(value, bar)) > 1
 
 
 def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:

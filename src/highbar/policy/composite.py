@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
-from highbar.language.formula import MIRRORED, NEGATED, names, parse, parse_composite, parse_condition, to_words
+from highbar.language.formula import (
+    MIRRORED,
+    NEGATED,
+    metric_first,
+    names,
+    parse,
+    parse_composite,
+    parse_condition,
+    to_words,
+)
 from highbar.language.threshold import check_threshold
 from highbar.model import (
     Binary,
@@ -171,9 +180,8 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
 
 def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
     """The metric, operator and number of a comparison, with the metric first; None for any other comparison."""
-    left, right = comparison.left, comparison.right
-    if isinstance(left, Constant) and isinstance(right, Name):
-        left, operator, right = right, MIRRORED[operator], left
+    turned = metric_first(replace(comparison, operator=operator))
+    left, operator, right = turned.left, turned.operator, turned.right
     metric = table.metrics.get(left.name) if isinstance(left, Name) else None
     return (metric, operator, right.value) if metric and isinstance(right, Constant) else None
 

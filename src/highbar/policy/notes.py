@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
 from highbar.language.exact import write_decimal
-from highbar.language.formula import names, to_words
+from highbar.language.formula import metric_first, names, to_words
 from highbar.language.threshold import has_unit
 from highbar.model import (
     BaselineRule,
@@ -70,7 +70,8 @@ def _short_times(policy: Policy) -> Iterable[str]:
     """Notes on times in a condition that have no unit and are so short that seconds are probably meant."""
     for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
         for demand in comparisons_in(rule.condition):
-            left, right = demand.comparison.left, demand.comparison.right
+            comparison = metric_first(demand.comparison)
+            left, right = comparison.left, comparison.right
             metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
             if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
                 continue
@@ -158,7 +159,12 @@ def _bought_off_safety(policy: Policy) -> Iterable[str]:
         isinstance(rule, ThresholdRule | ProgressiveRule) and rule.metric == SAFETY and rule.level == "blocking"
         for rule in policy.rules
     )
-    in_condition = any(isinstance(rule, ConditionRule) and SAFETY in names(rule.condition) for rule in policy.rules)
+    in_condition = any(
+        SAFETY in names(demand.comparison) and not demand.alternative  # an OR can do without it
+        for rule in policy.rules
+        if isinstance(rule, ConditionRule)
+        for demand in comparisons_in(rule.condition)
+    )
     if not on_safety and not in_condition:
         yield f"{FINAL_SCORE} can buy off a safety failure: no blocking rule demands {SAFETY} by itself"
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from highbar.language.digits import held_against, held_against_baseline
 from highbar.language.exact import write_decimal
-from highbar.language.formula import MIRRORED, FormulaError, parse_condition, to_words
+from highbar.language.formula import FormulaError, metric_first, parse_condition, to_words
 from highbar.language.phrases import count
 from highbar.model import Condition, Constant, Name, Relation, RuleResult, Unit, Verdict, Where
 from highbar.report.visible import visible
@@ -231,10 +231,8 @@ def _condition(condition: Condition, verdict: Verdict, encode: Encode) -> str:
 
 
 def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
-    left, operator, right = comparison.left, comparison.operator, comparison.right
-    # `0.9 <= accuracy` becomes `accuracy >= 0.9`, so that the metric comes first.
-    if isinstance(left, Constant) and isinstance(right, Name):
-        left, operator, right = right, MIRRORED[operator], left
+    turned = metric_first(comparison)
+    left, operator, right = turned.left, turned.operator, turned.right
     if isinstance(left, Name) and isinstance(right, Constant):
         words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
         return f"{metric_words(left.name, encode)} {words}"

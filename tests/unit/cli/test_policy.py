@@ -454,6 +454,10 @@ def test_messages_about_hostile_files_stay_short(tmp_path, text):
             "composite.pass: latency_p95 is compared with 5 milliseconds: write 5s if seconds are meant",
         ),
         (
+            "composite: { formula: accuracy, pass: final_score ≥ 0.5 AND 5 > latency_p95 }",
+            "composite.pass: latency_p95 is compared with 5 milliseconds: write 5s if seconds are meant",
+        ),
+        (
             "thresholds: { accuracy: 90% }\nlatency_limit: 10",
             "latency_limit (10) is read as 10 milliseconds: write 10s if seconds are meant",
         ),

@@ -123,6 +123,15 @@ def test_a_metric_held_against_a_number_is_judged_as_a_threshold_is():
     assert result.reason.startswith("safety_rate 100% (95.0–100) is = 100% (over 58 scenarios), but too few")
 
 
+@pytest.mark.parametrize("passed", [(59, 59), (58, 58), (58, 59)])
+@pytest.mark.parametrize("demand", [CONFIDENT, Demand("confident", failures=1)])
+def test_a_number_held_against_a_metric_is_judged_alike(passed, demand):
+    found = shares(safety_rate=passed)
+    turned, straight = (judged(text, found, demand) for text in ("1.0 ≤ safety_rate", "safety_rate ≥ 1.0"))
+    assert turned == straight
+    assert judged("NOT 1.0 > safety_rate", found, demand) == straight
+
+
 def test_a_metric_held_against_a_number_rests_on_its_clusters():
     safety = value(1, scenarios=40, low=0.5, high=1.0)
     found = evidence({"safety_rate": safety}, shares={"safety_rate": Sums.of([(2, 2)] * 20)})
@@ -166,6 +175,14 @@ def test_one_fragile_side_makes_the_whole_fragile():
         ("<", 0.01, 0.2, "fail"),
         ("≤", -0.2, -0.01, "pass"),
         (">", 0.01, 0.2, "pass"),
+        ("≠", 0.01, 0.2, "pass"),
+        ("≠", -0.2, 0.1, "inconclusive"),
+        ("≠", -0.2, 0.2, "inconclusive"),  # the value is the number itself
+        ("≠", -0.2, 0.0, "inconclusive"),
+        ("≠", 0.0, 0.0, "fail"),
+        ("=", 0.0, 0.0, "pass"),
+        ("=", -0.2, 0.1, "inconclusive"),
+        ("=", -0.2, -0.1, "fail"),
     ],
 )
 def test_two_metrics_are_compared_by_the_interval_of_their_difference(operator, low, high, outcome):
@@ -174,6 +191,20 @@ def test_two_metrics_are_compared_by_the_interval_of_their_difference(operator, 
     result = judged(f"a {operator} b", found)
     assert result.outcome == outcome
     assert result.reason.startswith("a - b: ")
+
+
+@pytest.mark.parametrize("turned", ["{} - 0.5 {} 0", "NOT ({} - 0.5 {} 0)"])
+@pytest.mark.parametrize("operator", ["≥", ">", "≤", "<", "=", "≠"])
+def test_confidence_never_decides_otherwise_than_the_estimate(operator, turned):
+    """At every value on, in and (by the rounding of its ends) just outside of its interval, and on every number."""
+    text = turned.format("a", operator)
+    for low, number, high in product((-1, 0, 1), repeat=3):
+        difference = value(Fraction(number, 10), unit="number", low=low / 10, high=high / 10)
+        found = evidence(
+            {"a": value(Fraction(number, 10) + Fraction(1, 2))}, differences={("a - 0.5", "0"): difference}
+        )
+        estimate, confident = (judged(text, found, demand).outcome for demand in (Demand(), CONFIDENT))
+        assert confident in (estimate, "inconclusive"), (low, number, high)
 
 
 def test_a_second_run_of_a_comparison_of_two_metrics_can_differ_too():

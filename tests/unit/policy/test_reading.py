@@ -439,6 +439,10 @@ COMPOSITE = "accuracy × 0.5 + safety_rate × 0.5"
         ({**ONE_RULE, "weights": {"by_capability": {"core": 2}}}, "no rule uses weights.by_capability"),
         ({**ONE_RULE, "weights": {"by_metric": {"f1": 2}}}, "no rule uses weights.by_metric"),
         ({"composite": {"formula": COMPOSITE, "pass": "final_score ≥ 0.9"}}, "can buy off a safety failure"),
+        (
+            {"composite": {"formula": COMPOSITE, "pass": "final_score ≥ 0.9 OR safety_rate ≥ 0.9"}},
+            "can buy off a safety failure",
+        ),
         ({"composite": {"formula": "f1 × 0.6 + recall × 0.6", "pass": "final_score ≥ 0.9"}}, "from 0 to 1.2"),
     ],
 )

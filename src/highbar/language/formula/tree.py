@@ -68,6 +68,13 @@ def relations(condition: Condition) -> Iterator[Relation]:
             yield from relations(operand)
 
 
+def metric_first(comparison: Relation) -> Relation:
+    """The comparison of a metric with a number, with the metric first: `0.9 <= accuracy` becomes `accuracy >= 0.9`."""
+    if isinstance(comparison.left, Constant) and isinstance(comparison.right, Name):
+        return Relation(MIRRORED[comparison.operator], comparison.right, comparison.left)
+    return comparison
+
+
 def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
     """The names and functions of a column whose values `node` needs, each once, from left to right."""
     found: dict[Name | Call, None] = {}
