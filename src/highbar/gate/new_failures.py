@@ -22,9 +22,9 @@ from highbar.policy import matches
 class NamedScenarios(Struct, frozen=True):
     """The scenarios that the rule is about (`matched`): those that passed all trials in the baseline, and their state.
 
-    `broken` and `absent` are parts of `matched`; `spared` are broken too, but quarantined. `flaky` passed only some of
-    their trials in a pooled baseline. `failing` are the flaky ones that fail now, which they may, but not more often
-    than before.
+    `broken` is a part of `matched`; `spared` are broken too, but quarantined. `flaky` passed only some of their trials
+    in a pooled baseline. `failing` are the flaky ones that fail now, which they may, but not more often than before.
+    `absent` are those that have no result now, steady, flaky or quarantined: leaving one out must not help.
     """
 
     matched: tuple[str, ...]
@@ -61,23 +61,27 @@ def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evid
 def _named(rule: NewFailuresRule, compared: Compared, evidence: Evidence, own: Recalled | None) -> NamedScenarios:
     matched = tuple(id_ for id_ in compared.passed_in_base if _is_about(rule, id_))
     freed = {one.id for one in evidence.quarantined}
-    before: Mapping[str, Trials] = {} if own is None else own.explaining[0]
     now: Mapping[str, Trials] = {} if own is None else own.now
-    flaky = tuple(
-        id_
-        for id_, (passed, trials) in before.items()
-        if 0 < passed < trials and id_ not in freed and _is_about(rule, id_)
-    )
+    sometimes = tuple(id_ for id_ in _passed_sometimes(compared) if _is_about(rule, id_))
+    flaky = () if own is None else tuple(id_ for id_ in sometimes if id_ not in freed)
     return NamedScenarios(
         matched=matched,
         broken=tuple(id_ for id_ in matched if id_ in compared.broken and id_ not in freed),
         spared=tuple(id_ for id_ in matched if id_ in compared.broken and id_ in freed),
         # A quarantined scenario must still run, so an absent one counts.
-        absent=tuple(id_ for id_ in matched if id_ in compared.absent),
+        absent=tuple(id_ for id_ in (*matched, *sometimes) if id_ in compared.absent),
         steady=tuple(id_ for id_ in matched if id_ not in freed),
         flaky=flaky,
         failing=tuple(id_ for id_ in flaky if id_ in now and now[id_][0] < now[id_][1]),
     )
+
+
+def _passed_sometimes(compared: Compared) -> tuple[str, ...]:
+    """The scenarios that passed some trials of a pooled baseline, and failed others."""
+    if compared.runs_in_base == 1:  # the trials of one run say too little about how often a scenario fails
+        return ()
+    (before,) = compared.pooled.explaining
+    return tuple(id_ for id_, (passed, trials) in before.items() if 0 < passed < trials)
 
 
 def _is_about(rule: NewFailuresRule, id_: str) -> bool:

@@ -325,6 +325,18 @@ def test_a_scenario_that_failed_once_of_many_and_now_always_is_new(project):
     assert (found["outcome"], "not now: S1" in found["reason"]) == ("fail", True)
 
 
+@pytest.mark.parametrize(
+    "block", [{}, {"quarantine": ["S19"]}, {"baseline": {**NEW["baseline"], "history": "history"}}]
+)
+def test_a_scenario_that_is_left_out_is_no_better_than_one_that_fails(project, block):
+    for number, failed in enumerate([("S19",), (), (), (), ()], 1):
+        add(project, number, *failed, trials=4)
+    recorded(project, policy=NEW)
+    found = judged(project, 9, scenarios=19, trials=4, policy={**NEW, **block}).rule("baseline.new_failures")
+    assert found["outcome"] == "fail"
+    assert found["reason"] == "1 scenario passed in the baseline, with no result now: S19"
+
+
 # --- laws -------------------------------------------------------------------------------------
 
 VALUES = {
