@@ -141,12 +141,18 @@ def _origin(branch: str | None = None, commit: str | None = None, given: str | N
 
 
 def _time(text: str) -> datetime:
+    from highbar.store.history_footer import latest_time  # see above
+
     try:
         found = datetime.fromisoformat(text)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         hint = "write 2026-11-15 or 2026-11-15T14:25:30Z; without a zone it is UTC"
         raise InputError(Problem(f"--time {text!r} is not a time", hint=hint)) from None
+    if not 0 <= found.timestamp() <= latest_time():
+        message = f"--time {text!r} is {'before 1970' if found.timestamp() < 0 else 'in the future'}"
+        raise InputError(Problem(message, hint="write when the run was made"))
+    return found
 
 
 def _write(folder: str, new: NewRun) -> WrittenRecord:

@@ -38,8 +38,7 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
     limit = None if older_than is None else _before(older_than)
     runs = [run for run in read_folder(folder, may_be_empty=True).runs if branch is None or run.branch == branch]
     old = runs if keep is None else runs[: max(0, len(runs) - keep)]
-    # Records write times in UTC as 2026-11-15T14:25:30Z, which sort as text.
-    chosen = [run for run in old if limit is None or run.time < limit]
+    chosen = [run for run in old if limit is None or datetime.fromisoformat(run.time) < limit]
     verb = "removed" if yes else "would be removed"
     for run in chosen:
         file = Path(folder) / f"{run.record}.parquet"
@@ -54,16 +53,16 @@ def _summary(chosen: Sequence[RunRecord], runs: Sequence[RunRecord], verb: str) 
     return f"{len(chosen)} of {count(len(runs), 'run')} {verb}"
 
 
-def _before(text: str) -> str:
-    """The time before which a run is too old, as records write it; empty if that is before the first year."""
+def _before(text: str) -> datetime:
+    """The time before which a run is too old."""
     found = _AGE.fullmatch(text)
     if found is None:
         raise InputError(Problem(f"--older-than {text!r} is not a time", hint="write days or weeks: 90d, 12w"))
     age = timedelta(days=int(found[1]) * _DAYS[found[2]])
     try:
-        return (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, ValueError):
-        return ""  # sorts before every time, so nothing is removed
+        return datetime.now(UTC) - age
+    except OverflowError:  # before the first year, so nothing is removed
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _remove(file: Path) -> None:

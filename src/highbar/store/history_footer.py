@@ -157,6 +157,11 @@ def decode_record(text: bytes) -> RunRecord:
     return run
 
 
+def latest_time() -> float:
+    """The latest time that a record may have, in seconds since 1970: a day after now, because clocks differ."""
+    return max(time.time(), _RELEASED) + _DAY
+
+
 def _refuse_time(text: str) -> None:
     """Raise DamagedRecordError if the text is not a UTC time, or is more than a day in the future."""
     try:
@@ -165,6 +170,5 @@ def _refuse_time(text: str) -> None:
         at = -1.0
     if at < 0:
         raise DamagedRecordError("the footer is not that of a record: its time is none, or not in UTC")
-    # A day of tolerance, because clocks differ.
-    if at > max(time.time(), _RELEASED) + _DAY:
+    if at > latest_time():
         raise DamagedRecordError(f"the footer says that it is of the future: {text}")

@@ -311,7 +311,17 @@ def test_one_run_that_cannot_be_read_does_not_keep_the_others_out(project):
     assert only(project).listed == 10
 
 
-@pytest.mark.parametrize("option", [("--time", "soon"), ("--commit", "main"), ("--branch", " ")])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--time", "soon"),
+        ("--time", "0999-01-01"),
+        ("--time", "1969-12-31"),
+        ("--time", "2999-01-01"),
+        ("--commit", "main"),
+        ("--branch", " "),
+    ],
+)
 def test_what_cannot_be_meant_is_refused(project, option):
     done = run(project, "history", "add", "results.jsonl", *option)
     assert done.exit == 2

@@ -205,6 +205,14 @@ def test_prune_by_age_and_by_number_removes_only_what_both_allow(tmp_path):
     assert [file.exists() for file in files] == [False, True, True]
 
 
+@pytest.mark.parametrize("age", ["375000d", "500000d", "739000d", "999999d", "54000w", "999999w"])
+def test_no_run_is_older_than_centuries(tmp_path, age):
+    """Years with three digits, which sort as text after those with four."""
+    files = add(tmp_path / "history", new_run(0))
+    assert run(tmp_path, "history", "prune", "--older-than", age, "--yes").err.startswith("0 of 1 run")
+    assert files[0].exists()
+
+
 def test_prune_leaves_other_branches_and_damaged_records_alone(tmp_path):
     files = add(tmp_path / "history", new_run(0), new_run(1, branch="topic"), new_run(2))
     files[0].write_bytes(b"x")
