@@ -45,9 +45,8 @@ def role_of(message: Mapping[str, Any]) -> str:
 def message_texts(content: Any) -> Iterator[str]:
     """The texts of a message: its content, or the text parts and refusals of its content."""
     for part in content if isinstance(content, list) else [content]:
-        text = part.get("text", part.get("refusal")) if isinstance(part, Mapping) else part
-        if isinstance(text, str):
-            yield text
+        texts = (part.get("text"), part.get("refusal")) if isinstance(part, Mapping) else (part,)
+        yield from (text for text in texts if isinstance(text, str) and text)
 
 
 def message_calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:

@@ -62,7 +62,7 @@ def _content(message: Mapping[str, Any]) -> Any:
 
 def _text(content: Any) -> str:
     parts = content if isinstance(content, list) else [{"text": content}]
-    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping))
+    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -83,9 +83,9 @@ def message_in(data: bytes) -> str:
 
 
 def _message(document: Any) -> str:
-    for key in ("error", "message", "detail"):
-        if isinstance(document, dict) and (found := document.get(key)):
-            return found if isinstance(found, str) else _message(found)
+    # A loop, not a recursion: the server decides how deeply it nests them.
+    while isinstance(document, dict):
+        document = next((found for key in ("error", "message", "detail") if (found := document.get(key))), None)
     return document if isinstance(document, str) else ""
 
 

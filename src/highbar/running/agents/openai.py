@@ -103,7 +103,9 @@ def content_text(content: Any) -> str | None:
         raise MalformedReply(f"content: found {shown(content)}, wanted text or a list of parts")
     texts: list[str] = []
     for part in content:
-        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else part
+        text = part.get("text") if isinstance(part, dict) else part
+        if text in (None, "") and isinstance(part, dict):
+            text = part.get("refusal")
         if isinstance(text, str):
             texts.append(text)
         elif text is not None:

@@ -27,6 +27,8 @@ MOST_DIGITS = 400
 """Digits of a number, as many as checks and suites accept."""
 MOST_TOKENS = 10**15
 """No real count of tokens is larger, and sums up to this size stay exact."""
+MOST_COST = BY_NAME["cost_usd"].most or math.inf
+"""The largest cost in USD that a row can have."""
 _MOST_BITS = 1328  # of an integer with 400 digits
 _MOST_SAID = 3
 """Faults of one reply that a reason lists."""
@@ -266,7 +268,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "state": json_value,
     "context": json_value,
     "tokens_used": _tokens,
-    "cost_usd": _number(0, BY_NAME["cost_usd"].most or math.inf),
+    "cost_usd": _number(0, MOST_COST),
     "agent_version": _text_or_none,
     "error": _text_or_none,
     "tags": _tags,

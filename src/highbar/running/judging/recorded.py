@@ -9,6 +9,7 @@ from pathlib import Path
 
 from highbar.model.judgments import JudgeAnswer
 from highbar.running import folder
+from highbar.running.agents.replies import MOST_COST
 from highbar.running.history import RunHistory
 from highbar.running.judging.questions import (
     JudgeFindings,
@@ -25,8 +26,6 @@ from highbar.suite import Scenario
 
 NOT_ASKED = "it was not asked about this answer"
 OTHER_STATEMENTS = "it was asked about other statements"
-LARGEST_COST = Decimal(10) ** 9
-"""USD. No real cost is higher."""
 _NOTHING = JudgeFindings()
 
 
@@ -58,7 +57,7 @@ class JudgeTally:
         known, price = answer.tokens_used, answer.cost_usd
         self.tokens = None if self.tokens is None or known is None else self.tokens + known
         self.cost = None if self.cost is None or price is None else self.cost + price
-        if self.cost is not None and not 0 <= self.cost <= LARGEST_COST:  # an endpoint can report any cost
+        if self.cost is not None and not 0 <= self.cost <= MOST_COST:  # an endpoint can report any cost
             self.cost = None
         if answer.form is not None:
             self.forms[answer.form] = None

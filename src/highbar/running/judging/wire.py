@@ -5,7 +5,6 @@ The forms, from the strictest to the loosest: a JSON schema, a tool that must be
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from highbar.running.agents import anthropic, openai
-from highbar.running.agents.replies import MOST_TOKENS, MalformedReply, short
+from highbar.running.agents.replies import MOST_COST, MOST_TOKENS, MalformedReply, short
 from highbar.running.judging.prompt import SCHEMA, TOOL, TOOL_DESCRIPTION, Prompt
 from highbar.suite.parts import Judge
 
@@ -142,6 +141,6 @@ def _count(value: Any) -> int | None:
 def _cost(usage: Any) -> Decimal | None:
     """The cost in USD, which some endpoints report; None if it is absent or not a valid amount."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not math.isfinite(cost) or cost < 0:
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= MOST_COST:
         return None
     return Decimal(repr(cost))
