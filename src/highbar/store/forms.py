@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from operator import attrgetter
@@ -198,8 +199,12 @@ def _reader(wanted: str, fits: Callable[[Any], bool]) -> Callable[[Any, Context]
     return read
 
 
+_A_NUMBER = "a number within ±1e308"
+
+
 def _is_number(found: object) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+    """Whether this is a number that a double can hold; `math.isfinite` raises OverflowError for a larger integer."""
+    return isinstance(found, int | float) and not isinstance(found, bool) and abs(found) <= sys.float_info.max
 
 
 def _plain(schema: Mapping[str, Any], wanted: str, fits: Callable[[Any], bool]) -> Form:
@@ -213,7 +218,7 @@ WHOLE = _plain({"type": "integer"}, "a whole number", lambda found: type(found) 
 COUNT = _plain(
     {"type": "integer", "minimum": 0}, "a whole number from 0 on", lambda found: type(found) is int and found >= 0
 )
-NUMBER = _plain({"type": "number"}, "a number", _is_number)
+NUMBER = _plain({"type": "number"}, _A_NUMBER, _is_number)
 SHARE = _plain(
     {"type": "number", "minimum": 0, "maximum": 1},
     "a number from 0 to 1",
@@ -235,7 +240,7 @@ def _rounded(value: Fraction, context: Context) -> float:
 def _exact(found: Any, context: Context) -> Number:
     """An exact number that would be written as `found`: the decimal as it is, or the threshold that it equals."""
     if not _is_number(found):
-        raise _wrong_form(found, "a number")
+        raise _wrong_form(found, _A_NUMBER)
     number = float(found)
     # The plain decimal first: 0.9 means nine tenths, although the nearest double is a little more.
     candidates = (Fraction(repr(number)), *context.here, Fraction(number))

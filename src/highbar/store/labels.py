@@ -24,7 +24,7 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
-from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, path_text, refuse_constant, unique
+from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, finite, path_text, refuse_constant, unique
 from highbar.store.replacing import alone, digest, replace_file
 
 UNDECIDED = "labels: "
@@ -95,7 +95,7 @@ def parse_labels(text: str, name: str) -> Labels:
 
 
 def _parsed(line: str) -> object:
-    found = json.loads(line, parse_constant=refuse_constant, object_pairs_hook=unique)
+    found = json.loads(line, parse_constant=refuse_constant, parse_float=finite, object_pairs_hook=unique)
     json.dumps(found, ensure_ascii=False).encode()  # raises UnicodeEncodeError for half of a surrogate pair
     return found
 
@@ -286,6 +286,8 @@ def _at_worst(
     name: str, judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str], *, worst: bool
 ) -> bool | None:
     """Whether a behavior was observed; if unclear statements leave it open, `worst`. None if its table does not say."""
+    if name in judged.behaviors and not judged.behaviors[name].table:
+        return None  # before the combinations: without a table there can be any number of statements
     open_ = [each for each in _parts(name, judged) if each in unclear]
     combinations = product((False, True), repeat=len(open_))
     found = {_decided(name, judged, {**observed, **dict(zip(open_, each, strict=True))}) for each in combinations}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -115,6 +116,14 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def refuse_constant(name: str) -> float:
     """Raise ValueError for NaN and Infinity, which JSON does not have."""
     raise _RefusedError(f"found the number {name}, wanted plain digits", name)
+
+
+def finite(text: str) -> float:
+    """A number with a point or an exponent. Raises ValueError for 1e400, which would be written as Infinity."""
+    number = float(text)
+    if math.isinf(number):
+        raise _RefusedError(f"found the number {text[: forms.MOST_SHOWN]}, wanted one within ±1e308", text)
+    return number
 
 
 def _line_of(text: str, part: str) -> int | None:

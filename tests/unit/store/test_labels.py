@@ -325,3 +325,15 @@ def test_the_judges_own_answers_give_the_judges_own_row(seen: dict[str, bool]) -
     if "answer" in seen:
         row["correct"] = seen["answer"]
     assert relabeled(row, _judged(*seen), seen) == row
+
+
+def test_a_behavior_without_a_table_stays_undecided_however_many_statements_are_unclear() -> None:
+    names = [f"kind.{number}" for number in range(60)]
+    judged = _judged(*names, kind=BehaviorTable(tuple(names), ""))
+    row = {"id": "s1", "expected_behaviors": ["kind"], "behaviors": {"kind": True}}
+    assert relabeled(row, judged, {}, unclear=names)["unjudged"] == "labels: the answers do not decide kind"
+
+
+def test_a_number_that_could_not_be_written_again_is_refused_with_its_line() -> None:
+    line = json.dumps(_line(sample=_sample(row={"id": "s1", "trial": 1, "latency_ms": 1.5}))).replace("1.5", "-1e400")
+    assert _messages(_line(by="bob"), line) == ["labels.jsonl:2: found the number -1e400, wanted one within ±1e308"]
