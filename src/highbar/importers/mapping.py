@@ -378,7 +378,8 @@ def _list_of(column: str, cell: str) -> object:
             refuse(f"{column}: found {shown(cell)}, wanted a list or an object as JSON, or names separated by ;")
     if column == "violations" and cell.isascii() and cell.isdigit():
         return int(cell)
-    return cell if column == "tags" else [name for part in cell.split(";") if (name := part.strip())]
+    # A cell that names nothing is absent: only `[]` and `0` say that it was checked and nothing happened.
+    return cell if column == "tags" else [name for part in cell.split(";") if (name := part.strip())] or None
 
 
 def _refuse_constant(constant: str) -> NoReturn:

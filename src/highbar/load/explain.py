@@ -324,7 +324,8 @@ def cell_value(name: str, cell: str, measured: Collection[str]) -> object:
     if name == "violations" and not isinstance(_as_number(cell), str):
         return _as_number(cell)
     if lists:
-        return [item.strip() for item in cell.split(";") if item.strip()]
+        # As in the engine: a field that names nothing is absent, and only spaces around names are left out.
+        return [item.strip(" ") for item in cell.split(";") if item.strip(" ")] or None
     if name in measured:
         return _as_number(cell)
     return cell

@@ -155,7 +155,7 @@ class _ColumnMeanings:
             read = from_cell(column, value) if self.cells else value
         except InputError:
             return False
-        return CHECKS[column](read) is None
+        return read is None or CHECKS[column](read) is None
 
 
 def _is_label(value: Any) -> bool:
