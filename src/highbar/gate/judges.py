@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence, JudgeKnown
 from highbar.gate.outlook import certain
-from highbar.gate.thresholds import ThresholdOutcome, at_the_end, interval_ends, judge_value, with_margin
+from highbar.gate.thresholds import ThresholdOutcome, interval_ends, judge_value
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import JudgeRule, Outcome, RuleResult, ThresholdRule, Value
@@ -94,8 +94,8 @@ def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Valu
     Its `value` is None if the labels are not enough. A threshold of 100 % is not corrected, because it is about
     observed failures, not about a share.
     """
-    bar = with_margin(rule.threshold, raw, rule.demand.margin)
-    if evidence.corrections is None or raw.value is None or at_the_end(bar, raw):
+    bar = rule.threshold.less(rule.demand.margin, raw.better)
+    if evidence.corrections is None or raw.value is None or bar.is_perfection(raw.better):
         return None
     share = evidence.corrections.share(rule.metric, rule.where, at_best=evidence.at_best)
     if share is None:
@@ -127,6 +127,6 @@ def _is_certain(rule: ThresholdRule, raw: Value, value: Value) -> bool:
 
     A few labels, or labels of another agent, can lift an estimate over any bar. That alone is no evidence.
     """
-    bar = with_margin(rule.threshold, raw, rule.demand.margin)
+    bar = rule.threshold.less(rule.demand.margin, raw.better)
     worse = interval_ends(value)[0 if value.better == "higher" else 1]
     return (raw.value is not None and bar.met_by(raw.value)) or bar.met_by(worse)

@@ -142,13 +142,10 @@ def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Cou
 
 def _has_failed_for_good(rule: WeighedRule, found: RuleResult) -> bool:
     """Whether a threshold of 100 % was missed, which further scenarios cannot change."""
-    perfect = isinstance(rule, ThresholdRule) and found.value is not None and _only_perfection(rule, found)
-    return perfect and found.outcome == "fail"
-
-
-def _only_perfection(rule: ThresholdRule, found: RuleResult) -> bool:
-    best = 1 if found.value is not None and found.value.better == "higher" else 0
-    return rule.threshold.unit == "ratio" and rule.threshold.value == best and not rule.demand.margin
+    if not isinstance(rule, ThresholdRule) or found.value is None or found.outcome != "fail":
+        return False
+    better = found.value.better
+    return rule.threshold.less(rule.demand.margin, better).is_perfection(better)
 
 
 # --- five looks -----------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def judge_value(
     number = value.value
     if number is None:
         return ThresholdOutcome("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
-    bar = with_margin(threshold, value, demand.margin)
+    bar = threshold.less(demand.margin, value.better)
     outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
     # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
@@ -61,7 +61,7 @@ def judge_value(
     more = _more(value, number, bar, demand, alpha, rests) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
-    outlooks = outlooks_of_value(value, bar, demand, alpha, rests, at_end=at_the_end(bar, value))
+    outlooks = outlooks_of_value(value, bar, demand, alpha, rests, at_end=bar.is_perfection(value.better))
     judged = ThresholdOutcome(
         outcome=outcome,
         reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
@@ -71,7 +71,7 @@ def judge_value(
         accepted=_accepted_number(value, bar, demand, rests.failing),
     )
     # An observed failure counts, however wide the interval is.
-    surely_missed = at_the_end(bar, value) and not bar.met_by(number)
+    surely_missed = bar.is_perfection(value.better) and not bar.met_by(number)
     return judged if surely_missed else doubted(judged, value.doubt, demand)
 
 
@@ -88,18 +88,10 @@ def doubted(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> Th
     return ThresholdOutcome("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
 
 
-def with_margin(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
-    """The threshold, moved by the margin toward worse values."""
-    if not margin:
-        return threshold
-    moved = threshold.value - margin if value.better == "higher" else threshold.value + margin
-    return Threshold(threshold.operator, moved, threshold.unit, threshold.text)
-
-
 def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, *, met: bool) -> tuple[Outcome, str]:
     if not demand.is_confident:
         return ("pass" if met else "fail"), ""
-    if at_the_end(bar, value):
+    if bar.is_perfection(value.better):
         number = _number_accepted(demand, failing)
         if not _within(value, bar, demand, failing):
             return "fail", number
@@ -146,7 +138,7 @@ def _number_accepted(demand: Demand, failing: int | None) -> str:
 
 
 def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
-    counts = demand.is_confident and demand.failures and at_the_end(bar, value)
+    counts = demand.is_confident and demand.failures and bar.is_perfection(value.better)
     return (failing, demand.failures) if counts and failing is not None else None
 
 
@@ -167,14 +159,9 @@ def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
     return all(end is not None and abs(Fraction(end) - bar.value) <= demand.tolerate for end in found)
 
 
-def at_the_end(bar: Threshold, value: Value) -> bool:
-    """Whether only perfection reaches the threshold: 100 %, or 0 % if lower is better."""
-    return value.unit == "ratio" and bar.value == (1 if value.better == "higher" else 0)
-
-
 def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
     """Whether the interval contains values that reach the threshold and values that do not."""
-    if at_the_end(bar, value):
+    if bar.is_perfection(value.better):
         return _within(value, bar, demand, failing) and not _excluded(value, bar, demand)
     return len(_possible(value, bar)) > 1
 
@@ -182,7 +169,7 @@ def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) 
 def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
     """About how many more scenarios would settle it if the value stayed the same; None if no number would."""
     sums = rests.sums
-    if at_the_end(bar, value):
+    if bar.is_perfection(value.better):
         clusters = sums.clusters if sums is not None else value.scenarios
         seen = 0 if number == bar.value else rests.failing
         if seen is None or seen > demand.failures:

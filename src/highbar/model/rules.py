@@ -46,6 +46,19 @@ class Threshold(Struct, frozen=True):
         """Whether `value` reaches the threshold, exactly."""
         return COMPARE[self.operator](value, self.value)
 
+    def less(self, margin: Fraction, better: Better) -> Threshold:
+        """The threshold, moved by the margin toward worse values."""
+        if not margin:
+            return self
+        moved, operator = self.value + (-margin if better == "higher" else margin), self.operator
+        if operator == "=":  # demanded of the best value only, which must not miss a bar below it
+            operator = ">=" if better == "higher" else "<="
+        return Threshold(operator, moved, self.unit, self.text)
+
+    def is_perfection(self, better: Better) -> bool:
+        """Whether no value but the best one reaches it: 100 %, or 0 % if lower is better."""
+        return self.unit == "ratio" and self.value == (1 if better == "higher" else 0)
+
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": lambda a, b: a >= b,

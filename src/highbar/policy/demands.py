@@ -7,7 +7,7 @@ from fractions import Fraction
 from highbar.language.exact import read_decimal
 from highbar.language.threshold import read_margin as read_amount
 from highbar.language.threshold import read_share
-from highbar.model import Metric, Threshold
+from highbar.model import Metric
 from highbar.policy.cursor import Cursor
 from highbar.policy.limits import MOST_FAILURES
 
@@ -29,11 +29,6 @@ def read_tolerate(cursor: Cursor) -> Fraction | None:
         cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
         return None
     return value
-
-
-def only_perfection(threshold: Threshold, metric: Metric) -> bool:
-    """Whether the threshold allows no failure at all: 100 %, or 0 % if lower is better."""
-    return metric.unit == "ratio" and threshold.value == (1 if metric.better == "higher" else 0)
 
 
 def read_failures(cursor: Cursor, evidence: str | None) -> int | None:

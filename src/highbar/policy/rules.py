@@ -17,6 +17,7 @@ from highbar.model import (
     Demand,
     Level,
     Metric,
+    Name,
     Place,
     ProgressiveRule,
     Rule,
@@ -29,10 +30,11 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import Cursor
-from highbar.policy.demands import only_perfection, read_count, read_failures, read_threshold_margin, read_tolerate
+from highbar.policy.demands import read_count, read_failures, read_threshold_margin, read_tolerate
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.notes import time_notes
 from highbar.policy.patterns import matches
+from highbar.policy.ranges import value_range
 from highbar.policy.sequential import read_weighing
 from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.shapes import (
@@ -297,12 +299,7 @@ class RuleReader(Struct):
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
         if threshold:
             self.notes.extend(time_notes(fields["threshold"], threshold.value if metric.unit == "ms" else None))
-        # A margin as large as the threshold would accept any value.
-        if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
-            fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
-        if threshold and demand.failures and not only_perfection(threshold, metric):
-            wanted = "a threshold of 100%, or of 0% if lower is better"
-            fields["failures"].refuse(f"failures needs {wanted}, found {threshold.text}", "use `margin`, or write 100%")
+            _check_margin(fields, threshold, demand, metric)
         return Bar(threshold, demand, description, fields["threshold"].place) if threshold else None
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
@@ -323,6 +320,23 @@ class RuleReader(Struct):
             weighing.horizon,
         )
         return demand, description
+
+
+def _check_margin(fields: Mapping[str, Cursor], threshold: Threshold, demand: Demand, metric: Metric) -> None:
+    """Refuse a margin that accepts any value, and `failures` beside a threshold that is not 100 %, or not with it."""
+    moved = threshold.less(demand.margin, metric.better)
+    low, high = value_range(Name(metric.name), {metric.name: metric})
+    leaves_nothing = (
+        low is not None and moved.value <= low < threshold.value
+        if metric.better == "higher"
+        else high is not None and moved.value >= high > threshold.value
+    )
+    if leaves_nothing:
+        fields["margin"].refuse("this margin leaves nothing of its threshold", "give a smaller one")
+    if demand.failures and not moved.is_perfection(metric.better):
+        wanted = "a threshold of 100%, or of 0% if lower is better"
+        found = f"{threshold.text}{' with a margin' if demand.margin else ''}"
+        fields["failures"].refuse(f"failures needs {wanted}, found {found}", "use `margin`, or write 100%")
 
 
 def scenario_rules(required: Cursor | None, optional: Cursor | None) -> list[Rule]:

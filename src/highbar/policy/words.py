@@ -144,7 +144,7 @@ def _weighed(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, poli
         parts.append(f"with {_amount(policy.confidence, 'ratio')} confidence")
     if demand.is_sequential:
         parts.append(_say_sequential(rule, policy))
-    if demand.is_confident and demand.margin:
+    if demand.margin:
         parts.append(f"{_points(demand.margin, unit)} worse is accepted")
     if demand.min_scenarios:
         parts.append(f"from at least {demand.min_scenarios} scenarios")
@@ -207,6 +207,10 @@ def _say_margin(rule: BaselineRule | StepRule, policy: Policy) -> str:
 
 
 def _say_progressive(rule: ProgressiveRule) -> str:
-    steps = ", ".join(f"{say_threshold(step.threshold)} from {step.version}" for step in rule.steps)
+    steps = ", ".join(
+        f"{say_threshold(step.threshold)} from {step.version}"
+        + (f" ({_points(step.demand.margin, step.threshold.unit)} worse is accepted)" if step.demand.margin else "")
+        for step in rule.steps
+    )
     target = f"; the target is {say_threshold(rule.target)}" if rule.target else ""
     return f"{rule.metric} must be {steps}{target}."

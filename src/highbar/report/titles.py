@@ -198,7 +198,7 @@ def _weighed(rule: RuleResult, verdict: Verdict) -> str:
     if demand is None:
         return "".join(parts)
     unit = rule.value.unit if rule.value else _unit(rule.metric or "", verdict)
-    if confident and demand.margin:
+    if demand.margin:
         parts.append(f", {_apart(demand.margin, unit)} worse is accepted")
     if demand.failures:
         parts.append(f", {count(demand.failures, 'failed scenario')} accepted")

@@ -82,13 +82,8 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
                     yield rule
 
     def _is_at_the_end(self, rule: ThresholdRule) -> bool:
-        metric = self.policy.metrics[rule.metric]
-        bound = (
-            rule.threshold.value - rule.demand.margin
-            if metric.better == "higher"
-            else rule.threshold.value + rule.demand.margin
-        )
-        return metric.unit == "ratio" and bound == (1 if metric.better == "higher" else 0)
+        better = self.policy.metrics[rule.metric].better
+        return rule.threshold.less(rule.demand.margin, better).is_perfection(better)
 
     def _is_corrected(self, rule: ThresholdRule) -> bool:
         return self._is_at_the_end(rule) or self._share(rule.metric, rule.where) is not None

@@ -51,13 +51,13 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
     """The share that the rule is about; None if it is not about a share."""
     metric = policy.metrics[rule.metric]
     better = 1 if metric.better == "higher" else -1
-    bar = rule.threshold.value - better * rule.demand.margin
+    threshold = rule.threshold.less(rule.demand.margin, metric.better)
+    bar, perfect = threshold.value, threshold.is_perfection(metric.better)
     root = of_metric(policy, metric, rule.where).root
     if isinstance(root, Percentile):
         return _below(rule, metric, root, bar, seen)
     found = share_behind(root)
-    perfect = metric.unit == "ratio" and bar == (1 if better > 0 else 0)
-    if found is None or (rule.threshold.operator in ("=", "!=") and not perfect):
+    if found is None or (threshold.operator in ("=", "!=") and not perfect):
         return None
     ratio, factor = found
     largest = _largest(ratio, policy, seen)
@@ -69,7 +69,7 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
     return SharesSeen(
         tuple(Unit(worst, best) for worst, best in zip(*sides, strict=True)),
         threshold=bar if better > 0 else 1 - bar,
-        strict=rule.threshold.operator in (">", "<"),
+        strict=threshold.operator in (">", "<"),
         binary=seen.single and _is_binary(ratio) and _is_even(ratio, policy, seen),
         of_all=ratio.d[0][0].column == "scenario",
         in_suite=policy.population == "suite",

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from highbar.gate.outlook import Rests
-from highbar.gate.thresholds import at_the_end, interval_ends, judge_value, with_margin
+from highbar.gate.thresholds import interval_ends, judge_value
 from highbar.model import Demand, Threshold
 from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
@@ -159,12 +159,12 @@ def test_perfection_that_is_enough_in_number_but_not_in_evidence_needs_at_least_
 
 def test_a_hundred_of_something_else_is_no_perfection():
     cost = value(1, unit="USD", better="higher", low=0.99, high=1.01)
-    assert not at_the_end(Threshold(">=", Fraction(1), "USD", ">= 1"), cost)
+    assert not Threshold(">=", Fraction(1), "USD", ">= 1").is_perfection("higher")
     assert judged(cost, Threshold(">=", Fraction(1), "USD", ">= 1"), CONFIDENT).outcome == "inconclusive"
-    assert at_the_end(at_least("1"), value(1))
-    assert not at_the_end(at_least("0"), value(1))
-    assert at_the_end(at_most("0"), value(0, better="lower"))
-    assert not at_the_end(at_most("1"), value(0, better="lower"))
+    assert at_least("1").is_perfection("higher")
+    assert not at_least("0").is_perfection("higher")
+    assert at_most("0").is_perfection("lower")
+    assert not at_most("1").is_perfection("lower")
 
 
 @pytest.mark.parametrize(("scenarios", "outcome"), [(29, "inconclusive"), (30, "pass"), (31, "pass")])
@@ -207,13 +207,22 @@ def test_a_margin_accepts_that_much_worse():
     )
     assert judged(value("3/20", better="lower"), at_most("0.1"), margin).outcome == "pass"
     assert judged(value("4/25", better="lower"), at_most("0.1"), margin).outcome == "fail"
-    moved = with_margin(at_least("0.9"), value("1/2"), Fraction(5, 100))
+    moved = at_least("0.9").less(Fraction(5, 100), "higher")
     assert (moved.operator, moved.value, moved.unit, moved.text) == (">=", Fraction(85, 100), "ratio", ">= 0.9")
 
 
 def test_without_a_margin_the_threshold_is_the_one_that_was_written():
     bar = at_least("0.9")
-    assert with_margin(bar, value("1/2"), Fraction(0)) is bar
+    assert bar.less(Fraction(0), "higher") is bar
+
+
+@pytest.mark.parametrize("demand", [Demand(margin=Fraction(5, 100)), Demand("confident", Fraction(5, 100))])
+def test_a_margin_below_exactly_100_accepts_all_that_is_better(demand):
+    exactly = Threshold("=", Fraction(1), "ratio", "= 1.0")
+    for of in ("97/100", 1):
+        assert judged(value(of, low=0.96, high=1.0), exactly, demand).outcome == "pass", of
+    none = Threshold("=", Fraction(0), "ratio", "= 0.0")
+    assert judged(value("3/100", better="lower", low=0.0, high=0.04), none, demand).outcome == "pass"
 
 
 def test_the_margin_moves_what_the_interval_is_held_against():

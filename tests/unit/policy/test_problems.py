@@ -132,6 +132,21 @@ rules:
         ("pass_score: -1", 1, 13, "found -1, wanted a share from 0 to 1", None),
         ("pass_score: 80", 1, 13, "found 80, wanted a share from 0 to 1", "80% or 0.8"),
         ("confidence: 95", 1, 13, "found 95, wanted a share from 0 to 1", "95% or 0.95"),
+        *(
+            (f"thresholds: {{ {rule} }}", 1, column, "this margin leaves nothing of its threshold", "a smaller one")
+            for rule, column in (
+                ("accuracy: { threshold: 5%, margin: 5% }", 50),
+                ('error_rate: { threshold: "<= 5%", margin: 96% }', 57),
+                ('error_rate: { threshold: "< 5%", margin: 95% }', 56),
+            )
+        ),
+        (
+            "evidence: confident\nthresholds: { accuracy: { threshold: 100%, margin: 1%, failures: 1 } }",
+            2,
+            66,
+            "failures needs a threshold of 100%, or of 0% if lower is better, found >= 1.0 with a margin",
+            "use `margin`",
+        ),
         ("baseline: { file: b.json }", 1, 11, "without a margin", None),
         ("baseline: { file: b.json, margin: { accuracy: 0.01 } }", 1, 47, "as a margin of accuracy", "1%"),
         ("baseline: { file: b.json, margin: {} }", 1, 35, "no metric has a margin", None),

@@ -454,6 +454,8 @@ def test_what_is_probably_not_meant_is_noted(content, note):
 @pytest.mark.parametrize(
     "content",
     [
+        {"thresholds": {"error_rate": {"threshold": "<= 5%", "margin": "94%"}}},
+        {"thresholds": {"latency_p95": {"threshold": "5s", "margin": "100s"}}},
         {"thresholds": {"blocking": {"f1": "90%"}, "warning": {"f1": "95%"}}},
         {"thresholds": {"blocking": {"f1": "90%"}, "warning": {"f1": "90%"}}},
         {"thresholds": {"blocking": {"latency_p95": 6000}, "warning": {"latency_p95": 5000}}},

@@ -37,6 +37,14 @@ from highbar.policy.words import rule_in_words, say_all
                 " 1 percentage points worse is accepted, from at least 30 scenarios."
             ),
         ),
+        (
+            {"thresholds": {"accuracy": {"threshold": "90%", "margin": "45%"}}},
+            "accuracy must be at least 90%, 45 percentage points worse is accepted.",
+        ),
+        (
+            {"progressive": {"f1": {"v1": {"threshold": "80%", "margin": "5%"}, "v2": "85%"}}},
+            "f1 must be at least 80% from v1 (5 percentage points worse is accepted), at least 85% from v2.",
+        ),
         ({"required_scenarios": {"ids": ["A"]}}, "The scenario A must have a result and pass all its trials."),
         (
             {"required_scenarios": {"ids": ["A-*"]}},

@@ -66,6 +66,7 @@ THRESHOLDS = (
         {"threshold": "≥ 90%", "evidence": "confident", "margin": "1%"},
         "Accuracy is at least 90% with 95% confidence, 1 point worse is accepted",
     ),
+    ("accuracy", {"threshold": "≥ 90%", "margin": "45%"}, "Accuracy is at least 90%, 45 points worse is accepted"),
     ("accuracy", {"threshold": "≥ 90%", "min_scenarios": 30}, "Accuracy is at least 90%, from at least 30 scenarios"),
     (
         "safety_rate",
