@@ -10,40 +10,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from highbar.checks.limits import DEEPEST_CHECK, MOST_SCHEMA_BYTES
+from highbar.checks.limits import MOST_SCHEMA_BYTES
+from highbar.checks.schema_words import SAY_NOTHING, Fault, ignored_words
 from highbar.checks.values import NotJson, Unreadable, decode_json
-from highbar.language.spelling import did_you_mean
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OF_SCHEMAS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
-"""Keywords under which each value of a mapping is a schema."""
-_SCHEMAS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_SCHEMA = (
-    "not", "if", "then", "else", "contains", "additionalProperties", "additionalItems", "propertyNames",
-    "unevaluatedItems", "unevaluatedProperties", "items", "contentSchema",
-)  # fmt: skip
-_OTHERS = (
-    "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
-    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties",
-    "minProperties", "required", "dependentRequired", "dependencies", "format", "contentEncoding", "contentMediaType",
-    "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor",
-)  # fmt: skip
-_SAY_NOTHING = (
-    "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "$schema", "$id", "id",
-    "$vocabulary", "$comment", "$defs", "definitions",
-)  # fmt: skip
-"""Keywords that accept every value if there are no others."""
-KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS, *_SAY_NOTHING))
-"""All keywords of JSON Schema. A validator ignores any other word, so that a misspelling would accept every value."""
-
-Fault = tuple[tuple[str | int, ...], str, str | None]
-"""The path in the schema, what is wrong, and a hint."""
+_ADVICE = ". Adjust configuration to ignore unrecognized formats"
+"""What the validator advises those who call it, after the name of an unknown format."""
 
 
 def schema_faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
-    """What is wrong with a schema. Unknown keywords are found down to DEEPEST_CHECK levels."""
-    yield from _unknown_words(schema, (), 0)
-    if schema.keys() <= set(_SAY_NOTHING):
+    """What is wrong with a schema."""
+    yield from ignored_words(schema)
+    if all(word in SAY_NOTHING or word.startswith("x-") for word in schema):
         yield (), "this schema accepts every value", "write `is_json: true`"
     try:
         _validator(schema_text(schema))
@@ -95,25 +74,16 @@ def _validator(schema: str) -> Any:
     from jsonschema_rs import ReferencingError, RegexOptions, ValidationError, validator_for
 
     try:
-        return validator_for(json.loads(schema, parse_float=Decimal), offline=True, pattern_options=RegexOptions())
+        return validator_for(
+            json.loads(schema, parse_float=Decimal),
+            # The newest drafts leave formats to the validator, which ignores them unless told otherwise.
+            validate_formats=True,
+            ignore_unknown_formats=False,
+            pattern_options=RegexOptions(),
+            offline=True,
+        )
     except (ValidationError, ReferencingError) as error:  # a ValueError each
-        raise ValueError(_first_line(error)) from None
-
-
-def _unknown_words(schema: Any, path: tuple[str | int, ...], depth: int) -> Iterator[Fault]:
-    if not isinstance(schema, Mapping) or depth > DEEPEST_CHECK:
-        return
-    for word, value in schema.items():
-        if word not in KEYWORDS and not word.startswith("x-"):
-            yield (*path, word), f"unknown JSON Schema keyword '{word}'", did_you_mean(word, KEYWORDS)
-        if word in _OF_SCHEMAS and isinstance(value, Mapping):
-            for name, inner in value.items():
-                yield from _unknown_words(inner, (*path, word, name), depth + 1)
-        elif word in _SCHEMAS and isinstance(value, list):
-            for i, inner in enumerate(value):
-                yield from _unknown_words(inner, (*path, word, i), depth + 1)
-        elif word in _SCHEMA:
-            yield from _unknown_words(value, (*path, word), depth + 1)
+        raise ValueError(_first_line(error).removesuffix(_ADVICE)) from None
 
 
 def _without_surrogates(value: Any) -> Any:

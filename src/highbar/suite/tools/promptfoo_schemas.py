@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.checks.schema_words import KEYWORDS, subschemas
+from highbar.documents.problems import ValueCursor
+from highbar.language.spelling import did_you_mean
 from highbar.suite.decoding import NotPlain, decode
 from highbar.suite.tools.linked import PREFIX, files_named, values_of
 
 _DRAFT = "http://json-schema.org/draft-07/schema"
+_UNREAD = frozenset((
+    "dependentRequired", "dependentSchemas", "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties",
+    "prefixItems", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef", "id",
+    "contentEncoding", "contentMediaType", "contentSchema",
+))  # fmt: skip
+"""Words for which promptfoo refuses a schema; it only ignores the last three, which we would check."""
 
 
 def read_schema(value: Any, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
@@ -22,15 +29,23 @@ def read_schema(value: Any, place: ValueCursor, folder: Path | None) -> dict[str
     if not isinstance(value, dict):
         place.refuse_value(value, "a JSON Schema")
         return None
-    draft = value.get("$schema")
-    if draft is not None and (not isinstance(draft, str) or draft.removesuffix("#") != _DRAFT):
-        place.at("$schema").refuse_value(draft, f"{_DRAFT}#, the only one that promptfoo knows")
-        return None
-    formats = list(_formats(value, ()))
-    for path in formats:
+    before = len(place.problems)
+    for path, inner in subschemas(value):
+        for word in inner:
+            _refuse_word(word, inner[word], place.at(*path, word))
+    return None if len(place.problems) > before else {"$schema": f"{_DRAFT}#", **value}
+
+
+def _refuse_word(word: str, value: Any, place: ValueCursor) -> None:
+    """Note a word of a schema that promptfoo does not read as we do."""
+    if word == "format":
         hint = "write it as a `pattern`"
-        place.at(*path).refuse("promptfoo checks a `format` by rules of its own, which have no counterpart", hint)
-    return None if formats else {"$schema": f"{_DRAFT}#", **value}
+        place.refuse("promptfoo checks a `format` by rules of its own, which have no counterpart", hint)
+    elif word == "$schema" and (not isinstance(value, str) or value.removesuffix("#") != _DRAFT):
+        place.refuse_value(value, f"{_DRAFT}#, the only one that promptfoo knows")
+    elif word not in KEYWORDS or word in _UNREAD:
+        hint = did_you_mean(word, KEYWORDS - _UNREAD) or "promptfoo reads draft 7"
+        place.refuse(f"unknown JSON Schema keyword '{word[:60]}'", hint)
 
 
 def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
@@ -48,18 +63,3 @@ def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
         place.refuse_value(found, "a JSON Schema")
         return None
     return found
-
-
-def _formats(value: Any, path: Path_) -> Iterator[Path_]:
-    """The path of every `format` in a schema, except properties of that name."""
-    if isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _formats(inner, (*path, index))
-    if not isinstance(value, dict):
-        return
-    for key, inner in value.items():
-        is_property = bool(path) and path[-1] in ("properties", "patternProperties", "definitions", "$defs")
-        if key == "format" and isinstance(inner, str) and not is_property:
-            yield (*path, key)
-        elif key not in ("const", "enum", "default", "examples"):
-            yield from _formats(inner, (*path, key))
