@@ -24,11 +24,10 @@ def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPar
 
 
 def _compared(condition: Condition) -> Iterator[tuple[str, Operator, Constant]]:
-    match metric_first(condition) if isinstance(condition, Relation) else condition:
-        case Relation(operator, Name(name), Constant() as number):
-            yield name, operator, number
-        case Relation():
-            return
-        case _ if condition.operator != "not":
-            for operand in condition.operands:
-                yield from _compared(operand)
+    if isinstance(condition, Relation):
+        turned = metric_first(condition)
+        if isinstance(turned.left, Name) and isinstance(turned.right, Constant):
+            yield turned.left.name, turned.operator, turned.right
+    elif condition.operator != "not":
+        for operand in condition.operands:
+            yield from _compared(operand)
