@@ -7,6 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from highbar.checks.limits import DEEPEST_VALUE
+from highbar.checks.values import Unreadable, refuse_depth
 from highbar.errors import InputError, Problem
 from highbar.load import explain, unpacking
 from highbar.load.rows import faults
@@ -21,6 +23,7 @@ def read_rows(file: ResultsFile) -> Iterator[Row]:
         for row in _READERS[file.format](file):
             if next(faults(row), None) is not None:
                 raise _refusal(file)
+            _refuse_deep(row, file)
             yield {name: value for name, value in row.items() if value is not None}
     except unpacking.Damaged as error:
         raise InputError(error.of_file(file.name)) from error
@@ -30,6 +33,15 @@ def read_rows(file: ResultsFile) -> Iterator[Row]:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=file.name)) from error
     except (ValueError, RecursionError, csv.Error):
         raise _refusal(file) from None
+
+
+def _refuse_deep(row: Row, file: ResultsFile) -> None:
+    """Raise InputError if code that recurses into the row would run out of stack."""
+    try:
+        refuse_depth(row)
+    except Unreadable:
+        message = f"the row of {str(row.get('id'))[:60]!r} is nested deeper than {DEEPEST_VALUE} levels"
+        raise InputError(Problem(message, file=file.name, hint=explain.FLAT)) from None
 
 
 def _refusal(file: ResultsFile) -> InputError:
