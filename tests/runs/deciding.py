@@ -63,9 +63,9 @@ def attempt(seed: int, folder: Path) -> str:
 
 @contextmanager
 def looking_often() -> Iterator[None]:
-    """Look without a pause: a run of a test is over before there would be a second look."""
+    """Look again as soon as there is something new: a run of a test is over before there would be a second look."""
     before = deciding._TICK, deciding._SHARE
-    deciding._TICK, deciding._SHARE = 0.0, math.inf
+    deciding._TICK, deciding._SHARE = 0.02, math.inf
     try:
         yield
     finally:

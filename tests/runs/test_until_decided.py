@@ -291,8 +291,8 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_is_decided_when_it_is_so_by_the_policy_at_a_ref_too(tmp_path: Path) -> None:
     """The bar of today is met soon; that of the ref is not, and one of two decides a fail."""
-    lowered = {**SEQUENTIAL, "thresholds": {"blocking": {"pass_rate": "≥ 40%"}}}
-    made = project(tmp_path, fails="place % 4 == 0")
+    lowered = {**SEQUENTIAL, "thresholds": {"blocking": {"pass_rate": "≥ 20%"}}}
+    made = project(tmp_path, fails="place % 2 == 0")
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
         git(tmp_path, *words)
     (tmp_path / "highbar.json").write_text(json.dumps(lowered))
@@ -330,7 +330,7 @@ def test_with_strict_warnings_have_to_be_decided_too(tmp_path: Path) -> None:
 
 def test_what_is_open_is_shown_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("highbar.cli.running.PLAIN_EVERY", 0.05)
-    made = project(tmp_path, fails="place % 5 == 0", quick=40)
+    made = project(tmp_path, fails="place % 5 == 0", quick=40, planned=60)
     err = made.run("--until-decided").err
     assert "  pass_rate ≥ 85%: " in err
     assert "decide a pass" in err

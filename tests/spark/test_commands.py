@@ -162,8 +162,10 @@ def test_ctrl_c_stops_a_check_on_spark_at_once(folder: Path) -> None:
 
 def is_read_by_java(file: Path) -> bool:
     """Whether a Java process has the file open."""
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # processes end, and others are not ours to look at
-            if descriptor.readlink() == file and "java" in (descriptor.parents[1] / "comm").read_text():
+            if (process / "comm").read_text() == "java\n" and any(
+                descriptor.readlink() == file for descriptor in (process / "fd").iterdir()
+            ):
                 return True
     return False
