@@ -32,7 +32,7 @@ def refuse_answered(messages: tuple[Mapping[str, Any], ...], place: ValueCursor)
 
 def _message(value: Any, place: ValueCursor) -> Mapping[str, Any]:
     fields = entries(value, place, "a mapping with role and content")
-    if not fields:
+    if not isinstance(value, dict):
         return {}
     role, content = fields.get("role"), fields.get("content")
     if role not in ROLES:

@@ -48,6 +48,7 @@ def problems(folder: Path, text: str, name: str = "suite.yaml") -> str:
         ("{id: A, input: a, turns: [b], answer: x}", 21, "'turns' beside 'input'", "keep one"),
         ("{id: A, turns: [], answer: x}", 18, "wanted a list of texts", None),
         ("{id: A, messages: [{role: robot, content: x}], answer: x}", 29, "wanted a role", None),
+        ("{id: A, messages: [{}, {role: user, content: x}], answer: x}", 22, "wanted a role", None),
         ("{id: A, messages: [{role: assistant, content: x}], answer: x}", 22, "nothing to answer", "role: user"),
         ("{id: A, input: a, predict: {json: label}, expected: x}", 37, "JSON pointer", None),
         ("{id: A, input: a, answer: x, predict: {json: /l}}", 41, "no label to compare", None),

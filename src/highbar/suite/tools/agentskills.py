@@ -28,7 +28,7 @@ def rewrite(values: Mapping[str, Any], place: ValueCursor) -> Rewritten:
     for index, item in enumerate(values["evals"]):
         inside = place.at("evals", index)
         fields = entries(item, inside, "an eval: {id: …, prompt: …, assertions: […]}")
-        if fields and _add(fields, inside, draft):
+        if isinstance(item, dict) and _add(fields, inside, draft):
             with_files += bool(fields.get("files"))
     name = values.get("skill_name")
     top = {"suite": name} if name is not None else {}

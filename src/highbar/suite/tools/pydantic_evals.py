@@ -62,7 +62,7 @@ def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> R
     for index, case in enumerate(values["cases"]):
         inside = place.at("cases", index)
         fields = entries(case, inside, "a case: {name: …, inputs: …}")
-        if fields and _add(fields, shared, inside, names, draft):
+        if isinstance(case, dict) and _add(fields, shared, inside, names, draft):
             structured += not isinstance(fields.get("inputs"), str)
     made = {"suite": values.get("name") or file.stem, "scenarios": draft.scenarios}
     paths = {**draft.paths, ("suite",): ("name",)}

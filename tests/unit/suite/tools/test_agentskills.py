@@ -64,11 +64,12 @@ def test_statements_need_a_judge(tmp_path):
         (one(prompt=""), "empty text"),
         (one(id=1.5), "wanted text or a whole number"),
         ("Plot it.", "wanted an eval"),
+        ({}, "without a prompt"),
     ],
 )
 def test_an_eval_without_a_counterpart_is_named(tmp_path, item, message):
     with pytest.raises(InputError) as caught:
-        read(tmp_path, item)
+        read(tmp_path, item, one(id=2))
     assert any(message in problem.message and "evals[0]" in problem.message for problem in caught.value.problems)
 
 

@@ -124,6 +124,11 @@ def test_a_case_without_a_counterpart_is_named(tmp_path, keys, message):
     assert any(message in told and "cases[0]" in told for told, _ in problems(tmp_path, dataset(case(**keys))))
 
 
+def test_an_empty_case_is_not_left_out(tmp_path):
+    (told, *_) = [text for text, _ in problems(tmp_path, dataset(case(), {}))]
+    assert told == "cases[1]: a case without inputs: there is nothing to ask"
+
+
 def test_names_that_are_there_twice_are_refused(tmp_path):
     ((told, _),) = problems(tmp_path, dataset(case(), case(inputs="other")))
     assert "the scenario 'one' is listed twice" in told
