@@ -17,11 +17,13 @@ from highbar.language.limits import MOST_DIGITS
 from highbar.model import Better, Decision, Source, Unit, Value, Where
 from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.model.records import ONE, ScenarioRecord
+from highbar.store.reading import MOST_BYTES, refuse_constant, unique
 
-_MOST_BYTES = 512 * 1024 * 1024
-"""Bytes of a baseline, because it is read into memory."""
 _HEAD = 4096
 _FRACTION = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
+_LARGEST = 10**30
+"""No number of a scenario comes near it; sums of products of such numbers are doubles still."""
+_LARGEST_COUNT = 2**63 - 1
 _AGAIN = "highbar baseline record writes it anew"
 KEYS = (
     "schema", "agent_version", "date", "verdict", "forced", "confidence", "scoring", "judges", "suites", "policy",
@@ -50,13 +52,13 @@ def read_baseline(path: Path | str) -> Baseline:
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
+            data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", name)) from None
     # Before parsing: a file that is named by mistake can have any size.
-    if len(data) > _MOST_BYTES:
-        raise InputError(Problem(f"larger than {_MOST_BYTES // 2**20} MiB", name))
+    if len(data) > MOST_BYTES:
+        raise InputError(Problem(f"larger than {MOST_BYTES // 2**20} MiB", name))
     return parse_baseline(data, name)
 
 
@@ -89,8 +91,8 @@ def _exact_values(text: str) -> Any:
         text,
         parse_float=_decimal,
         parse_int=_decimal,
-        parse_constant=_refuse_constant,
-        object_pairs_hook=_unique,
+        parse_constant=refuse_constant,
+        object_pairs_hook=unique,
     )
 
 
@@ -105,18 +107,6 @@ def _long(text: str) -> Fraction | None:
     """A number with more digits than a policy may have: exact values can need them."""
     plain = text.removeprefix("-")
     return Fraction(plain) if len(plain) < 1200 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", plain, re.ASCII) else None
-
-
-def _refuse_constant(constant: str) -> float:
-    raise ValueError(f"found {constant}, wanted a number")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:i]))
-        raise ValueError(f"the key {twice[:80]!r} is there twice")
-    return found
 
 
 class _DocumentReader:
@@ -217,11 +207,15 @@ class _DocumentReader:
         return number
 
     def _count(self, found: object, place: str, least: int) -> int:
-        number = self._number(found, place, lambda n: n.denominator == 1 and n >= least)
+        number = self._number(found, place, lambda n: n.denominator == 1 and least <= n <= _LARGEST_COUNT)
         return least if number is None else int(number)
 
+    def _measure(self, found: object, place: str) -> Fraction | None:
+        """A number of a metric; None if there is none. A double can hold it, as reports need it."""
+        return None if found is None else self._number(found, place, lambda n: abs(n) < 10**300)
+
     def _end(self, found: object, place: str) -> float | None:
-        number = None if found is None else self._number(found, place, lambda n: abs(n) < 10**300)
+        number = self._measure(found, place)
         return None if number is None else float(number)
 
     def _source(self, found: object, place: str) -> Source | None:
@@ -234,9 +228,8 @@ class _DocumentReader:
 
     def _value(self, found: object, place: str, extra: tuple[str, ...] = ()) -> Value:
         fields = self._object(found, place, (*extra, *_MEASURED), (*extra, *_MEASURED[:-1]))
-        value = fields.get("value")
         return Value(
-            value=None if value is None else self._number(value, f"{place}.value", lambda _: True),
+            value=self._measure(fields.get("value"), f"{place}.value"),
             scenarios=self._count(fields.get("scenarios"), f"{place}.scenarios", 0),
             missing=self._count(fields.get("missing"), f"{place}.missing", 0),
             unit=self._choice(fields.get("unit"), f"{place}.unit", get_args(Unit)),
@@ -297,7 +290,7 @@ class _DocumentReader:
                 name: tuple(self._rank(item, f"{place}.ranks.{name}") for item in self._list(items, place))
                 for name, items in self._object(fields.get("ranks", {}), f"{place}.ranks").items()
             },
-            weight=self._number(fields.get("weight", ONE), f"{place}.weight", lambda n: n > 0) or ONE,
+            weight=self._number(fields.get("weight", ONE), f"{place}.weight", _is_weight) or ONE,
             cluster=self._text(fields.get("cluster"), f"{place}.cluster"),
             lone=frozenset(lone),
             valueless=frozenset(self._texts(fields.get("valueless", []), f"{place}.valueless")),
@@ -307,11 +300,20 @@ class _DocumentReader:
         if column in SHARES:
             return self._number(found, place, lambda n: 0 <= n <= 1)
         if column in AMOUNTS:
-            return self._number(found, place, lambda n: n >= 0)
+            return self._number(found, place, lambda n: 0 <= n <= _LARGEST)
         if not column.startswith("extra:"):
             self.refuse(place, f"the measure {column!r}", "one that Highbar knows")
             return None
-        return self._number(found, place, lambda _: True)
+        return self._number(found, place, _is_of_a_trial)
 
     def _rank(self, found: object, place: str) -> Fraction | None:
-        return None if found is None else self._number(found, place, lambda _: True)
+        return None if found is None else self._number(found, place, _is_of_a_trial)
+
+
+def _is_of_a_trial(number: Fraction) -> bool:
+    return abs(number) <= _LARGEST
+
+
+def _is_weight(number: Fraction) -> bool:
+    """Whether neither the weight nor its inverse is too large: a double of 0 would divide by it."""
+    return number > 0 and number <= _LARGEST and number * _LARGEST >= 1

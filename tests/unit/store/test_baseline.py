@@ -146,3 +146,10 @@ def test_a_file_that_was_bent_is_refused(data: bytes, said: str):
         parse_baseline(data, "baseline.json")
     assert said in str(refused.value)
     assert all(problem.file == "baseline.json" for problem in refused.value.problems)
+
+
+def test_a_scenario_that_is_there_twice_is_refused_in_no_time():
+    """Comparing every key with every other one would take an hour."""
+    rows = ", ".join(f'"S{number}": 1' for number in range(100_000))
+    with pytest.raises(InputError, match="the key 'S99999' is there twice"):
+        parse_baseline(f'{{"scenarios": {{{rows}, "S99999": 1}}}}'.encode(), "baseline.json")
