@@ -122,8 +122,9 @@ class _Scheduler:
         if self._refusals is not None:
             if self._how == "refused":
                 refusal = self._refusals.refusal
-            else:
+            elif self._how is None and not self._stop.stage:
                 self._release()
+            # Else the run ended too early to know: those held back are given up, and a resumed run asks them again.
         how = self._how or "complete"
         if self._stop.stage and how in FINISHED:
             how = "interrupted"

@@ -68,7 +68,8 @@ class FirstRefusals:
     """Detects that the first trials are all refused in the same way: then the key or the address is wrong.
 
     The first attempt of a trial counts: a refused connection is retried, but nobody should wait for that five times.
-    Until that is known, ends of trials are `held` back: if the run is refused, a resumed run asks them again.
+    Until that is known, ends of trials are `held` back: if the run is refused, or ends before, a resumed run asks them
+    again.
     """
 
     def __init__(self, planned: int) -> None:

@@ -259,7 +259,7 @@ def test_refusals_in_a_later_session_are_errors_like_any_other() -> None:
     assert (summary.how, summary.errors) == ("complete", 20)
 
 
-def test_refusals_of_a_run_that_is_interrupted_are_recorded() -> None:
+def test_refusals_of_a_run_that_is_interrupted_before_the_fifth_are_asked_again() -> None:
     class StoppingAgent(ScriptedAgent):
         async def answer(self, _: AgentCall) -> Attempt:
             if len(self.calls) == 3:
@@ -268,7 +268,20 @@ def test_refusals_of_a_run_that_is_interrupted_are_recorded() -> None:
 
     run = of(20, concurrency=1)
     summary = run.with_(StoppingAgent())
-    assert (summary.how, summary.errors, [ended.id for ended in run.ended]) == ("interrupted", 3, ["S0", "S1", "S2"])
+    assert (summary.how, summary.began, summary.ended, run.ended) == ("interrupted", 3, 0, [])
+
+
+def test_refusals_of_a_run_whose_time_ends_before_the_fifth_are_asked_again() -> None:
+    clock = ManualClock()
+
+    class SlowAgent(ScriptedAgent):
+        async def answer(self, _: AgentCall) -> Attempt:
+            clock.now += 4
+            return WRONG_KEY
+
+    run = of(20, concurrency=1, max_time=Fraction(10), timing=Timing(clock))
+    summary = run.with_(SlowAgent())
+    assert (summary.how, summary.began, summary.ended, run.ended) == ("time", 3, 0, [])
 
 
 def versioned(version: str | None) -> Attempt:
