@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -122,7 +122,7 @@ def stratum_of(row: Mapping[str, Any]) -> Stratum:
 
 
 def judged_rows(
-    files: Iterable[ResultsFile], select: Where = (), *, strict: bool = True, parts: Path | None = None
+    files: Sequence[ResultsFile], select: Where = (), *, strict: bool = True, parts: Path | None = None
 ) -> JudgedRows:
     """What the rows of the files say about judges. Also writes the rows to `parts`, under ids that name their part.
 
@@ -155,19 +155,33 @@ def line(row: Mapping[str, Any]) -> bytes:
 
 
 def _read(
-    files: Iterable[ResultsFile], select: Where, *, strict: bool
+    files: Sequence[ResultsFile], select: Where, *, strict: bool
 ) -> Iterator[tuple[dict[str, Any], JudgedTrial | None]]:
+    shared = _shared(files, select)
     for file in files:
         for row in read_rows(file):
-            if all(_text(row, column) in values for column, values in select):
+            named = ((_text(row, column) or shared.get((str(row["id"]), column)), values) for column, values in select)
+            if all(text in values for text, values in named):
                 yield row, _judged(row, file, strict=strict)
 
 
+def _shared(files: Sequence[ResultsFile], select: Where) -> dict[tuple[str, str], str]:
+    """By scenario and column: a value of its trials. The engine, which read them before, has refused if they differ."""
+    shared: dict[tuple[str, str], str] = {}
+    for file in files if select else ():
+        for row in read_rows(file):
+            for column, _ in select:
+                text = _text(row, column)
+                if text is not None:
+                    shared[str(row["id"]), column] = text
+    return shared
+
+
 def _text(row: Mapping[str, Any], column: str) -> str | None:
+    """The text by which a row is selected; None if it is absent or blank."""
     tags = row.get("tags")
-    if column.startswith("tags.") and isinstance(tags, Mapping) and column.removeprefix("tags.") in tags:
-        return str(tags[column.removeprefix("tags.")])
-    return str(row[column]) if column in row else None
+    tag = tags.get(column.removeprefix("tags.")) if column.startswith("tags.") and isinstance(tags, Mapping) else None
+    return next((str(value) for value in (tag, row.get(column)) if value is not None and str(value).strip()), None)
 
 
 def _judged(row: Mapping[str, Any], file: ResultsFile, *, strict: bool) -> JudgedTrial | None:

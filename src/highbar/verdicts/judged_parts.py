@@ -80,8 +80,7 @@ def score_labels(policy: Policy, trials: Sequence[LabeledTrial], folder: Path, f
                 described[f"{side} {number}"] = policy.suite.scenarios[trial.id]
     path = folder / "labels.jsonl"
     path.write_bytes(b"".join(line(_alone(row, id_)) for id_, row in rows.items()))
-    scoring = replace(_scoring(policy, described), select=())
-    scored = {ends[0].id: ends for ends in _ends(_scored(scoring, path, file))}
+    scored = {ends[0].id: ends for ends in _ends(_scored(_scoring(policy, described), path, file))}
     return tuple(_label(one, scored[f"judge {n}"], scored[f"people {n}"]) for n, one in enumerate(trials))
 
 
@@ -90,13 +89,17 @@ def _alone(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
 
 
 def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Policy:
-    """The policy for scoring rows under other ids; `described` has the suite's columns for those ids."""
+    """The policy for scoring rows under other ids; `described` has the suite's columns for those ids.
+
+    It selects no rows: they were selected before, under the ids of their scenarios.
+    """
     builtin = catalogue.metrics()
     scored = policies.without_rules(policy)
     # Only the policy's own metrics, which can make a column a judgment. Sums for the others would not be used.
     metrics = {name: one for name, one in policy.metrics.items() if one is not builtin.get(name) or name == _LEAST}
     suite = replace(policy.suite, scenarios=described) if policy.suite else None
-    return replace(scored, metrics=metrics or {_LEAST: builtin[_LEAST]}, suite=suite, mapping=None, judged_by={})
+    metrics = metrics or {_LEAST: builtin[_LEAST]}
+    return replace(scored, metrics=metrics, suite=suite, select=(), mapping=None, judged_by={})
 
 
 def _scored(policy: Policy, path: Path, file: str | None = None) -> ScoredRun:
