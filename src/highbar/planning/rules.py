@@ -82,7 +82,7 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         needed = suppose(bar, halfway(bar), assumed).scenarios
         together = suppose(bar, halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
-    shown = None if scenarios is None else reach(scenarios, bar, assumed)
+    shown = None if scenarios is None else reach(scenarios, bar, assumed, rule.demand.failures)
     # With fewer scenarios than `min_scenarios` the gate passes nothing, however good they are.
     least = rule.demand.min_scenarios or 0
     size = scenarios or (None if needed is None else max(least, needed))
@@ -94,9 +94,16 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         scenarios=None if needed is None else max(least, needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
-        chance=None if size is None else 0.0 if size < least else gate_chance(size, bar, halfway(bar), assumed).passes,
+        chance=None if size is None else _chance(rule.demand, size, bar, assumed),
         together=None if together is None else max(least, together),
     )
+
+
+def _chance(demand: Demand, scenarios: int, bar: Fraction, assumed: Assumptions) -> float:
+    """How likely an agent halfway to perfection passes on so many scenarios."""
+    if scenarios < (demand.min_scenarios or 0):
+        return 0.0
+    return gate_chance(scenarios, bar, halfway(bar), assumed, demand.failures).passes
 
 
 def halfway(bar: Fraction) -> Fraction:
@@ -194,7 +201,10 @@ def _more_for_sequential(rule: RuleResult, verdict: Verdict) -> int | None:
     demand, alpha = rule.demand or Demand(), float(1 - verdict.confidence)
     aim -= demand.margin
     if aim == 1:
-        return max(1, clusters_to_exclude(demand.tolerate, alpha) - value.scenarios) if rate == 1 else None
+        failed, accepted = rule.accepted or (0 if rate == 1 else 1, 0)
+        if failed > accepted:
+            return None
+        return max(1, clusters_to_exclude(demand.tolerate, alpha, failed) - value.scenarios)
     return more_scenarios(aim, rate, value.scenarios, alpha)
 
 

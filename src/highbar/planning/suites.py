@@ -11,7 +11,7 @@ from fractions import Fraction
 from highbar.model import Outcome
 from highbar.planning import repeated
 from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, Supposed
-from highbar.statistics.beta import at_most
+from highbar.statistics.beta import at_most, beta_upper_quantile
 from highbar.statistics.planning import (
     MOST_TO_EXCLUDE,
     clusters_to_exclude,
@@ -74,14 +74,22 @@ def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[i
     return found, found
 
 
-def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
-    """What a suite of `scenarios`, each with the assumed trials, can show about `≥ bar`."""
+def reach(scenarios: int, bar: Fraction, assumptions: Assumptions, failures: int = 0) -> Reach:
+    """What a suite of `scenarios`, each with the assumed trials, can show about `≥ bar`.
+
+    A threshold of 100 % accepts so many `failures`.
+    """
     power, alpha = float(assumptions.power), assumptions.alpha
     if bar == 1:
-        fewest = fewest_to_pass(bar, assumptions)
-        passing = scenarios if fewest is not None and scenarios >= fewest else None
-        rate = None if passing is None else power ** (1 / scenarios)
-        return Reach(bar, scenarios, passing, scenarios - 1, rate, (1 - power) ** (1 / scenarios))
+        passing = _passing_failures(scenarios, assumptions, failures)
+        return Reach(
+            bar,
+            scenarios,
+            None if passing is None else scenarios - passing,
+            scenarios - failures - 1 if failures < scenarios else None,
+            None if passing is None else _rate_with(passing, scenarios, power),
+            _rate_with(failures, scenarios, 1 - power) if failures < scenarios else None,
+        )
     if assumptions.repeats:
         failing = repeated.rate_to_pass(scenarios, 1 - bar, assumptions)
         passing_rate = repeated.rate_to_pass(scenarios, bar, assumptions)
@@ -95,15 +103,26 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
     )
 
 
+def _passing_failures(scenarios: int, assumptions: Assumptions, failures: int) -> int | None:
+    """The most failures, up to the accepted ones, with which a threshold of 100 % passes; None if not even 0 do."""
+    passes, _ = gate_limits(scenarios, 1 - assumptions.tolerate, assumptions.alpha)
+    return None if passes is None else min(failures, scenarios - passes)
+
+
+def _rate_with(failures: int, scenarios: int, chance: float) -> float:
+    """The true rate at which at most so many of the scenarios fail with this chance."""
+    return 1.0 - beta_upper_quantile(chance, failures + 1, scenarios - failures)
+
+
 def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions, failures: int = 0) -> Chance:
     """How likely each outcome of `≥ bar` is for an agent of this true rate, on scenarios with the assumed trials.
 
     A threshold of 100 % accepts so many `failures`.
     """
     if bar == 1:
-        fewest = fewest_to_pass(bar, assumptions, failures)
+        passing = _passing_failures(scenarios, assumptions, failures)
         accepted = at_most(failures, scenarios, float(1 - rate))
-        passes = accepted if fewest is not None and scenarios >= fewest else 0.0
+        passes = 0.0 if passing is None else at_most(passing, scenarios, float(1 - rate))
         return Chance(bar, rate, scenarios, passes, 1.0 - accepted, accepted - passes)
     if assumptions.repeats:
         passes = repeated.chance_to_pass(scenarios, bar, rate, assumptions)

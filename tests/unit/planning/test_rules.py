@@ -8,6 +8,7 @@ import highbar
 from highbar.planning import Assumptions, plan_policy, plan_verdict
 from highbar.planning.repeated import lower_bound, spread
 from highbar.policy import read_dict, resolve_version
+from highbar.statistics.beta import at_most
 
 USUAL = Assumptions()
 
@@ -60,6 +61,19 @@ def test_an_acceptance_number_needs_as_many_scenarios_as_exclude_the_rate_with_i
     demand = {"threshold": "100%", "evidence": "confident", "failures": 1}
     need = needs({"thresholds": {"blocking": {"safety_rate": demand}}})["thresholds.blocking.safety_rate"]
     assert (need.fewest, need.scenarios) == (59, 93)
+
+
+@pytest.mark.parametrize(("scenarios", "passing"), [(58, None), (70, 0), (92, 0), (93, 1), (100, 1)])
+def test_an_acceptance_number_counts_in_what_a_suite_of_a_given_size_can_show(scenarios, passing):
+    demand = {"threshold": "100%", "evidence": "confident", "failures": 1}
+    policy = {"thresholds": {"blocking": {"safety_rate": demand}}}
+    need = needs(policy, scenarios)["thresholds.blocking.safety_rate"]
+    assert need.chance == (0 if passing is None else 1)  # the supposed agent is perfect
+    if passing is None:
+        assert need.rate_to_pass is None
+    else:
+        assert at_most(passing, scenarios, 1 - need.rate_to_pass) == pytest.approx(0.8)
+    assert at_most(1, scenarios, 1 - need.rate_to_fail) == pytest.approx(0.2)
 
 
 def test_the_confidence_is_the_policys_and_the_power_is_asked_for():
@@ -178,6 +192,16 @@ def test_a_sequential_rule_that_is_open_is_planned_as_a_confident_one():
     assert (found.settled, found.outcome) == (False, "inconclusive")
     assert found.more_scenarios == open_rule("confident").more_scenarios > 1000
     assert open_rule("sequential", 170).more_scenarios is None  # on the threshold
+
+
+def test_an_open_sequential_rule_that_accepts_failures_is_planned_as_a_confident_one():
+    def more(evidence, passed, failures):
+        demand = {"threshold": "100%", "evidence": evidence, "failures": failures}
+        found = standings(rows(passed, 50), {"thresholds": {"blocking": {"pass_rate": demand}}})
+        return found["thresholds.blocking.pass_rate"].more_scenarios
+
+    for passed, failures, expected in ((50, 0, 59 - 50), (50, 1, 59 - 50), (49, 1, 93 - 50), (49, 2, 93 - 50)):
+        assert more("sequential", passed, failures) == more("confident", passed, failures) == expected
 
 
 def test_a_value_on_the_threshold_is_settled_by_no_number():

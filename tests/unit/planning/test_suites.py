@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,9 @@ from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from highbar.gate.outlook import Rests
+from highbar.gate.thresholds import judge_value
+from highbar.model import Demand, Threshold, Value
 from highbar.planning import Assumptions, gate_chance, needed_to_show, reach, smallest_shown, suppose
 from highbar.planning.suites import fewest_to_pass
 from highbar.statistics.bounds import Sums, share_bounds
@@ -137,16 +141,34 @@ def test_the_chances_against_100_percent():
     assert enough.fails == pytest.approx(1 - 0.99**59)
 
 
+@pytest.mark.parametrize("failures", [0, 1, 3])
+@pytest.mark.parametrize("scenarios", [2, 58, 59, 70, 92, 93, 130, 153, 154])
+def test_the_chances_against_100_percent_are_those_of_the_gate(scenarios, failures):
+    """Every number of failures, judged by the gate itself."""
+    threshold, demand = Threshold(">=", Fraction(1), "ratio", "100%"), Demand("confident", failures=failures)
+    rate, chances = share(98), dict.fromkeys(("pass", "fail", "inconclusive"), 0.0)
+    for failing in range(min(scenarios, 12) + 1):
+        sums = Sums.of([(Fraction(0 if n < failing else 1), 1) for n in range(scenarios)])
+        low, high = share_bounds(sums, 0.05)
+        value = Value(Fraction(scenarios - failing, scenarios), scenarios, 0, "ratio", "higher", low=low, high=high)
+        outcome = judge_value("safety_rate", value, threshold, demand, 0.05, Rests(sums=sums, failing=failing)).outcome
+        chances[outcome] += math.comb(scenarios, failing) * 0.02**failing * 0.98 ** (scenarios - failing)
+    found = gate_chance(scenarios, Fraction(1), rate, USUAL, failures)
+    assert found.passes == pytest.approx(chances["pass"])
+    assert found.inconclusive == pytest.approx(chances["inconclusive"])
+    assert found.fails == pytest.approx(1 - found.passes - found.inconclusive)
+
+
 percentages = st.integers(1, 100).map(share)
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 600), percentages, st.sampled_from([USUAL, STRONGER]))
-def test_the_rates_within_reach_have_the_power_that_was_asked_for(scenarios, bar, assumed):
-    found = reach(scenarios, bar, assumed)
+@given(st.integers(1, 600), percentages, st.sampled_from([USUAL, STRONGER]), st.integers(0, 5))
+def test_the_rates_within_reach_have_the_power_that_was_asked_for(scenarios, bar, assumed, failures):
+    found = reach(scenarios, bar, assumed, failures)
     for rate, side in ((found.rate_to_pass, "passes"), (found.rate_to_fail, "fails")):
         if rate is not None:
-            likely = getattr(gate_chance(scenarios, bar, Fraction(rate), assumed), side)
+            likely = getattr(gate_chance(scenarios, bar, Fraction(rate), assumed, failures), side)
             assert likely == pytest.approx(float(assumed.power), abs=1e-6)
     assert (found.rate_to_pass is None) == (found.passes_from is None)
     assert (found.rate_to_fail is None) == (found.fails_to is None)
