@@ -47,10 +47,12 @@ from highbar.model.records import ScenarioRecord
 from highbar.store import baseline_reading, replacing
 from highbar.store import history as store
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
+from highbar.verdicts.corrections import Corrections
 
 _UNDECIDED = "with undecided trials"
 _STOPPED = "that stopped early (highbar run --resume DIR --run-all runs the rest)"
 _NO_VALUES = "that an earlier version recorded, without the values of measures"
+_NO_TRIALS = "`judge: correct` needs the trials that people labeled, and a history has only how many passed"
 _COMPARED = "baseline."
 """The prefix of the names of rules that compare with the present baseline."""
 _ABOUT_METRICS = (ThresholdRule, ConditionRule, ProgressiveRule)
@@ -85,7 +87,8 @@ def record_pooled(
     reasons = (*_missed(rules), *_lost(policy, run, before))
     forced = force if reasons else None
     of_metrics = [rule for rule in rules if not rule.rule.startswith(_COMPARED)]
-    baseline = replace(_made(policy, run, of_metrics), date=date, forced=forced, verdict=gate.decide(rules))
+    verdict = gate.decide(rules) if rules else "pass"  # the rules may all be about single runs
+    baseline = replace(_made(policy, run, of_metrics), date=date, forced=forced, verdict=verdict)
     baseline = replace(
         baseline,
         results=tuple(_source(path) for path in store.paths(history.folder, found.chosen.runs)),
@@ -215,11 +218,17 @@ def _judged(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator
     """
     changes = since(policy, run_in(before), run) if before is not None and policy.compares else None
     alpha = float(1 - policy.confidence)
-    evidence = gate.Evidence(measured(policy, run), policy.metrics, {}, None, alpha, changes)
+    corrections = Corrections(policy, problem=_NO_TRIALS) if _is_corrected(policy, run) else None
+    evidence = gate.Evidence(measured(policy, run), policy.metrics, {}, None, alpha, changes, corrections=corrections)
     kinds = (*_ABOUT_METRICS, *_COMPARING) if changes is not None else _ABOUT_METRICS
     for rule in policy.rules:
         if isinstance(rule, kinds):
             yield gate.judge(rule, evidence)
+
+
+def _is_corrected(policy: Policy, run: ScoredRun) -> bool:
+    """Whether shares of these runs are to be corrected for the errors of a judge."""
+    return policy.judge is not None and policy.judge.correct and bool(run.judges)
 
 
 def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
@@ -230,7 +239,8 @@ def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
     if failed:
         yield f"the runs together fail: {some(failed)}"
     if unsure:
-        yield f"the runs together are inconclusive: {some(unsure)}"
+        why = f"; {_NO_TRIALS}" if any(one.raw is not None for one in bad) else ""
+        yield f"the runs together are inconclusive: {some(unsure)}{why}"
 
 
 def _lost(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[str]:

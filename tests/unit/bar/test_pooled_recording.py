@@ -15,6 +15,7 @@ from highbar.pipeline import checked
 from highbar.running.order import permutation
 from highbar.store import baseline_reading
 from tests.commandline import run
+from tests.judged_results import judged_row, labels_of, write_lines
 from tests.recorded_runs import record
 from tests.repository import commit, put
 
@@ -213,6 +214,34 @@ def test_runs_that_together_miss_a_threshold_need_force(project):
     assert not (project / "baseline.json").exists()
     assert recorded(project, "--force", "a new model").exit == 0
     assert (baseline(project).forced, baseline(project).verdict) == ("a new model", "fail")
+
+
+@pytest.mark.parametrize("rule", [{"required_scenarios": ["S1"]}, {"suite": "ids.txt"}, {}])
+def test_a_policy_without_rules_about_metrics_can_pool_runs_too(project, rule):
+    for number in (1, 2):
+        add(project, number, "S3", scenarios=4)
+    put(project, {"ids.txt": "S0\nS1\nS2\nS3\n"})
+    done = recorded(project, policy={**rule, "baseline": NEW["baseline"]})
+    assert done.exit == 0, done.err
+    assert (baseline(project).runs, baseline(project).verdict) == (2, "pass")
+
+
+def test_shares_that_a_policy_corrects_for_its_judge_do_not_pass_uncorrected(project):
+    """The judge passes everything, and people only every second trial. Records have no single trials to correct."""
+    answers = [judged_row(f"s{n}", True) for n in range(20)]
+    write_lines(project / "labels.jsonl", labels_of(answers, {f"s{n}": n % 2 == 0 for n in range(20)}))
+    policy = {"thresholds": {"pass_rate": "70%", "accuracy": "70%"}, "judge": {"labels": "labels.jsonl"}}
+    for correct, exit_ in ((False, 0), (True, 2)):
+        policy["judge"]["correct"] = correct
+        put(project, {"highbar.json": policy})
+        rows = [{**row, "correct": True} for row in answers]
+        write_lines(project / "run.jsonl", rows)
+        added = run(project, "history", "add", "run.jsonl", "--time", f"2026-11-0{1 + correct}")
+        assert added.exit == 0, added.err
+        done = recorded(project, policy={**policy, "baseline": NEW["baseline"]})
+        assert done.exit == exit_, done.err
+    assert "the runs together are inconclusive: thresholds.blocking.pass_rate" in done.err
+    assert "`judge: correct` needs the trials that people labeled" in done.err
 
 
 def test_one_failed_run_among_good_ones_needs_none(project):
