@@ -195,9 +195,18 @@ def _read_evaluator(evaluator: _Evaluator, case: Mapping[str, Any], place: Value
     if unknown:
         _once(at, f"{evaluator.name} has no argument '{unknown[0][:60]}'", None)
         return None
-    named = evaluator.arguments.get("evaluation_name")
     check = reader(evaluator.arguments, case, at)
-    return None if check is None else (named if isinstance(named, str) else evaluator.name, check)
+    return None if check is None else (_name(evaluator), check)
+
+
+def _name(evaluator: _Evaluator) -> str:
+    """The name that the result of an evaluator has in a report."""
+    given = evaluator.arguments
+    if evaluator.name == "LLMJudge":
+        both = given.get("score", False) is not False
+        return given.get("assertion", {}).get("evaluation_name") or ("LLMJudge_pass" if both else "LLMJudge")
+    named = given.get("evaluation_name")
+    return named if isinstance(named, str) else evaluator.name
 
 
 def _once(place: ValueCursor, text: str, hint: str | None) -> None:
@@ -253,11 +262,18 @@ def _llm_judge(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueC
         _once(place, "an LLMJudge without a rubric", None)
     elif arguments.get("assertion") is False:
         _once(place, "an LLMJudge that only gives a score judges nothing", "leave `assertion` as it is")
+    elif not _is_output(arguments.get("assertion", {})):
+        _once(place, "wanted an assertion such as {evaluation_name: kind}", None)
     elif arguments.get("include_expected_output") is True:
         _once(place, "a judge here does not see the expected output", "write it into the rubric")
     else:
         return {"judge": rubric}
     return None
+
+
+def _is_output(value: Any) -> bool:
+    """Whether a value says how a judgment appears in a report."""
+    return isinstance(value, dict) and isinstance(value.get("evaluation_name", ""), str)
 
 
 _READERS: Mapping[str, _Reader] = {

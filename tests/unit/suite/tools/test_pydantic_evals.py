@@ -76,6 +76,23 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     assert read_.tool.notes == ("the models that an LLMJudge names are not asked; the judge of the run is",)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({}, "LLMJudge"),
+        ({"assertion": {"include_reason": True}}, "LLMJudge"),
+        ({"assertion": {"evaluation_name": ""}}, "LLMJudge"),
+        ({"assertion": {"evaluation_name": "polite"}}, "polite"),
+        ({"score": {"include_reason": True}}, "LLMJudge_pass"),
+        ({"score": False}, "LLMJudge"),
+        ({"score": {"evaluation_name": "how"}, "assertion": {"evaluation_name": "polite"}}, "polite"),
+    ],
+)
+def test_a_judgment_has_the_name_that_it_has_in_a_report(tmp_path, arguments, name):
+    read_ = read(tmp_path, dataset(case(), evaluators=[{"LLMJudge": {"rubric": "It is kind.", **arguments}}]))
+    assert [*read_.scenarios["one"].expected_behaviors] == [name]
+
+
 def test_inputs_that_are_no_text_are_asked_as_json(tmp_path):
     read_ = read(tmp_path, dataset(case(inputs={"city": "Köln", "n": 1.5})))
     assert read_.scenarios["one"].input == '{"city": "Köln", "n": 1.5}'
@@ -97,6 +114,7 @@ def test_inputs_that_are_no_text_are_asked_as_json(tmp_path):
         ({"MaxDuration": "fast"}, "MaxDuration wants a number"),
         ("LLMJudge", "without a rubric"),
         ({"LLMJudge": {"rubric": "Kind.", "assertion": False}}, "only gives a score"),
+        ({"LLMJudge": {"rubric": "Kind.", "assertion": True}}, "wanted an assertion such as {evaluation_name: kind}"),
         ({"LLMJudge": {"rubric": "Kind.", "include_expected_output": True}}, "does not see the expected output"),
         ({"a": 1, "b": 2}, "wanted an evaluator"),
         (5, "wanted an evaluator"),
