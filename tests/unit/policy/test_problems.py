@@ -360,6 +360,15 @@ def test_a_long_chain_of_metrics_is_refused(problems):
     assert "a chain of more than 64" in found.message
 
 
+def test_a_long_chain_through_the_weighted_score_is_refused(problems):
+    """The longest chain that is allowed, weighted_score on top of it, and on top of that one as long as one likes."""
+    below = "".join(f"  - {{ name: m{n}, formula: m{n - 1} × 1, range: 0-100% }}\n" for n in range(1, 63))
+    above = "".join(f"  - {{ name: n{n}, formula: n{n - 1} × 1 }}\n" for n in range(1, 60))
+    first = "  - { name: m0, formula: accuracy, range: 0-100% }\n  - { name: n0, formula: weighted_score }\n"
+    (found,) = problems(f"{GOOD}weights: {{ by_metric: {{ m62: 1 }} }}\nmetrics:\n{first}{below}{above}")
+    assert "a chain of more than 64" in found.message
+
+
 def test_a_circle_through_the_composite_is_refused(problems):
     (found,) = problems(
         "composite: { formula: mine, pass: final_score ≥ 0.5 }\n"
