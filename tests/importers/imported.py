@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,15 @@ def written(folder: Path, name: str, content: object) -> Path:
     else:
         path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
+
+
+def together(files: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """The rows of several files, told apart by a tag and their ids, so that one check judges each file by itself."""
+    return [
+        {**row, "id": f"{name}: {row['id']}", "tags": {**(row.get("tags") or {}), "file": name}}
+        for name, rows in files.items()
+        for row in rows
+    ]
 
 
 def samples(folder: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import zipfile
@@ -13,7 +14,17 @@ import pytest
 
 import highbar
 from highbar.importers import inspect_scores
-from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
+from tests.importers.imported import (
+    FIXTURES,
+    Row,
+    imported,
+    recognized,
+    refusal,
+    samples,
+    together,
+    totals,
+    written,
+)
 
 LOGS = FIXTURES / "inspect"
 SAME = ("crashes.eval", "chunked.eval", "as_json.json")
@@ -60,15 +71,33 @@ def rows_of(tmp_path: Path, document: dict[str, Any]) -> list[Row]:
 # --- against the tool's own arithmetic ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in REFUSED])
+READ = [name for name in totals("inspect") if name not in REFUSED]
+
+
+@functools.cache
+def metrics_by_log() -> dict[str, Any]:
+    """By log, what a check says of it; every log is a slice of one check."""
+    rows = together({name: imported("inspect", LOGS / name)[0] for name in READ})
+    verdict = highbar.check(rows, {**POLICY, "slices": ["tags.file"]})
+    found = {part.by[1]: part.metrics for part in verdict.slices if part.by[0] == "tags.file"}
+    assert list(found) == sorted(READ)
+    return found
+
+
+@pytest.mark.parametrize("name", READ)
 def test_every_mean_of_a_score_is_inspects_own_unless_a_sample_has_none(name):
-    verdict = highbar.check(LOGS / name, POLICY)
+    metrics = metrics_by_log()[name]
     for metric, value in totals("inspect")[name]["metrics"].items():
-        found = verdict.metrics[METRICS[metric]] if metric in METRICS else None
+        found = metrics[METRICS[metric]] if metric in METRICS else None
         if found and found.value is not None:
             assert float(found.value) == pytest.approx(value, rel=1e-15)
         elif found:  # Inspect leaves it out, and nothing says what it would have scored
             assert "(it crashed, is undecided or did not record it)" in found.reason
+
+
+def test_a_log_has_the_means_of_its_rows_beside_those_of_others():
+    alone = highbar.check(LOGS / SAME[0], POLICY).metrics
+    assert alone == {name: metrics_by_log()[SAME[0]][name] for name in alone}
 
 
 @pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in REFUSED])
@@ -81,13 +110,13 @@ def test_there_are_as_many_rows_as_inspects_reader_finds_samples(name):
 
 @pytest.mark.parametrize("name", SAME)
 def test_accuracy_counts_what_crashed_and_what_was_not_graded_and_no_half_for_partial_answers(name):
-    verdict = highbar.check(LOGS / name, POLICY)
+    metrics = metrics_by_log()[name]
     counted = totals("inspect")[name]
     assert counted["metrics"]["graded.accuracy"] == 6.5 / 9  # 6 right and one half, of 9 that were graded
     assert counted["samples"] == 12
-    assert verdict.metrics["accuracy"].value == Fraction(6, 12)
-    assert verdict.metrics["accuracy"].undecided == 1
-    assert verdict.counts.errors == 2
+    assert metrics["accuracy"].value == Fraction(6, 12)
+    assert metrics["accuracy"].undecided == 1
+    assert metrics["error_rate"].value == Fraction(2, 12)
 
 
 def test_where_nothing_crashed_and_all_was_graded_accuracy_is_inspects_own():

@@ -126,17 +126,22 @@ EXACT = [("2.5", "fail"), ("0.1", "fail"), ("3", "pass"), ("3.000000000000000000
 INEXACT = ["2.999999999999999999", "3.000000000000000001", "0.1234567890123456789"]
 
 
-def decimals(text: str) -> pa.Table:
-    return pa.table({"tid": ["a"], "s": pa.array([decimal.Decimal(text)], pa.decimal128(38, 19))})
+def decimals(*texts: str) -> pa.Table:
+    numbers = pa.array([decimal.Decimal(text) for text in texts], pa.decimal128(38, 19))
+    return pa.table({"tid": list(texts), "s": numbers})
 
 
-@pytest.mark.parametrize(("text", "verdict"), EXACT)
-def test_a_decimal_is_compared_as_it_is(tmp_path: Path, text, verdict):
+def test_a_decimal_is_compared_as_it_is(tmp_path: Path):
     feed = {"path": "s", "at_least": 3}
-    judged(check(tmp_path, parquet_of(decimals(text)), by(feed), name="own.parquet"), verdict)
-    rows = [{"tid": "a", "s": decimal.Decimal(text)}]
-    for results in (decimals(text), pl.from_arrow(decimals(text)), decimals(text).to_pandas(), rows):
-        assert highbar.check(results, POLICY, map=mapping(feed)).verdict == verdict
+    table = decimals(*(text for text, _ in EXACT))
+    failing = [text for text, verdict in EXACT if verdict == "fail"]
+    told = judged(check(tmp_path, parquet_of(table), by(feed), name="own.parquet"), "fail")
+    assert [one["id"] for one in told["scenarios_failed"]] == sorted(failing)
+    rows = [{"tid": text, "s": decimal.Decimal(text)} for text, _ in EXACT]
+    for results in (table, pl.from_arrow(table), table.to_pandas(), rows):
+        verdict = highbar.check(results, POLICY, map=mapping(feed))
+        assert [one.id for one in verdict.scenarios_failed] == sorted(failing), type(results)
+        assert (verdict.counts.scenarios, verdict.counts.undecided) == (len(EXACT), 0)
 
 
 @pytest.mark.parametrize("text", INEXACT)

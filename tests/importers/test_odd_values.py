@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import highbar
+from highbar.errors import InputError
 from tests.commandline import Run, judged, refused, run
+from tests.importers.imported import imported, together, written
 from tests.importers.test_otel import attributes
 from tests.importers.test_who_judges import trace
 
@@ -67,17 +71,30 @@ def test_a_failing_row_fails_whatever_the_others_say(tmp_path, before, after):
     judged(check(tmp_path, otel([label(one) for one in said])), "fail")
 
 
-@pytest.mark.parametrize("odd", [*ODD, {"ok": False}])
-@pytest.mark.parametrize(("before", "after"), OTHERS)
-def test_mlflow_does_not_pass_if_the_value_of_a_failing_row_becomes_odd(tmp_path, before, after, odd):
-    assert check(tmp_path, mlflow([*before, odd, *after])).exit in (1, 2, 3)
+@pytest.mark.parametrize(("tool", "odds"), [("mlflow", [*ODD, {"ok": False}]), ("otel", [*ODD, False])])
+def test_no_file_passes_if_the_value_of_a_failing_row_becomes_odd(tmp_path, tool, odds):
+    """Each file is imported by itself; what is not refused is judged by one check, each file by a rule of its own."""
+    files = {}
+    for odd in odds:
+        for before, after in OTHERS:
+            as_written = (
+                mlflow([*before, odd, *after])
+                if tool == "mlflow"
+                else otel([*map(label, before), odd, *map(label, after)])
+            )
+            with suppress(InputError):
+                files[f"{before} {odd!r} {after}"] = imported(tool, written(tmp_path, "results.json", as_written))[0]
+    assert len(files) > len(odds)
+    rules = [{"metric": "pass_rate", "threshold": "100%", "where": {"tags.file": name}} for name in files]
+    outcomes = {one.rule: one.outcome for one in highbar.check(together(files), {"rules": rules}).rules}
+    assert len(outcomes) == len(files)
+    assert [name for name, outcome in zip(files, outcomes.values(), strict=True) if outcome == "pass"] == []
 
 
-@pytest.mark.parametrize("odd", [*ODD, False])
 @pytest.mark.parametrize(("before", "after"), OTHERS)
-def test_opentelemetry_does_not_pass_if_the_value_of_a_failing_row_becomes_odd(tmp_path, before, after, odd):
-    said = [*map(label, before), odd, *map(label, after)]
-    assert check(tmp_path, otel(said)).exit in (1, 2, 3)
+def test_nor_does_it_on_the_command_line(tmp_path, before, after):
+    assert check(tmp_path, mlflow([*before, "No.", *after])).exit in (1, 2, 3)
+    assert check(tmp_path, otel([*map(label, before), 0.3, *map(label, after)])).exit in (1, 2, 3)
 
 
 @pytest.mark.parametrize(("write", "said"), [(mlflow, (0.3, 0.7, True)), (otel, (0.3, 0.7, "pass"))])

@@ -18,7 +18,17 @@ from highbar.importers.writing import convert
 from highbar.model.judging import ScorerDemand
 from tests.commandline import Run, check, refused, run
 from tests.commandline import judged as judged_run
-from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
+from tests.importers.imported import (
+    FIXTURES,
+    Row,
+    imported,
+    recognized,
+    refusal,
+    samples,
+    together,
+    totals,
+    written,
+)
 
 RESULTS = FIXTURES / "promptfoo" / "results.json"
 LINES = FIXTURES / "promptfoo" / "results.jsonl"
@@ -261,24 +271,36 @@ def test_an_assertion_that_does_not_say_what_it_is_counts_as_a_must_not(tmp_path
     assert "passed" not in row
 
 
-@pytest.mark.parametrize("name", ["SEC-001", "SEC-002", "SEC-003"])
-def test_an_assertion_taken_away_from_a_component_does_not_help(tmp_path, name):
-    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}, "required_scenarios": {"ids": [name]}}
-    document = json.loads(RESULTS.read_text("utf-8"))
-    for one in document["results"]["results"]:
-        if one["testCase"].get("description") == name:
-            for component in one["gradingResult"]["componentResults"]:
-                del component["assertion"]
-    changed = written(tmp_path, "r.json", document)
-    before, after = (
-        next(rule.outcome for rule in highbar.check(path, policy).rules if rule.rule.startswith("required"))
-        for path in (RESULTS, changed)
-    )
-    assert before == after
-    del document["results"]["results"][0]["testCase"]["assert"]
-    for one in document["results"]["results"]:
-        one["testCase"].pop("assert", None)  # which would say what it was
-    assert highbar.check(written(tmp_path, "s.json", document), policy).verdict != "pass" or name == "SEC-003"
+SECURE = ("SEC-001", "SEC-002", "SEC-003")
+
+
+def test_an_assertion_taken_away_from_a_component_does_not_help(tmp_path):
+    files = {"whole": imported("promptfoo", RESULTS)[0]}
+    for name in SECURE:
+        document = json.loads(RESULTS.read_text("utf-8"))
+        for one in document["results"]["results"]:
+            if one["testCase"].get("description") == name:
+                for component in one["gradingResult"]["componentResults"]:
+                    del component["assertion"]
+        files[f"without {name}"], _ = imported("promptfoo", written(tmp_path, "r.json", document))
+        assert document["results"]["results"][0]["testCase"]["assert"]
+        for one in document["results"]["results"]:
+            one["testCase"].pop("assert", None)  # which would say what it was
+        files[f"without a word of {name}"], _ = imported("promptfoo", written(tmp_path, "s.json", document))
+    required = [f"{file}: {name}" for file in files for name in SECURE]
+    policy = {**ANY, "required_scenarios": {"ids": required}}
+    verdict = highbar.check(together(files), policy)
+    failed = {one.id for one in verdict.scenarios_failed}
+    undecided = {one.id for one in verdict.scenarios_undecided}
+    assert {row["id"] for row in together(files)} >= set(required)
+
+    def state(file: str, name: str) -> str:
+        held = "undecided" if f"{file}: {name}" in undecided else "passed"
+        return "failed" if f"{file}: {name}" in failed else held
+
+    for name in SECURE:
+        assert state("whole", name) == state(f"without {name}", name), name
+        assert state(f"without a word of {name}", name) != "passed" or name == "SEC-003", name
 
 
 def test_an_unknown_reason_for_failing_is_an_error_with_a_warning(tmp_path):
@@ -437,61 +459,87 @@ INNER = [part(U), part(V)]
 IN_SET = {"pass": True, "score": 1, "reason": "", "componentResults": INNER, "metadata": {"assertionSet": {}}}
 
 
-@pytest.mark.parametrize(
-    ("declared", "parts"),
-    [
-        ([X, SECRET], [part(X), part(X)]),  # one twice in place of the other
-        ([X, SECRET], [part(X), part({"type": "icontains", "value": "secret"})]),
-        ([X, SECRET, SET], [part(X), IN_SET, *INNER]),  # the parts of a set stand in it and beside it
-        ([X, U, SET], [part(X), IN_SET, *INNER]),
-        ([X, SECRET, SET], [part(X), IN_SET, *INNER, part({"type": "human"})]),
-        ([X, SECRET, SET], [part(X), part(SECRET), IN_SET | {"componentResults": [part(U)]}, part(U)]),
-        ([X, SECRET, SET], [part(X), part(SECRET), *INNER]),
-        ([U, V], [part(U), part(U)]),
-        ([{**X, "metric": "a"}, {**X, "metric": "b"}], [part({**X, "metric": "a"}), part({**X, "metric": "a"})]),
-        ([X, SECRET, V], [part(X), part(None)]),
-    ],
-)
-def test_each_assertion_that_a_test_declares_is_looked_for_by_itself(tmp_path, declared, parts):
-    verdict = judged_run(checked(tmp_path, graded(declared, parts)), "inconclusive")
-    assert verdict["counts"]["undecided"] == 1
+UNCHECKED = [
+    ([X, SECRET], [part(X), part(X)]),  # one twice in place of the other
+    ([X, SECRET], [part(X), part({"type": "icontains", "value": "secret"})]),
+    ([X, SECRET, SET], [part(X), IN_SET, *INNER]),  # the parts of a set stand in it and beside it
+    ([X, U, SET], [part(X), IN_SET, *INNER]),
+    ([X, SECRET, SET], [part(X), IN_SET, *INNER, part({"type": "human"})]),
+    ([X, SECRET, SET], [part(X), part(SECRET), IN_SET | {"componentResults": [part(U)]}, part(U)]),
+    ([X, SECRET, SET], [part(X), part(SECRET), *INNER]),
+    ([U, V], [part(U), part(U)]),
+    ([{**X, "metric": "a"}, {**X, "metric": "b"}], [part({**X, "metric": "a"}), part({**X, "metric": "a"})]),
+    ([X, SECRET, V], [part(X), part(None)]),
+]
 
 
-@pytest.mark.parametrize(
-    ("declared", "parts"),
-    [
-        ([X, SECRET], [part(SECRET), part(X)]),
-        ([X, SECRET, SET], [part(X), part(SECRET), IN_SET, *INNER]),
-        ([X, SECRET, SET], [part(X), part(SECRET), IN_SET]),  # as older versions write it
-        ([X, U, SET], [part(X), part(U), IN_SET, *INNER]),
-        ([U, U], [part(U), part(U)]),
-        ([U, {"type": "llm-rubric", "value": "{{q}}"}], [part(U), part({"type": "llm-rubric", "value": "hi"})]),
-        ([U, {"type": "moderation"}], [part(U), part({"type": "moderation", "value": ["hate"]})]),
-        ([U, SECRET], [part(U), part(None)]),
-        ([U, X], [part(U), {**part(None), "componentResults": [part(None)]}, part(None)]),  # a script with parts
-        ([X], [part(X), part({"type": "human"})]),
-        ([], [part(X)]),
-    ],
-)
-def test_an_assertion_that_was_checked_is_found_wherever_it_stands(tmp_path, declared, parts):
-    judged_run(checked(tmp_path, graded(declared, parts)), "pass")
+def each_named(cases: list[tuple[list[Any], list[Any]]]) -> list[Row]:
+    """A result for each case, of a test with a name of its own."""
+    return [
+        graded([], parts, testCase={"description": f"T{place}", "vars": {"q": "hi"}, "assert": declared})
+        for place, (declared, parts) in enumerate(cases)
+    ]
+
+
+def test_each_assertion_that_a_test_declares_is_looked_for_by_itself(tmp_path):
+    verdict = judged_run(checked(tmp_path, *each_named(UNCHECKED)), "inconclusive")
+    assert verdict["counts"]["undecided"] == verdict["counts"]["scenarios"] == len(UNCHECKED)
+
+
+CHECKED = [
+    ([X, SECRET], [part(SECRET), part(X)]),
+    ([X, SECRET, SET], [part(X), part(SECRET), IN_SET, *INNER]),
+    ([X, SECRET, SET], [part(X), part(SECRET), IN_SET]),  # as older versions write it
+    ([X, U, SET], [part(X), part(U), IN_SET, *INNER]),
+    ([U, U], [part(U), part(U)]),
+    ([U, {"type": "llm-rubric", "value": "{{q}}"}], [part(U), part({"type": "llm-rubric", "value": "hi"})]),
+    ([U, {"type": "moderation"}], [part(U), part({"type": "moderation", "value": ["hate"]})]),
+    ([U, SECRET], [part(U), part(None)]),
+    ([U, X], [part(U), {**part(None), "componentResults": [part(None)]}, part(None)]),  # a script with parts
+    ([X], [part(X), part({"type": "human"})]),
+    ([], [part(X)]),
+]
+
+
+def test_an_assertion_that_was_checked_is_found_wherever_it_stands(tmp_path):
+    verdict = judged_run(checked(tmp_path, *each_named(CHECKED), policy="pass_rate: 100%"), "pass")
+    counts = verdict["counts"]
+    assert (counts["scenarios"], counts["failed"], counts["undecided"]) == (len(CHECKED), 0, 0)
 
 
 @pytest.mark.parametrize("judge", ["", "{ scorer: acc }"])
-@pytest.mark.parametrize("passed", [True, False])
-def test_a_must_not_that_was_not_checked_is_no_must_not_that_held(tmp_path, passed, judge):
+def test_a_must_not_that_was_not_checked_is_no_must_not_that_held(tmp_path, judge):
+    """Each case is a test with a tag of its own, beside one in which all is well."""
     other = {**SECRET, "value": "password"}
-    fine = graded([ACC, SECRET], [part(ACC), part(SECRET)])
-    policy = 'pass_rate: "≥ 0%", violation_rate: "≤ 0%"'
-    for declared, parts, verdict in (
-        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET), part(other)], "pass"),
-        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET)], "inconclusive"),
-        ([ACC, SECRET], [part(ACC, passed)], "inconclusive"),
-        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET, held=False)], "fail"),
-    ):
-        one = graded(declared, parts, passed)
-        found = judged_run(checked(tmp_path, fine, one, policy=policy, judge=judge), verdict)
-        assert passed or found["counts"]["failed"] == 1
+    results, rules, wanted = [], [], []
+    for passed in (True, False):
+        for declared, parts, outcome in (
+            ([ACC, SECRET, other], [part(ACC, passed), part(SECRET), part(other)], "pass"),
+            ([ACC, SECRET, other], [part(ACC, passed), part(SECRET)], "inconclusive"),
+            ([ACC, SECRET], [part(ACC, passed)], "inconclusive"),
+            ([ACC, SECRET, other], [part(ACC, passed), part(SECRET, held=False)], "fail"),
+        ):
+            name = f"case {len(wanted)}"
+            tested = {"vars": {"q": "hi"}, "metadata": {"case": name}}
+            fine = {**tested, "description": f"{name}, fine", "assert": [ACC, SECRET]}
+            results.append(graded([], [part(ACC), part(SECRET)], testCase=fine))
+            results.append(graded([], parts, passed, testCase={**tested, "description": name, "assert": declared}))
+            where = {"tags.case": name}
+            rules.append({"metric": "violation_rate", "threshold": "≤ 0%", "where": where})
+            rules.append({"metric": "pass_rate", "threshold": "≥ 0%", "where": where})
+            wanted.append((name, passed, outcome))
+    by = {"judged_by": {"promptfoo": {"scorer": "acc"}}} if judge else {}
+    verdict = highbar.check(written(tmp_path, "results.json", export(*results)), {"rules": rules, **by})
+    found = [rule.outcome for rule in verdict.rules]
+    assert found[::2] == [outcome for _, _, outcome in wanted]
+    assert set(found[1::2]) == {"pass"}
+    failed = {scenario.id for scenario in verdict.scenarios_failed}
+    assert {name for name, passed, outcome in wanted if not passed} <= failed
+    unsure = judged_run(
+        checked(tmp_path, *results[2:4], policy='pass_rate: "≥ 0%", violation_rate: "≤ 0%"', judge=judge),
+        "inconclusive",
+    )
+    assert unsure["counts"]["failed"] == 0
 
 
 def test_without_a_bound_the_own_verdict_of_the_judge_decides_and_with_one_its_score(tmp_path):

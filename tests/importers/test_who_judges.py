@@ -250,11 +250,11 @@ def test_every_tool_with_scorers_to_choose_from_is_tried():
 def test_the_scorer_that_the_policy_names_judges_files_of_the_real_tool(tmp_path, one):
     (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {{ {one.tool}: {one.demand} }}\n", "utf-8")
     file = str(FIXTURES / one.file)
-    text = run(tmp_path, "check", file)
+    text = run(tmp_path, "check", file, "--output", "verdict.json")
+    assert text.exit != 2
     assert f"judged by {one.tool}: {one.judge} (policy)" in text.out.splitlines()
-    done = run(tmp_path, "check", file, "--format", "json")
-    assert done.exit == text.exit != 2
-    assert done.json["judged_by"] == [{"tool": one.tool, "judges": [one.judge], "declared_by": "policy"}]
+    verdict = json.loads((tmp_path / "verdict.json").read_text("utf-8"))
+    assert verdict["judged_by"] == [{"tool": one.tool, "judges": [one.judge], "declared_by": "policy"}]
     listed = run(tmp_path, "import", one.tool, file, "--policy", "highbar.yaml")
     assert listed.exit == 0
     name = one.judge.partition(" at least ")[0]
