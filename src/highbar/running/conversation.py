@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from highbar.running.calls import AgentCall, Attempt, Reply, TrialOutcome
 from highbar.running.records import TrialEnded, TurnEnd
+from highbar.running.transcript import reply_messages
 from highbar.suite import Scenario
 
 
@@ -63,7 +64,8 @@ class Conversation:
         if self._left <= 0:
             return self._ended("error", "timed out: the turns together took too long")
         says = {"role": "user", "content": self.scenario.turns[len(self._turns)]}
-        self._messages = (*self._messages, *_added_messages(reply), says)
+        added = () if reply is None else reply_messages(reply)
+        self._messages = (*self._messages, *added, says)
         return None
 
     def _ended(self, outcome: TrialOutcome, reason: str | None) -> TrialEnded:
@@ -95,16 +97,3 @@ def _fault(reply: Reply | None) -> str | None:
     if reply.error is not None:
         return reply.error or "the agent reports an error"
     return "empty reply: neither text nor a tool call" if reply.is_empty else None
-
-
-def _added_messages(reply: Reply | None) -> Iterator[Mapping[str, Any]]:
-    """What a reply adds to the conversation: its messages, and its output unless they end with an assistant message."""
-    if reply is None:
-        return
-    yield from reply.messages
-    if reply.messages and reply.messages[-1].get("role") == "assistant":
-        return
-    message: dict[str, Any] = {"role": "assistant", "content": reply.output}
-    if reply.tool_calls and not reply.messages:
-        message["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
-    yield message

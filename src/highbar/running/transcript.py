@@ -1,4 +1,4 @@
-"""A scenario and what was received → the conversation in chat form, as a row shows it."""
+"""A scenario and what was received → the conversation in chat form, as the agent is asked in it and as it is graded."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def transcript(scenario: Scenario, ended: TrialEnded) -> list[dict[str, Any]]:
         if index < len(asked):
             messages.append({"role": "user", "content": asked[index]})
         if turn.reply is not None:
-            messages += _replied(turn.reply)
+            messages += reply_messages(turn.reply)
     return messages
 
 
-def _replied(reply: Reply) -> list[dict[str, Any]]:
+def reply_messages(reply: Reply) -> list[dict[str, Any]]:
     """The messages of one reply: those that the agent added, then its output, unless they end with the same text.
 
     Tool calls that are in the reply but not in its messages are added to the last message, so that none is missing.
@@ -34,6 +34,8 @@ def _replied(reply: Reply) -> list[dict[str, Any]]:
     if messages and role_of(messages[-1]) not in OF_OTHERS and messages[-1].get("content") == reply.output:
         if calls:
             messages[-1] = {**messages[-1], "tool_calls": [*_listed(messages[-1].get("tool_calls")), *calls]}
+        return messages
+    if reply.output is None and messages and not calls:
         return messages
     answer: dict[str, Any] = {"role": "assistant", "content": reply.output}
     if calls:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from highbar.checks.added_messages import message_calls
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Attempt, Reply
 from highbar.running.conversation import Conversation
 from highbar.running.records import TrialEnded, TurnEnd
+from highbar.running.transcript import transcript
 from highbar.suite import Scenario
 from tests.scripted_agent import ANSWERED, BUSY, CRASHED, suite_of
 
@@ -111,11 +115,36 @@ def test_messages_of_a_reply_stand_for_the_assistants_message() -> None:
 
 
 def test_the_answer_follows_messages_that_end_with_a_tools_result() -> None:
-    own = ({"role": "assistant", "content": None, "tool_calls": []}, {"role": "tool", "content": "7"})
+    own = ({"role": "assistant", "content": None, "tool_calls": [{"name": "find"}]}, {"role": "tool", "content": "7"})
     conversation = begun(turns("One", "Two"))
     conversation.question()
     conversation.take(answered(Reply("Seven", messages=own, tool_calls=(ToolCall("find"),))))
     assert conversation.question().messages[1:4] == (*own, {"role": "assistant", "content": "Seven"})
+
+
+THINKS = {"role": "assistant", "content": "Let me see"}
+CALLS = {"role": "assistant", "content": None, "tool_calls": [{"name": "find", "arguments": None}]}
+RESULT = {"role": "tool", "content": "7"}
+
+
+@pytest.mark.parametrize("output", [None, "Seven"])
+@pytest.mark.parametrize("calls", [(), (ToolCall("find"),), (ToolCall("find"), ToolCall("wipe", {"all": True}))])
+@pytest.mark.parametrize("own", [(), (THINKS,), (CALLS,), (CALLS, RESULT), (CALLS, RESULT, THINKS), (THINKS, CALLS)])
+def test_the_agent_is_asked_in_the_conversation_that_is_graded(
+    output: str | None, calls: tuple[ToolCall, ...], own: tuple[dict[str, Any], ...]
+) -> None:
+    reply = Reply(output, messages=own, tool_calls=calls)
+    if reply.is_empty:
+        return
+    asked = turns("One", "Two")
+    conversation = begun(asked)
+    conversation.question()
+    conversation.take(answered(reply))
+    *before, _ = conversation.question().messages
+    assert before == transcript(asked, TrialEnded("S0", 1, "", "answered", (TurnEnd(reply),)))
+    assert {call.name for call in calls} <= {call.name for message in before for call in message_calls(message)}
+    assert output is None or before[-1]["content"] == output
+    assert all(message["content"] is not None or message.get("tool_calls") for message in before)
 
 
 def test_every_question_can_be_written_as_json() -> None:
