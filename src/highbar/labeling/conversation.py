@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.checks.added_messages import OF_OTHERS, message_calls, message_texts, role_of
+from highbar.model.answer import ToolCall
 from highbar.report.html.markup import legible
 
 
@@ -20,24 +22,45 @@ class ShownMessage(Struct, frozen=True):
 
 
 def shown_messages(row: Mapping[str, Any]) -> tuple[ShownMessage, ...]:
-    """The messages of a trial; if the row has none, the question, the tool calls and the answer."""
+    """The messages of a trial, and whatever of the question, the tool calls and the answer they do not have.
+
+    People must see all that the judge saw.
+    """
     return tuple(_messages(row))
 
 
 def _messages(row: Mapping[str, Any]) -> Iterator[ShownMessage]:
-    if row.get("messages"):
-        yield from (_message(message) for message in _list(row["messages"]))
-    else:
-        if row.get("input") is not None:
-            yield ShownMessage("user", _text(row["input"]))
-        calls = _calls(row.get("tool_calls"))
-        if calls:  # they were made before the answer
-            yield ShownMessage("assistant", "", calls)
-        yield ShownMessage("assistant", _text(row.get("output", "")))
+    messages = _list(row.get("messages"))
+    chat = [message for message in messages if isinstance(message, Mapping)]
+    if row.get("input") is not None and len(chat) == len(messages) and not any(map(_is_of_user, chat)):
+        yield ShownMessage("user", _text(row["input"]))
+    yield from map(_message, messages)
+    own = [message for message in chat if role_of(message) not in OF_OTHERS]
+    known = [call for message in own for call in message_calls(message)]
+    calls = _calls([call for call in _list(row.get("tool_calls")) if not _is_known(call, known)])
+    if calls:  # they were made before the answer
+        yield ShownMessage("assistant", "", calls)
+    output = row.get("output")
+    ends_with_it = bool(own) and own[-1] is chat[-1] and _is_text_of(own[-1], output)
+    if not messages or (output and not ends_with_it):
+        yield ShownMessage("assistant", _text(output or ""))
     left_out = row.get("left_out")
     if left_out:
         # People must know that the conversation was longer than what they see.
         yield ShownMessage("highbar", f"The results have only the beginning of this conversation: {_text(left_out)}")
+
+
+def _is_of_user(message: Mapping[str, Any]) -> bool:
+    return role_of(message) in ("user", "human")
+
+
+def _is_known(call: Any, known: list[ToolCall]) -> bool:
+    found = list(message_calls({"tool_calls": [call]}))
+    return bool(found) and all(one in known for one in found)
+
+
+def _is_text_of(message: Mapping[str, Any], output: Any) -> bool:
+    return " ".join(message_texts(message.get("content"))).split() == str(output).split()
 
 
 def _message(message: Any) -> ShownMessage:

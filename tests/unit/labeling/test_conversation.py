@@ -37,6 +37,50 @@ def test_messages_are_shown_as_they_were() -> None:
     )
 
 
+def said(*messages: tuple[str, Any]) -> list[Any]:
+    return [{"role": role, "content": content} for role, content in messages]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        said(("user", "hi")),
+        said(("user", "hi"), ("assistant", "let me think")),
+        said(("user", "hi"), ("assistant", "hello"), ("tool", "7")),
+        said(("user", "hi"), ("assistant", "hello"), ("assistant", "let me think")),
+        said(("user", "hi"), ("tool", "hello")),
+        '[{"role": "user", "content": "hi"}]',
+        ['{"role": "user", "content": "hi'],
+    ],
+)
+def test_the_answer_is_shown_although_the_messages_do_not_end_with_it(messages: Any) -> None:
+    row = {"input": "hi", "messages": messages, "output": "hello"}
+    *_, last = shown_messages(row)
+    assert last == ShownMessage("assistant", "hello")
+
+
+@pytest.mark.parametrize("content", ["hello", " hello\n", [{"type": "text", "text": "hello"}]])
+def test_an_answer_that_ends_the_messages_is_shown_once(content: Any) -> None:
+    row = {"input": "hi", "messages": said(("user", "hi"), ("assistant", content)), "output": "hello"}
+    assert [message.text.strip() for message in shown_messages(row)] == ["hi", "hello"]
+
+
+def test_calls_that_no_message_has_are_shown_before_the_answer() -> None:
+    calls = [{"name": "look", "arguments": {}}, {"name": "wipe", "arguments": {}}]
+    looked = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}]}
+    row = {"messages": [*said(("user", "hi")), looked], "tool_calls": calls, "output": "hello"}
+    assert shown_messages(row)[1:] == (
+        ShownMessage("assistant", "", (("look", "{}"),)),
+        ShownMessage("assistant", "", (("wipe", "{}"),)),
+        ShownMessage("assistant", "hello"),
+    )
+
+
+def test_the_question_is_shown_although_only_the_agents_messages_were_recorded() -> None:
+    row = {"input": "hi", "messages": said(("assistant", "hello")), "output": "hello"}
+    assert shown_messages(row) == (ShownMessage("user", "hi"), ShownMessage("assistant", "hello"))
+
+
 def test_what_was_left_out_is_said() -> None:
     *_, last = shown_messages({"output": "a", "left_out": {"output": 12}})
     assert "only the beginning of this conversation" in last.text
