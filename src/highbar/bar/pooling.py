@@ -18,6 +18,7 @@ from highbar.model import Policy, ThresholdRule, Value, Where
 from highbar.model.baseline import Baseline, RecordedRule, Scoring
 from highbar.model.history import DamagedRecord, RunRecord
 from highbar.statistics.pooled import RUNS
+from highbar.store import history as store
 
 _OTHERWISE = "these runs were scored in another way, or from other rows, than the policy says now"
 
@@ -52,13 +53,14 @@ def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBase
         scoring=Scoring(policy.pass_score, policy.positive),
         file=folder,
     )
-    return PooledBaseline(baseline, folder, chosen, history.damaged, _notes(policy, last))
+    return PooledBaseline(baseline, folder, chosen, history.damaged, _notes(policy, history.folder, last))
 
 
-def _notes(policy: Policy, last: RunRecord) -> tuple[str, ...]:
-    alike = last.scoring == scoring_digest(policy, scoring_of(policy))
+def _notes(policy: Policy, folder: str, last: RunRecord) -> tuple[str, ...]:
     # The digest includes who judged in files of other tools, which the policy alone does not tell.
-    return () if alike or any(": " in judge for judge in last.judges) else (_OTHERWISE,)
+    (path,) = store.paths(folder, [last])
+    scoring = scoring_of(policy, store.read(path).verdict.judged_by)
+    return () if last.scoring == scoring_digest(policy, scoring) else (_OTHERWISE,)
 
 
 def _slices(policy: Policy, pooled: PooledMetrics) -> Iterator[RecordedRule]:

@@ -104,3 +104,14 @@ def test_a_history_does_not_go_with_a_baseline_or_a_step(folder, option):
     done = run(folder, "baseline", "ratchet", "--history", "history", *option)
     assert done.exit == 2
     assert "--history does not go with" in done.err
+
+
+@pytest.mark.parametrize("judge", ["strict", "model: strict"])
+def test_runs_that_were_scored_in_another_way_are_said_whoever_judged(folder, judge):
+    rows = [json.dumps({"id": f"S{n}", "passed": True, "judge": judge}) for n in range(30)]
+    (folder / "run.jsonl").write_text("\n".join(rows))
+    assert run(folder, "history", "add", "run.jsonl").exit == 0
+    words = "these runs were scored in another way"
+    assert words not in " ".join(raised(folder)[0].notes)
+    (folder / "highbar.yaml").write_text(f"{POLICY}pass_score: 50%\n")
+    assert words in " ".join(raised(folder)[0].notes)
