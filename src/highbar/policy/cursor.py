@@ -114,15 +114,6 @@ class Cursor(Struct):
         case = "" if key.text == first.text else f": apart from case it is '{first.text}'"
         self.refuse(f"duplicate key '{key.text}'{case}{line}", at=key.place(self.file))
 
-    def refuse_duplicates(self) -> None:
-        """Note every repeated key in this node and below it, for mappings that nothing else reads."""
-        if self.is_kind("mapping"):
-            for inner in self.entries(keep_description=True).values():
-                inner.refuse_duplicates()
-        elif self.is_kind("list"):
-            for item in self.items():
-                item.refuse_duplicates()
-
     def child(self, name: str) -> Cursor | None:
         """The value of one key, the first if it is repeated; None if it is absent. Notes no problem."""
         path = f"{self.path}.{name}"
