@@ -10,7 +10,8 @@ from highbar.documents.problems import ValueCursor
 from highbar.suite.amounts import decimal
 from highbar.suite.limits import FEWEST_JUDGES, MOST_JUDGES, MOST_RETRIES
 from highbar.suite.parts import Judge
-from highbar.suite.settings import concurrency, duration, secret, web_address
+from highbar.suite.secrets import secret
+from highbar.suite.settings import concurrency, duration, web_address
 from highbar.suite.values import choice, entries, function, refuse_unknown, text_value, whole_number
 
 FORMATS = ("openai", "anthropic")

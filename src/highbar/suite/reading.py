@@ -151,7 +151,7 @@ def _odd_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
 
 def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) -> InputError:
     from highbar.documents.excerpts import with_excerpts  # only if something is wrong
-    from highbar.suite.settings import NOT_IN_A_FILE  # only if something is wrong
+    from highbar.suite.secrets import NOT_IN_A_FILE  # only if something is wrong
 
     problems = list(located.problems)
     for problem in found:
@@ -165,9 +165,11 @@ def _error(file: _DecodedFile, located: Located, found: Sequence[ValueProblem]) 
         problems.append(Problem(_message_of(problem, located.values) + before, file.path, line, column, problem.hint))
     ordered = sorted(problems, key=lambda one: (one.file != file.path, one.line or 0, one.column or 0))
     shown = with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
-    # The line of a secret must not be repeated in a log.
-    secret = (replace(one, excerpt=None) if NOT_IN_A_FILE in one.message else one for one in shown.problems)
-    return InputError(*secret)
+    # The line of a secret must not be repeated in a log, whatever else is wrong with it.
+    secret = {(one.file, one.line) for one in shown.problems if NOT_IN_A_FILE in one.message}
+    return InputError(
+        *(replace(one, excerpt=None) if (one.file, one.line) in secret else one for one in shown.problems)
+    )
 
 
 def _in_other_file(problem: ValueProblem) -> Problem:

@@ -12,6 +12,7 @@ from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.amounts import seconds, size, usd
 from highbar.suite.limits import LARGEST_REPLY, LONGEST_TIME, MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
 from highbar.suite.parts import Agent, RunSettings, Variable
+from highbar.suite.secrets import NOT_IN_A_FILE, VARIABLE, has_secret, is_secret, secret
 from highbar.suite.values import (
     amount_value,
     choice,
@@ -32,13 +33,9 @@ AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
 RUN_KEYS = ("trials", "concurrency", "timeout", "trial_timeout", "retries", "budget", "max_time")
 SLOTS = ("{input}", "{messages}", "{id}")
 """A text in the body is replaced if it is exactly one of these."""
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*")
-_PASSWORD = re.compile(r"https?://[^\s/@]*:(?!\$\{)[^\s/@]+@")
-NOT_IN_A_FILE = "a key or password does not belong into a file"
-"""The message about a secret. Its line is not shown: a log may be public."""
 _TIME_HINT = "write the unit: 60s, 500ms or 2m"
 _MOST_USD = 10**9
 """The most dollars of a budget: a larger number is a typing error."""
@@ -79,7 +76,7 @@ def read_agent(value: Any, place: ValueCursor) -> Agent | None:
 
 def web_address(value: Any, place: ValueCursor) -> str | None:
     """A web address, which may contain a `${NAME}`; None after noting a problem."""
-    if isinstance(value, str) and _PASSWORD.match(value):
+    if isinstance(value, str) and has_secret(value):
         place.refuse(NOT_IN_A_FILE, "put it into the environment, and write http://user:${AGENT_PASSWORD}@… here")
         return None
     if isinstance(value, str) and _ADDRESS.fullmatch(value):
@@ -129,17 +126,11 @@ def _headers(value: Any, place: ValueCursor) -> dict[str, str]:
             place.at(name).refuse(f"'{name[:60]}' is not the name of a header")
         elif header is not None and not header.isprintable():
             place.at(name).refuse("a header has a control character")
+        elif header is not None and is_secret(name, header):
+            place.at(name).refuse(NOT_IN_A_FILE, "put it into the environment, and write ${AGENT_KEY} here")
         elif header is not None:
             found[name] = header
     return found
-
-
-def secret(value: Any, place: ValueCursor, variable: str) -> str | None:
-    """A key, which must be a `${NAME}`; `variable` is the name that the hint suggests."""
-    if isinstance(value, str) and _VARIABLE.fullmatch(value):
-        return value
-    place.refuse(NOT_IN_A_FILE, f"put it into the environment, and write ${{{variable}}} here")
-    return None
 
 
 def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
@@ -230,7 +221,7 @@ def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
 def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterator[Variable]:
     """Every `${NAME}` in the settings in which variables are replaced: `headers`, `key`, `http` and `base_url`."""
     for path, found in _replaced(top):
-        for name in _VARIABLE.findall(found):
+        for name in VARIABLE.findall(found):
             if _NAME.fullmatch(name):
                 yield Variable(name, path)
             else:
