@@ -45,12 +45,27 @@ def _several(value: Any, place: ValueCursor) -> tuple[Judge, ...]:
         if judge is None:
             continue
         # Without the key: the same model with another key is still the same judge.
-        asked = tuple(getattr(judge, key) for key in ("python", *_OF_A_MODEL) if key != "key")
+        asked = (
+            *(getattr(judge, key) for key in ("python", *_OF_A_MODEL) if key not in ("key", "base_url")),
+            _asked_at(judge),
+        )
         if asked in found:
             first = place.at(found[asked]).path
             place.at(index).refuse("this judge is listed twice: its vote would count twice", first=first)
         found.setdefault(asked, index)
     return tuple(judge for judge in judges if judge is not None)
+
+
+def _asked_at(judge: Judge) -> str:
+    """The address of a judge, the same for all ways to write it that lead to the same questions."""
+    path, _, query = (judge.base_url or "").partition("?")
+    path = path.rstrip("/").removesuffix("/chat/completions" if judge.format == "openai" else "/messages")
+    if judge.format == "anthropic":
+        path = path.removesuffix("/v1")
+    scheme, separator, rest = path.partition("://")
+    host, slash, rest = rest.partition("/")
+    host = (host if "${" in host else host.lower()).removesuffix(":443" if scheme == "https" else ":80")
+    return f"{scheme}{separator}{host}{slash}{rest}?{query}"
 
 
 def read_judge_settings(value: Any, place: ValueCursor) -> Judge | None:

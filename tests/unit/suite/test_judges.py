@@ -90,6 +90,37 @@ def test_judge_and_judges_exclude_each_other() -> None:
 def test_a_judge_that_is_listed_twice_would_vote_twice() -> None:
     said = refused(judges=[MODEL, {**MODEL, "model": "n"}, {**MODEL, "timeout": "5s"}])
     assert "judges[2]: this judge is listed twice" in said
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "format_"),
+    [
+        ("https://h/v1", "https://h/v1/", "openai"),
+        ("https://h/v1", "https://h/v1//?", "openai"),
+        ("https://h/v1", "https://H:443/v1/chat/completions", "openai"),
+        ("http://h:80", "http://h", "openai"),
+        ("https://h/v1?a=b", "https://h/v1/?a=b", "openai"),
+        ("https://h", "https://h/v1", "anthropic"),
+        ("https://h", "https://h/v1/messages", "anthropic"),
+    ],
+)
+def test_a_judge_at_the_same_address_is_the_same_however_it_is_written(first: str, second: str, format_: str) -> None:
+    listed = [{**MODEL, "base_url": address, "format": format_} for address in (first, second)]
+    other = {**MODEL, "base_url": "https://other/v1"}
+    assert "judges[1]: this judge is listed twice" in refused(judges=[*listed, other])
+
+
+def test_judges_at_different_addresses_are_different() -> None:
+    addresses = (
+        "https://h/v1",
+        "http://h/v1",
+        "https://h/V1",
+        "https://h",
+        "https://h/v1?a=b",
+        "${HOST}/v1",
+        "${H}/v1",
+    )
+    assert len(read(judges=[{**MODEL, "base_url": address} for address in addresses]).judges) == len(addresses)
     assert len(read(judges=[{**MODEL, "temperature": 0}, MODEL]).judges) == 2
 
 
