@@ -176,7 +176,7 @@ def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
     all values in units of that of the judge's answer. If a side has no trials, its r is taken as 1.
     """
     if not 0 < share < 1:
-        rate = rates[0].rate
+        rate = max(one.rate for one in rates)  # the widest bounds of all strata
         return (1 - t) * rate + t if rates[0].counts_as else (1 - t) + t * rate
     trials = math.fsum(one.trials for one in rates)
     values = [(one.trials / trials, (1 - t) * one.rate if one.counts_as else -t * one.rate) for one in rates]

@@ -287,6 +287,23 @@ def test_sensitivity_of_one_word_is_specificity_of_the_other(n11, n01, n10, n00,
     assert rates.sensitivity.bounds == pytest.approx(turned.specificity.bounds, abs=1e-9)
 
 
+@pytest.mark.parametrize("sides", [(True, True, True), (False, False, False), (True, False, True)])
+def test_the_order_of_the_strata_does_not_matter(sides: tuple[bool, ...]) -> None:
+    counts = ((9, 1, 30), (2, 8, 50), (5, 5, 20))
+    strata = [
+        LabelStratum(side, trials, ((1, 1),) * ones + ((0, 1),) * zeros)
+        for side, (ones, zeros, trials) in zip(sides, counts, strict=True)
+    ]
+    found = [judge_rates(order, ALPHA) for order in itertools.permutations(strata)]
+    for rates in found:
+        assert rates is not None
+        assert found[0] is not None
+        for one, other in ((rates.sensitivity, found[0].sensitivity), (rates.specificity, found[0].specificity)):
+            assert one is not None
+            assert other is not None
+            assert (one.value, *one.bounds) == pytest.approx((other.value, *other.bounds), abs=1e-12)
+
+
 def test_a_whole_run_of_labels_gives_almost_the_exact_bounds():
     rates = judge_rates(strata_of(180, 5, 20, 95, 185, 115), ALPHA)
     assert rates is not None
