@@ -210,6 +210,7 @@ def _scenarios(kind: type[FailedScenario | UndecidedScenario]) -> Form:
     )
 
 
+_FLAKY = object_of(FlakyScenario, field("id", TEXT), field("trials", COUNT), field("passed_trials", COUNT))
 _REPETITION = object_of(
     Repetition,
     field("flaky", COUNT, "How many scenarios passed only some of their trials."),
@@ -262,11 +263,7 @@ _FIELDS = (
     ),
     field(
         "flaky",
-        list_of(
-            object_of(
-                FlakyScenario, *(field(*one) for one in (("id", TEXT), ("trials", COUNT), ("passed_trials", COUNT)))
-            )
-        ),
+        list_of(_FLAKY),
         "Scenarios that passed only some of their trials: some of them.",
     ),
     field("repetition", optional(_REPETITION)),
@@ -301,6 +298,7 @@ _NO_POLICY = object_of(
     description="No policy was found, so nothing was judged: exit code 2.",
 )
 _REFUSAL = refusal_form(SCHEMA)
+_SEVERITY: Mapping[str | None, int] = {"pass": 0, "inconclusive": 1}  # of a verdict or an outcome; of all others 2
 
 
 def schema() -> dict[str, Any]:
@@ -383,13 +381,16 @@ def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
 
 
 def _contradictions(verdict: Verdict) -> Iterator[tuple[Path, str]]:
-    """Faults of a pass: there are no rules, or a blocking one did not pass."""
-    if verdict.verdict == "pass":
-        if not verdict.rules:
-            yield ("rules",), "found no rule, but the verdict is pass"
-        for index, rule in enumerate(verdict.rules):
-            if rule.level == "blocking" and rule.outcome != "pass":
-                yield ("rules", index, "outcome"), f"found {rule.outcome} of a blocking rule, but the verdict is pass"
+    """Faults of a verdict that is better than a blocking rule or the bar at the ref, or that passes without a rule."""
+    blocking = ((index, rule) for index, rule in enumerate(verdict.rules) if rule.level == "blocking")
+    judged: dict[Path, str] = {("rules", index, "outcome"): rule.outcome for index, rule in blocking}
+    if verdict.against is not None:
+        judged["against", "verdict"] = verdict.against.verdict
+    for path, found in judged.items():
+        if _SEVERITY.get(found, 2) > _SEVERITY.get(verdict.verdict, 2):
+            yield path, f"found {found}, but the verdict is {verdict.verdict}"
+    if verdict.verdict == "pass" and not verdict.rules:
+        yield ("rules",), "found no rule, but the verdict is pass"
 
 
 def _refuse(document: reading.StoredDocument) -> None:

@@ -58,8 +58,9 @@ def refused(tmp_path: Path, text: str | bytes) -> tuple[Problem, ...]:
 
 
 def agreeing(verdict: highbar.Verdict) -> highbar.Verdict:
-    """The verdict, failed if a made-up pass has no rule, or a blocking one that did not pass."""
+    """The verdict, failed if it has no rule, a blocking one that did not pass, or did not pass at the ref."""
     bad = not verdict.rules or any(rule.level == "blocking" and rule.outcome != "pass" for rule in verdict.rules)
+    bad = bad or (verdict.against is not None and verdict.against.verdict != "pass")
     return replace(verdict, verdict="fail") if bad else verdict
 
 
@@ -234,6 +235,32 @@ def test_a_pass_without_a_rule_is_refused(tmp_path):
     content = json.loads(DOCUMENT) | {"verdict": "pass", "rules": []}
     (problem, *_) = refused(tmp_path, json.dumps(content, indent=2))
     assert "found no rule, but the verdict is pass" in problem.message
+
+
+AGAINST = {"ref": "main", "commit": "c" * 40, "policy": {"file": "highbar.yaml", "sha256": None}, "weakened": []}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "against", "fault"),
+    [
+        ("pass", "pass", "fail", "against.verdict: found fail, but the verdict is pass"),
+        ("pass", "pass", "inconclusive", "against.verdict: found inconclusive, but the verdict is pass"),
+        ("inconclusive", "pass", "fail", "against.verdict: found fail, but the verdict is inconclusive"),
+        ("inconclusive", "undefined", None, "rules[0].outcome: found undefined, but the verdict is inconclusive"),
+        ("pass", "inconclusive", None, "rules[0].outcome: found inconclusive, but the verdict is pass"),
+        ("fail", "pass", "pass", None),
+        ("inconclusive", "inconclusive", "pass", None),
+    ],
+)
+def test_a_verdict_that_is_better_than_what_it_rests_on_is_refused(tmp_path, verdict, outcome, against, fault):
+    content = json.loads(DOCUMENT) | {"verdict": verdict, "against": against and {**AGAINST, "verdict": against}}
+    content["rules"] = [{**content["rules"][0], "level": "blocking", "outcome": outcome}]
+    text = json.dumps(content, indent=2)
+    if fault is not None:
+        assert [problem.message for problem in refused(tmp_path, text)] == [fault]
+    else:
+        (tmp_path / "verdict.json").write_text(text)
+        assert highbar.read_verdict(tmp_path / "verdict.json").verdict == verdict
 
 
 def test_a_number_beyond_every_float_is_refused(tmp_path):
