@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
 
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - needs the line above
-from highbar.gate.outlook import Rests  # noqa: E402 - likewise
+from highbar.gate.outlook import ValueSupport  # noqa: E402 - likewise
 from highbar.gate.thresholds import judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, Threshold, Value  # noqa: E402 - likewise
 from highbar.statistics.paired import single_trial_bounds  # noqa: E402 - likewise
@@ -36,7 +36,7 @@ RUNS = 4_000
 VERSIONS = (5, 10, 30)
 TABLE = ROOT / "docs" / "concepts" / "rising-bars.csv"
 COLUMNS = ("what", "case", "measured", "share")
-QUIET = Rests(noise=Noise(1.0, 1.0))
+QUIET = ValueSupport(noise=Noise(1.0, 1.0))
 
 Random = np.random.Generator
 Row = tuple[str, str, str, float]

@@ -32,7 +32,7 @@ from bench.second_run_kinds import (  # noqa: E402 - needs the line above
     suite_pairs,
 )
 
-from highbar.gate.outlook import Rests, second_run  # noqa: E402 - likewise
+from highbar.gate.outlook import ValueSupport, second_run  # noqa: E402 - likewise
 from highbar.gate.thresholds import ThresholdOutcome, judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, RuleResult, Threshold, Value  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds  # noqa: E402 - likewise
@@ -84,9 +84,9 @@ def judged(rule: str, scenarios: int, trials: int, total: int, squares: int, noi
     )
     low, high = share_bounds(sums, ALPHA) or (0.0, 1.0)
     threshold, demand = demand_of(rule)
-    rests = Rests(sums, scenarios, noise)
+    support = ValueSupport(sums, scenarios, noise)
     return judge_value(
-        "pass_rate", Value(value, scenarios, 0, "ratio", "higher", None, low, high), threshold, demand, ALPHA, rests
+        "pass_rate", Value(value, scenarios, 0, "ratio", "higher", None, low, high), threshold, demand, ALPHA, support
     )
 
 
@@ -150,9 +150,9 @@ def latency_pairs(random: Random, scenarios: int, alike: float, kind: str) -> It
         one, two = (1000 * np.exp(0.5 * (center + random.normal(0, np.sqrt(1 - alike), scenarios))) for _ in range(2))
         limit = Fraction(int(1000 * np.exp(0.5 * 1.645) * random.uniform(0.7, 1.6)))
         threshold = Threshold("<", limit, "ms", f"< {limit}ms")
-        rests = Rests(noise=known(1, alike), percentile=Fraction(95, 100))
+        support = ValueSupport(noise=known(1, alike), percentile=Fraction(95, 100))
         before, after = (
-            judge_value("latency_p95", latency_value(run), threshold, demand, ALPHA, rests) for run in (one, two)
+            judge_value("latency_p95", latency_value(run), threshold, demand, ALPHA, support) for run in (one, two)
         )
         if before.second_run is not None and before.second_run_low is not None:
             yield Pair(before.second_run_low, before.second_run, before.outcome != after.outcome)

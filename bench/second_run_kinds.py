@@ -15,7 +15,7 @@ from bench.by_scenario import variance_split
 from msgspec.structs import replace
 
 from highbar.gate.baseline import Excess, weigh
-from highbar.gate.outlook import Outlooks, Rests, chance, of_difference, of_scenarios
+from highbar.gate.outlook import Outlooks, ValueSupport, chance, of_difference, of_scenarios
 from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.model import Demand, Outcome, Threshold, Value
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
@@ -114,13 +114,13 @@ def observed(passed: np.ndarray, trials: int, *, pooled: bool = False) -> Noise:
 
 
 def judge(
-    value: Fraction, count: int, ends: tuple[float, float], bar: int, kind: str, rests: Rests
+    value: Fraction, count: int, ends: tuple[float, float], bar: int, kind: str, support: ValueSupport
 ) -> ThresholdOutcome:
     """What the gate makes of a share."""
     threshold = Threshold(">=", Fraction(bar, 100), "ratio", f">= {bar / 100}")
     demand = Demand("confident" if kind == "confident" else "estimate")
     return judge_value(
-        "pass_rate", Value(value, count, 0, "ratio", "higher", None, *ends), threshold, demand, ALPHA, rests
+        "pass_rate", Value(value, count, 0, "ratio", "higher", None, *ends), threshold, demand, ALPHA, support
     )
 
 
@@ -137,7 +137,7 @@ def cluster_pairs(random: Random, clusters: int, shared: float, alike: float, ki
             sums = Sums.of([(int(number), size) for number in passed])
             ends = share_bounds(sums, ALPHA) or (0.0, 1.0)
             value = Fraction(int(passed.sum()), count)
-            found.append(judge(value, count, (ends[0], ends[1]), 85, kind, Rests(sums, count, noise)))
+            found.append(judge(value, count, (ends[0], ends[1]), 85, kind, ValueSupport(sums, count, noise)))
         yield from pair(found[0].outlooks, found[0].outcome, found[1].outcome)
 
 
@@ -152,5 +152,5 @@ def suite_pairs(random: Random, count: int, trials: int, alike: float, kind: str
             value = Fraction(int(passed.sum()), count * trials)
             sums = Sums.of([(Fraction(int(number), trials), 1) for number in passed])
             ends = suite_bounds(value, count * trials, ALPHA)
-            found.append(judge(value, count, (ends[0], ends[1]), 85, kind, Rests(sums, count, noise)))
+            found.append(judge(value, count, (ends[0], ends[1]), 85, kind, ValueSupport(sums, count, noise)))
         yield from pair(found[0].outlooks, found[0].outcome, found[1].outcome)

@@ -86,9 +86,8 @@ def record_pooled(
     rules = tuple(_judged(policy, run, before))
     reasons = (*_missed(rules), *_lost(policy, run, before))
     forced = force if reasons else None
-    of_metrics = [rule for rule in rules if not rule.rule.startswith(_COMPARED)]
     verdict = gate.decide(rules) if rules else "pass"  # the rules may all be about single runs
-    baseline = replace(_made(policy, run, of_metrics), date=date, forced=forced, verdict=verdict)
+    baseline = replace(_made(policy, run, rules), date=date, forced=forced, verdict=verdict)
     baseline = replace(
         baseline,
         results=tuple(_source(path) for path in store.paths(history.folder, found.chosen.runs)),

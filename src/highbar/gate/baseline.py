@@ -227,8 +227,8 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         if head.unit == "ratio":
             bar = min(max(bar, Fraction(0)), Fraction(1))  # no ratio can be better than 100 %, or than 0 %
         threshold = Threshold(">=" if sign > 0 else "<=", bar, head.unit, text)
-        rests = evidence.rests(rule.metric, rule.where)
-        judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, rests)
+        support = evidence.support(rule.metric, rule.where)
+        judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, support)
         of_runs = f" of {compared.runs_in_base} runs" if compared.runs_in_base > 1 else ""
         reason = f"{judged.reason}; the baseline{of_runs} is {digits.amount(base.value, base.unit)}"
         # The missing scenarios may be the bad ones, so a better value over the others is no improvement.

@@ -14,7 +14,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
-from highbar.gate.outlook import Rests, combine_outlooks
+from highbar.gate.outlook import ValueSupport, combine_outlooks
 from highbar.gate.thresholds import ThresholdOutcome, judge_value, possible_truths
 from highbar.language import digits, exact, formula
 from highbar.model import (
@@ -130,7 +130,7 @@ def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Thresh
             comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value, metric.unit)
         )
         value = evidence.measured.value(left.name)
-        judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.rests(left.name))
+        judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.support(left.name))
         return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
     value = evidence.measured.difference(left, right, "lower" if comparison.operator in ("<", "<=") else "higher")
     if comparison.operator in ("=", "!=") and value.value is not None:  # neither direction is better: check both
@@ -138,7 +138,7 @@ def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Thresh
         value = turned if turned.value is None else value
     threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")
     name = f"{formula.to_words(left)} - {formula.to_words(right)}"
-    judged = judge_value(name, value, threshold, demand, evidence.alpha, Rests(noise=evidence.noise))
+    judged = judge_value(name, value, threshold, demand, evidence.alpha, ValueSupport(noise=evidence.noise))
     return judged if value.value is None else replace(judged, reason=f"{name}: {judged.reason}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from highbar.gate.outlook import Rests, percentile_of
+from highbar.gate.outlook import ValueSupport, percentile_of
 from highbar.measure import Measured
 from highbar.model import Metric, Trial, Value, Where
 from highbar.model.reduction import Matched, SuiteMatch
@@ -110,9 +110,9 @@ class Evidence(Struct, frozen=True):
     replay: Replaying | None = None  # the run in its recorded order; None if it has none
     unordered: str | None = None  # why it has no recorded order
 
-    def rests(self, metric: str, where: Where = ()) -> Rests:
+    def support(self, metric: str, where: Where = ()) -> ValueSupport:
         """The numbers behind a metric's value."""
-        return Rests(
+        return ValueSupport(
             self.measured.sums(metric, where),
             self.measured.failing(metric, where),
             self.noise,

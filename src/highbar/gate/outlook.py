@@ -46,7 +46,7 @@ class Range(NamedTuple):
     high: float
 
 
-class Rests(Struct, frozen=True):
+class ValueSupport(Struct, frozen=True):
     """The numbers behind a value: its sums if it is a share, how many of their units are not perfect, and trial noise.
 
     `percentile` is the rank of a percentile as a share: 0.95 for p95.
@@ -58,7 +58,7 @@ class Rests(Struct, frozen=True):
     percentile: Fraction | None = None
 
 
-NOTHING = Rests()
+NO_SUPPORT = ValueSupport()
 
 
 def percentile_of(metric: Metric | None) -> Fraction | None:
@@ -117,7 +117,7 @@ def without_passes(outlooks: Outlooks) -> Outlooks:
 
 
 def outlooks_of_value(
-    value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool
+    value: Value, bar: Threshold, demand: Demand, alpha: float, support: ValueSupport, *, at_end: bool
 ) -> Outlooks:
     """The outlooks of a threshold, empty if unknown; `at_end` if only perfection reaches it."""
     number = value.value
@@ -125,46 +125,46 @@ def outlooks_of_value(
         return ()
     confident = demand.is_confident
     if value.unit == "ratio" and value.low is not None and value.high is not None:
-        share = Share(number, value.low, value.high, _parts(value, rests))
+        share = Share(number, value.low, value.high, _parts(value, support))
         share = share if value.better == "higher" else share.turned()
-        noise = _noise(share, value, alpha, rests)
+        noise = _noise(share, value, alpha, support)
         if at_end:
-            return cases(lambda f: _perfect(share, value, demand, alpha, rests, f), noise)
+            return cases(lambda f: _perfect(share, value, demand, alpha, support, f), noise)
         if bar.operator in ("=", "!="):
             return ()
         aim, strict = bar.value if value.better == "higher" else 1 - bar.value, bar.operator in ("<", ">")
         return cases(lambda f: share_again(share, aim, f, alpha, confident=confident, strict=strict), noise)
     if bar.operator in ("=", "!="):
         return ()
-    if not confident and value.high is None and rests.percentile is not None and bar.met_by(number):
-        return _ranked(value, rests, rests.percentile)
+    if not confident and value.high is None and support.percentile is not None and bar.met_by(number):
+        return _ranked(value, support, support.percentile)
     sign = 1 if value.better == "higher" else -1
     low = -math.inf if value.low is None else value.low
     high = math.inf if value.high is None else value.high
     ends = (low, high) if sign > 0 else (-high, -low)
     aim_at, at = sign * float(bar.value), sign * float(number)
-    return cases(lambda f: number_again(at, *ends, aim_at, f, alpha, confident=confident), rests.noise)
+    return cases(lambda f: number_again(at, *ends, aim_at, f, alpha, confident=confident), support.noise)
 
 
-def _parts(value: Value, rests: Rests) -> int | None:
+def _parts(value: Value, support: ValueSupport) -> int | None:
     """The number of equal parts in which a share is counted: its trials, if the share is a whole number of them."""
-    trials = round(value.scenarios * rests.noise.trials)
-    plain = rests.sums is not None and rests.sums.clusters == value.scenarios and rests.sums.dd == rests.sums.d
+    trials = round(value.scenarios * support.noise.trials)
+    plain = support.sums is not None and support.sums.clusters == value.scenarios and support.sums.dd == support.sums.d
     return trials if plain and trials and value.value is not None and (value.value * trials).denominator == 1 else None
 
 
-def _noise(share: Share, value: Value, alpha: float, rests: Rests) -> Noise:
+def _noise(share: Share, value: Value, alpha: float, support: ValueSupport) -> Noise:
     """The share of trial noise; smaller if scenarios come in clusters, which vary for other reasons as well."""
-    clusters = value.scenarios if rests.sums is None else rests.sums.clusters
+    clusters = value.scenarios if support.sums is None else support.sums.clusters
     size = worth(share, alpha) or worth(share.turned(), alpha)
     if not 0 < clusters < value.scenarios or size is None:
-        return rests.noise
-    return rests.noise.clustered(size, value.scenarios)
+        return support.noise
+    return support.noise.clustered(size, value.scenarios)
 
 
-def _perfect(share: Share, value: Value, demand: Demand, alpha: float, rests: Rests, noise: float) -> Outlook:
+def _perfect(share: Share, value: Value, demand: Demand, alpha: float, support: ValueSupport, noise: float) -> Outlook:
     """A threshold of 100 %: it fails beyond the accepted failures, and passes if the tolerated rate is excluded."""
-    trials = value.scenarios * rests.noise.trials
+    trials = value.scenarios * support.noise.trials
     size = worth(share, alpha) or float(value.scenarios)
     failures = float(1 - share.value) * trials
 
@@ -182,15 +182,15 @@ def _perfect(share: Share, value: Value, demand: Demand, alpha: float, rests: Re
     return Outlook(passes, max(0.0, unfailing - passes), 1.0 - unfailing)
 
 
-def _ranked(value: Value, rests: Rests, percentile: Fraction) -> Outlooks:
+def _ranked(value: Value, support: ValueSupport, percentile: Fraction) -> Outlooks:
     """The outlooks of a percentile that meets its limit and has no upper bound.
 
     The number of trials beyond the limit is between 0 and the number of trials above the percentile's rank. These two
     ends give the range of the chance.
     """
-    trials = max(1, round(value.scenarios * rests.noise.trials))
+    trials = max(1, round(value.scenarios * support.noise.trials))
     above = trials - nearest_rank(trials, percentile)
-    ends = ((0, rests.noise.least), (above, rests.noise.most))
+    ends = ((0, support.noise.least), (above, support.noise.most))
     found = []
     for beyond, noise in ends:
         passes = few_failures_again(beyond, trials, value.scenarios, above, noise)

@@ -148,8 +148,8 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         corrected = judges.corrected_value(rule, raw, evidence)
     value = raw if corrected is None else corrected
     if corrected is None:
-        rests = evidence.rests(rule.metric, rule.where)
-        judged = judge_value(rule.metric, raw, rule.threshold, rule.demand, evidence.alpha, rests)
+        support = evidence.support(rule.metric, rule.where)
+        judged = judge_value(rule.metric, raw, rule.threshold, rule.demand, evidence.alpha, support)
     else:
         judged = judges.judge_corrected(rule, raw, corrected, evidence.alpha)
     return RuleResult(

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, outlooks_of_value, without_passes
+from highbar.gate.outlook import NO_SUPPORT, Outlooks, ValueSupport, certain, chance, outlooks_of_value, without_passes
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import COMPARE, Demand, Doubt, Operator, Outcome, Threshold, Value
@@ -44,31 +44,31 @@ class ThresholdOutcome(Struct, frozen=True):
 
 
 def judge_value(
-    metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, rests: Rests = NOTHING
+    metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, support: ValueSupport = NO_SUPPORT
 ) -> ThresholdOutcome:
     """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
     number = value.value
     if number is None:
         return ThresholdOutcome("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
     bar = threshold.less(demand.margin, value.better)
-    outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
+    outcome, why = _outcome(value, bar, demand, support.failing, met=bar.met_by(number))
     # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
         outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"
-    fragile = _fragile(value, bar, demand, rests.failing)
+    fragile = _fragile(value, bar, demand, support.failing)
     unsettled = fragile or outcome == "inconclusive"
-    more = _more(value, number, bar, demand, alpha, rests) if unsettled else None
+    more = _more(value, number, bar, demand, alpha, support) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
-    outlooks = outlooks_of_value(value, bar, demand, alpha, rests, at_end=bar.is_perfection(value.better))
+    outlooks = outlooks_of_value(value, bar, demand, alpha, support, at_end=bar.is_perfection(value.better))
     judged = ThresholdOutcome(
         outcome=outcome,
         reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
         fragile=fragile,
         more_scenarios=more,
         outlooks=without_passes(outlooks) if few else outlooks,
-        accepted=_accepted_number(value, bar, demand, rests.failing),
+        accepted=_accepted_number(value, bar, demand, support.failing),
     )
     # An observed failure counts, however wide the interval is.
     surely_missed = bar.is_perfection(value.better) and not bar.met_by(number)
@@ -166,12 +166,14 @@ def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) 
     return len(_possible(value, bar)) > 1
 
 
-def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
+def _more(
+    value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, support: ValueSupport
+) -> int | None:
     """About how many more scenarios would settle it if the value stayed the same; None if no number would."""
-    sums = rests.sums
+    sums = support.sums
     if bar.is_perfection(value.better):
         clusters = sums.clusters if sums is not None else value.scenarios
-        seen = 0 if number == bar.value else rests.failing
+        seen = 0 if number == bar.value else support.failing
         if seen is None or seen > demand.failures:
             return None
         return _in_scenarios(max(1, clusters_to_exclude(demand.tolerate, alpha, seen) - clusters), value, clusters)

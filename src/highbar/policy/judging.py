@@ -44,14 +44,14 @@ def _is_tool(cursor: Cursor, entry: Cursor, name: str, tool: str) -> bool:
     if tool in UNJUDGED_TOOLS:
         entry.refuse(f"{tool} has nothing to choose: {UNJUDGED_TOOLS[tool]}", "leave it out", at=cursor.key_place(name))
         return False
-    if tool in TOOLS or tool in _of_outsiders():
+    if tool in TOOLS or tool in _plugin_tools():
         return True
     hint = cursor.suggest(tool, TOOLS) or f"known: {', '.join(TOOLS)}"
     entry.refuse(f"unknown tool '{name}'", hint, at=cursor.key_place(name))
     return False
 
 
-def _of_outsiders() -> set[str]:
+def _plugin_tools() -> set[str]:
     from importlib.metadata import entry_points  # only for a name that is not built in
 
     return {point.name for point in entry_points(group="highbar.importers")}

@@ -131,9 +131,7 @@ def _amount(value: Fraction, unit: Unit) -> str:
 
 
 def _over(where: Where) -> str:
-    if not where:
-        return ""
-    return " over the scenarios with " + " and ".join(f"{column} {' or '.join(values)}" for column, values in where)
+    return f" over the scenarios with {say_select(where)}" if where else ""
 
 
 def _weighed(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, policy: Policy, unit: Unit) -> str:

@@ -24,11 +24,11 @@ from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.judges import post_stratified, rogan_gladen
-from highbar.verdicts.judged_parts import COLUMNS
+from highbar.verdicts.judged_parts import JUDGED_COLUMNS
 from highbar.verdicts.judged_units import STRATA, JudgedUnits, ScoredParts
 from highbar.verdicts.label_rates import rates_of
 
-_JUDGEABLE = frozenset({*COLUMNS, "behavior_score", "observed"})
+_JUDGEABLE = frozenset({*JUDGED_COLUMNS, "behavior_score", "observed"})
 """Columns that a judge can change."""
 _UNEQUAL = "the trials of a scenario were judged by different columns, so that labels cannot correct them"
 
@@ -93,7 +93,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         if not isinstance(root, Ratio) or not is_share(root) or len(root.z) != 1 or len(root.d) != 1:
             return None
         (above, factor), (_, divisor) = root.z[0], root.d[0]
-        return root if above.column in COLUMNS and factor == divisor else None
+        return root if above.column in JUDGED_COLUMNS and factor == divisor else None
 
     @cached_property
     def _known(self) -> dict[tuple[str, Where, bool], CorrectedShare]:

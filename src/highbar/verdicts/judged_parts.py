@@ -25,7 +25,7 @@ from highbar.model.job import SILENT, Job, Wants
 from highbar.model.judgments import LabeledTrial
 from highbar.model.records import ScenarioRecord
 
-COLUMNS = ("passed", "violated", "correct")
+JUDGED_COLUMNS = ("passed", "violated", "correct")
 """The yes-or-no columns of a trial that a judge can decide."""
 _WANTS = Wants(run=True, subset=True)
 _LEAST = "pass_rate"
@@ -120,7 +120,7 @@ def _label(
     labeled: tuple[ScenarioRecord, ScenarioRecord],
 ) -> ScoredLabel:
     values = {}
-    for column in COLUMNS:
+    for column in JUDGED_COLUMNS:
         by_judge, by_people = _decided(judged, column), _decided(labeled, column)
         if by_judge is not None and by_people is not None:
             values[column] = by_judge, by_people

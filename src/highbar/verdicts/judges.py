@@ -37,7 +37,7 @@ from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
 from highbar.verdicts.judged_units import ScoredParts
 from highbar.verdicts.label_rates import rates_of
 
-COLUMNS = frozenset({"judge", "judged"})
+JUDGE_COLUMNS = frozenset({"judge", "judged"})
 """The columns of rows that a judge decided."""
 _UNREADABLE = "the rows are in a table or in Spark, out of reach; check the file itself without --engine spark"
 _PARTS = "parts.jsonl"
@@ -55,7 +55,7 @@ def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.
     """Read the rows and the labels. Raises InputError if the file of labels, or `judged` of a row, is invalid."""
     path = None if policy.judge is None else policy.judge.labels
     labels = None if path is None else read_labels(path)
-    if not COLUMNS & {*sums.columns}:
+    if not JUDGE_COLUMNS & {*sums.columns}:
         return OfJudges(JudgeKnown())
     corrects = policy.judge is not None and policy.judge.correct
     if not results.files:

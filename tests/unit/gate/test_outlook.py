@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar.gate import judge
 from highbar.gate.outlook import (
-    Rests,
+    ValueSupport,
     certain,
     of_difference,
     of_scenarios,
@@ -31,9 +31,9 @@ MOST = Threshold(">=", Fraction(8, 10), "ratio", ">= 0.8")
 KNOWN = Noise(0.3, 0.3, 2.0)
 
 
-def outlooks(found, bar, demand, rests, *, at_end=False):
+def outlooks(found, bar, demand, support, *, at_end=False):
     """The four cases, after what holds of any: they are chances of three outcomes of which one comes."""
-    four = outlooks_of_value(found, bar, demand, ALPHA, rests, at_end=at_end)
+    four = outlooks_of_value(found, bar, demand, ALPHA, support, at_end=at_end)
     assert len(four) == 4
     for case in four:
         assert all(0.0 <= chance <= 1.0 for chance in (case.passes, case.inconclusive, case.fails))
@@ -50,13 +50,13 @@ def outlooks(found, bar, demand, rests, *, at_end=False):
 )
 def test_the_chances_of_perfection_are_chances(passed, total, demand, noise):
     found, sums = share(passed, total)
-    rests = Rests(sums, total - passed, noise)
-    outlooks(found, ALL, demand, rests, at_end=True)
+    support = ValueSupport(sums, total - passed, noise)
+    outlooks(found, ALL, demand, support, at_end=True)
 
 
 def test_perfection_by_the_estimate_passes_if_nothing_fails_again():
     found, sums = share(20, 20)
-    least, _, most, _ = outlooks(found, ALL, ESTIMATE, Rests(sums, 0, NOT_REPEATED), at_end=True)
+    least, _, most, _ = outlooks(found, ALL, ESTIMATE, ValueSupport(sums, 0, NOT_REPEATED), at_end=True)
     for case, noise in ((least, NOT_REPEATED.least), (most, NOT_REPEATED.most)):
         assert case.passes == pytest.approx(few_failures_again(0, 20, 20, 0, noise))
         assert case.inconclusive == 0.0
@@ -65,7 +65,7 @@ def test_perfection_by_the_estimate_passes_if_nothing_fails_again():
 
 def test_perfection_counts_trials_not_scenarios():
     found, sums = share(19, 20)
-    (case, *_) = outlooks(found, ALL, ESTIMATE, Rests(sums, 1, Noise(0.3, 0.3, 3.0)), at_end=True)
+    (case, *_) = outlooks(found, ALL, ESTIMATE, ValueSupport(sums, 1, Noise(0.3, 0.3, 3.0)), at_end=True)
     worth = 19.99  # the bound of 19 of 20 is that of twenty independent scenarios
     assert case.passes == pytest.approx(few_failures_again(3, 60, worth, 0, 0.3), rel=0.01)
 
@@ -78,7 +78,7 @@ def test_perfection_with_confidence_passes_with_as_many_failures_as_still_exclud
     """59, 93 and 124 scenarios exclude 5 % with 0, 1 and 2 failures."""
     found, sums = share(total, total)
     demand = Demand("confident", failures=failures)
-    (case, *_) = outlooks(found, ALL, demand, Rests(sums, 0, Noise(0.4, 0.4)), at_end=True)
+    (case, *_) = outlooks(found, ALL, demand, ValueSupport(sums, 0, Noise(0.4, 0.4)), at_end=True)
     unfailing = few_failures_again(0, total, total, failures, 0.4)
     passes = 0.0 if shown is None else few_failures_again(0, total, total, shown, 0.4)
     assert case.passes == pytest.approx(passes, rel=1e-3)
@@ -88,14 +88,14 @@ def test_perfection_with_confidence_passes_with_as_many_failures_as_still_exclud
 
 def test_a_share_of_nothing_is_worth_as_many_scenarios_as_it_has():
     found, sums = share(0, 20)
-    (case, *_) = outlooks(found, ALL, ESTIMATE, Rests(sums, 20, KNOWN), at_end=True)
+    (case, *_) = outlooks(found, ALL, ESTIMATE, ValueSupport(sums, 20, KNOWN), at_end=True)
     assert case.passes == pytest.approx(few_failures_again(40, 40, 20.0, 0, 0.3))
 
 
 def test_a_share_is_counted_in_its_trials():
     found, sums = share(16, 20)
     for noise, parts in ((Noise(0.3, 0.3, 1.0), 20), (Noise(0.3, 0.3, 2.0), 40)):
-        (case, *_) = outlooks(found, MOST, ESTIMATE, Rests(sums, 4, noise))
+        (case, *_) = outlooks(found, MOST, ESTIMATE, ValueSupport(sums, 4, noise))
         bounded = Bounded(found.value, found.low, found.high, parts)
         assert case == share_again(bounded, MOST.value, 0.3, ALPHA, confident=False)
 
@@ -110,7 +110,7 @@ def test_a_share_is_counted_in_its_trials():
 )
 def test_a_share_that_is_no_whole_number_of_scenarios_is_not_counted(number, sums):
     found = replace(share(16, 20)[0], value=number)
-    (case, *_) = outlooks(found, MOST, ESTIMATE, Rests(sums, 4, Noise(0.0001, 0.0001)))
+    (case, *_) = outlooks(found, MOST, ESTIMATE, ValueSupport(sums, 4, Noise(0.0001, 0.0001)))
     bounded = Bounded(number, found.low, found.high, None)
     assert case.passes == pytest.approx(share_again(bounded, MOST.value, 0.0001, ALPHA, confident=False).passes)
 
@@ -118,12 +118,12 @@ def test_a_share_that_is_no_whole_number_of_scenarios_is_not_counted(number, sum
 def test_clusters_vary_for_reasons_of_their_own_so_that_less_of_it_is_trial_noise():
     found, alone = share(70, 100)
     clustered = Sums.of([(10, 10)] * 7 + [(0, 10)] * 3)
-    plain = outlooks(found, MOST, ESTIMATE, Rests(alone, 30, KNOWN))
+    plain = outlooks(found, MOST, ESTIMATE, ValueSupport(alone, 30, KNOWN))
     # As many clusters as scenarios, none, or more than there are: nothing to correct.
-    assert outlooks(found, MOST, ESTIMATE, Rests(replace(clustered, clusters=100), 30, KNOWN))[0].passes > 0
-    fewer = outlooks(found, MOST, ESTIMATE, Rests(clustered, 30, KNOWN))
+    assert outlooks(found, MOST, ESTIMATE, ValueSupport(replace(clustered, clusters=100), 30, KNOWN))[0].passes > 0
+    fewer = outlooks(found, MOST, ESTIMATE, ValueSupport(clustered, 30, KNOWN))
     assert 0 < fewer[0].passes < plain[0].passes
-    one = outlooks(found, MOST, ESTIMATE, Rests(replace(clustered, clusters=1), 30, KNOWN))
+    one = outlooks(found, MOST, ESTIMATE, ValueSupport(replace(clustered, clusters=1), 30, KNOWN))
     assert one[0].passes == fewer[0].passes
 
 
@@ -131,20 +131,20 @@ def test_clusters_of_a_share_of_nothing_are_corrected_by_its_other_end():
     found, _ = share(0, 100)
     few = Threshold(">=", Fraction(1, 100), "ratio", ">= 0.01")
     clustered = Sums.of([(0, 10)] * 10)
-    plain = outlooks(found, few, ESTIMATE, Rests(None, None, KNOWN))
-    assert outlooks(found, few, ESTIMATE, Rests(clustered, 100, KNOWN))[0].passes < plain[0].passes
+    plain = outlooks(found, few, ESTIMATE, ValueSupport(None, None, KNOWN))
+    assert outlooks(found, few, ESTIMATE, ValueSupport(clustered, 100, KNOWN))[0].passes < plain[0].passes
 
 
 def test_a_percentile_without_an_upper_bound_has_none_or_as_many_trials_beyond_it_as_it_leaves():
     found = value(900, scenarios=20, unit="ms", better="lower", low=500)
     below = Threshold("<", Fraction(1000), "ms", "< 1000ms")
-    rests = Rests(None, None, Noise(0.1, 0.9, 2.0), Fraction(95, 100))
-    least, _, most, _ = outlooks(found, below, ESTIMATE, rests)
+    support = ValueSupport(None, None, Noise(0.1, 0.9, 2.0), Fraction(95, 100))
+    least, _, most, _ = outlooks(found, below, ESTIMATE, support)
     assert least.passes == pytest.approx(few_failures_again(0, 40, 20, 2, 0.1))
     assert most.passes == pytest.approx(few_failures_again(2, 40, 20, 2, 0.9))
     assert (least.inconclusive, most.inconclusive) == (0.0, 0.0)
     one = replace(found, scenarios=1)
-    least, *_ = outlooks(one, below, ESTIMATE, replace(rests, noise=Noise(0.1, 0.9)))
+    least, *_ = outlooks(one, below, ESTIMATE, replace(support, noise=Noise(0.1, 0.9)))
     assert least.passes == pytest.approx(few_failures_again(0, 1, 1, 0, 0.1))
 
 
@@ -224,8 +224,9 @@ def test_the_parts_of_a_condition_pass_together_or_one_of_them_does(text, operat
     (a, of_a), (b, of_b) = share(17, 20), share(18, 20)
     rule = ConditionRule("composite.pass", "blocking", formula.parse_condition(text), text)
     found = replace(evidence({"a": a, "b": b}, shares={"a": of_a, "b": of_b}), noise=Noise(0.3, 0.3))
-    alone = [outlooks_of_value(each, MOST, ESTIMATE, ALPHA, Rests(sums, None, Noise(0.3, 0.3)), at_end=False)[0].passes
-             for each, sums in ((a, of_a), (b, of_b))]  # fmt: skip
+    supports = (ValueSupport(sums, None, Noise(0.3, 0.3)) for sums in (of_a, of_b))
+    alone = [outlooks_of_value(each, MOST, ESTIMATE, ALPHA, support, at_end=False)[0].passes
+             for each, support in zip((a, b), supports, strict=True)]  # fmt: skip
     result = judge(rule, found)
     apart, together = result.outlooks[0].passes, result.outlooks[1].passes
     if operation == "all":

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.outlook import Rests, certain, outlooks_of_value
+from highbar.gate.outlook import ValueSupport, certain, outlooks_of_value
 from highbar.gate.rules import one_of_both, progress
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import judge_value
@@ -25,7 +25,7 @@ RULE = ThresholdRule("r", "blocking", "m", HALF, stage=STAGE)
 def test_a_threshold_rule_carries_its_outlooks_its_stage_and_its_slack():
     found, sums = share(95, 100)
     result = judge(RULE, evidence({"m": found}, shares={"m": sums}))
-    assert result.outlooks == outlooks_of_value(found, HALF, Demand(), 0.05, Rests(sums), at_end=False)
+    assert result.outlooks == outlooks_of_value(found, HALF, Demand(), 0.05, ValueSupport(sums), at_end=False)
     assert result.progressive == progress(STAGE, found)
     assert result.slack == slack(HALF, found)
     assert result.slack > Fraction(1, 10)
@@ -74,8 +74,8 @@ def test_at_their_best_unjudged_trials_leave_the_suite_complete():
     assert judge(SuiteRule("suite", "blocking"), at_best).outcome == "pass"
 
 
-def judged(found, bar, demand, **rests):
-    return judge_value("m", found, bar, demand, 0.05, Rests(**rests))
+def judged(found, bar, demand, **support):
+    return judge_value("m", found, bar, demand, 0.05, ValueSupport(**support))
 
 
 @pytest.mark.parametrize(

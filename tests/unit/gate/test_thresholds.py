@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from highbar.gate.outlook import Rests
+from highbar.gate.outlook import ValueSupport
 from highbar.gate.thresholds import interval_ends, judge_value
 from highbar.model import Demand, Threshold
 from highbar.statistics.bounds import Sums
@@ -32,7 +32,7 @@ def below(milliseconds):
 
 
 def judged(of, threshold, demand=ESTIMATE, sums=None, metric="accuracy", failing=None, noise=NOT_REPEATED):
-    return judge_value(metric, of, threshold, demand, ALPHA, Rests(sums, failing, noise))
+    return judge_value(metric, of, threshold, demand, ALPHA, ValueSupport(sums, failing, noise))
 
 
 def test_an_undefined_value_never_passes():
@@ -299,12 +299,12 @@ def test_a_number_that_is_no_share_differs_by_the_width_of_its_interval():
 
 def test_a_percentile_without_an_upper_bound_differs_by_what_may_be_beyond_the_limit():
     fast = value(1000, unit="ms", better="lower", low=900.0, scenarios=20)
-    rests = Rests(noise=Noise(1.0, 1.0), percentile=Fraction(95, 100))
-    result = judge_value("latency_p95", fast, below(5000), ESTIMATE, ALPHA, rests)
+    support = ValueSupport(noise=Noise(1.0, 1.0), percentile=Fraction(95, 100))
+    result = judge_value("latency_p95", fast, below(5000), ESTIMATE, ALPHA, support)
     assert result.second_run_low == pytest.approx(1 - few_failures_again(0, 20, 20, 1, 1.0))
     assert result.second_run == pytest.approx(1 - few_failures_again(1, 20, 20, 1, 1.0))
     assert 0.01 < result.second_run_low < result.second_run < 0.5
-    assert judge_value("latency_p95", fast, below(5000), CONFIDENT, ALPHA, rests).second_run < 0.01
+    assert judge_value("latency_p95", fast, below(5000), CONFIDENT, ALPHA, support).second_run < 0.01
 
 
 def test_of_what_cannot_be_bounded_nothing_is_said():

@@ -9,7 +9,7 @@ from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.gate.outlook import Rests
+from highbar.gate.outlook import ValueSupport
 from highbar.gate.thresholds import judge_value
 from highbar.model import Demand, Threshold, Value
 from highbar.planning import Assumptions, gate_chance, needed_to_show, reach, smallest_shown, suppose
@@ -151,7 +151,9 @@ def test_the_chances_against_100_percent_are_those_of_the_gate(scenarios, failur
         sums = Sums.of([(Fraction(0 if n < failing else 1), 1) for n in range(scenarios)])
         low, high = share_bounds(sums, 0.05)
         value = Value(Fraction(scenarios - failing, scenarios), scenarios, 0, "ratio", "higher", low=low, high=high)
-        outcome = judge_value("safety_rate", value, threshold, demand, 0.05, Rests(sums=sums, failing=failing)).outcome
+        outcome = judge_value(
+            "safety_rate", value, threshold, demand, 0.05, ValueSupport(sums=sums, failing=failing)
+        ).outcome
         chances[outcome] += math.comb(scenarios, failing) * 0.02**failing * 0.98 ** (scenarios - failing)
     found = gate_chance(scenarios, Fraction(1), rate, USUAL, failures)
     assert found.passes == pytest.approx(chances["pass"])
