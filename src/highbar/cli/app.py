@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import click
 
 import highbar
 from highbar.cli.commands import SuggestingGroup, UnknownCommandError, help_of_group
-from highbar.cli.guard import OutputsError
-from highbar.errors import InputError, Problem, ReportError
+from highbar.cli.guard import REPORTS_BEGUN
+from highbar.errors import InputError, Problem
+from highbar.report import CALIBRATIONS, COMPARISONS, REPORTERS, Reporter
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -38,8 +40,23 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 """Every command, in the order of the help, and its module. `command` in that module is a click command that returns
 the exit code."""
 
-REPORT_FILES: Mapping[str, str] = MappingProxyType({"check": "--output", "compare": "--output", "run": "--report"})
-"""The option that names report files, for each top-level command whose earlier reports `_withdraw` replaces."""
+
+class ReportFiles(NamedTuple):
+    """The option that names the report files of a command, and the formats of what it reports."""
+
+    option: str
+    formats: Mapping[str, Reporter]
+
+
+REPORT_FILES: Mapping[str, ReportFiles] = MappingProxyType(
+    {
+        "check": ReportFiles("--output", REPORTERS),
+        "compare": ReportFiles("--output", COMPARISONS),
+        "run": ReportFiles("--report", REPORTERS),
+        "judge calibrate": ReportFiles("--output", CALIBRATIONS),
+    }
+)
+"""Every command that writes report files."""
 
 ALIASES: Mapping[str, str] = MappingProxyType({"lint": "policy"})
 """Other names of commands; `lint` is for people who know linters."""
@@ -102,9 +119,11 @@ def dispatch(arguments: Sequence[str]) -> int:
 
         if answered_shell(root):
             return 0
-    _refuse_a_deleted_folder(arguments)
+    found: dict[str, Any] = {}
     try:
+        _refuse_a_deleted_folder(arguments)
         with root.make_context("highbar", list(arguments)) as context:
+            found = context.meta
             code = root.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -112,8 +131,9 @@ def dispatch(arguments: Sequence[str]) -> int:
         problem = _problem(error)
         _withdraw(arguments, (problem,))
         raise InputError(problem) from error
-    except OutputsError as error:
-        _withdraw(arguments, error.problems)
+    except BaseException as error:
+        if not found.get(REPORTS_BEGUN):
+            _withdraw(arguments, error.problems if isinstance(error, InputError) else ())
         raise
     # Fail closed: Python ends with exit code 0, a pass, if a command returns None.
     if not isinstance(code, int):
@@ -122,17 +142,16 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 
 def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
-    """Replace the reports of an earlier run, so that a wrong call does not leave an old verdict behind."""
-    command = arguments[0] if arguments else ""
-    option = REPORT_FILES.get(command)
-    if option is not None and any(argument.startswith(option) for argument in arguments):
-        from highbar.cli import streams  # only if something is wrong
-        from highbar.cli.outputs import withdraw_outputs  # as above
+    """Replace the reports of an earlier run, so that a call that failed leaves no old verdict behind."""
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    kind = REPORT_FILES.get(words[0] if words else "") or REPORT_FILES.get(" ".join(words[:2]))
+    if kind is None or not any(argument.startswith(kind.option) for argument in arguments):
+        return
+    from highbar.cli import streams  # only if something is wrong
+    from highbar.cli.outputs import UNFINISHED, withdraw_outputs  # as above
 
-        try:
-            withdraw_outputs(arguments, option, problems, import_module(COMMANDS[command]).refusal)
-        except ReportError as error:  # only say so: the caller raises what is wrong with the call
-            streams.say(f"highbar: {error}")
+    for failure in withdraw_outputs(arguments, kind.option, kind.formats, problems or (UNFINISHED,)):
+        streams.say(f"highbar: {failure}")  # only say so: the caller raises what is wrong with the call
 
 
 def _refuse_a_deleted_folder(arguments: Sequence[str]) -> None:

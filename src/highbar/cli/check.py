@@ -7,7 +7,7 @@ import os
 import click
 
 from highbar.cli import streams
-from highbar.cli.judging import BarOptions, ReportOptions, bar_options, judge_job, refusal, report_options
+from highbar.cli.judging import BarOptions, ReportOptions, bar_options, judge_job, report_options
 from highbar.cli.options import (
     AGENT_HELP,
     FORMAT_HELP,
@@ -21,6 +21,7 @@ from highbar.cli.options import (
 )
 from highbar.cli.outputs import begin_outputs, refuse_overwriting
 from highbar.model.job import Job
+from highbar.report import REPORTERS
 
 _EXAMPLES = """\b
 Examples:
@@ -76,5 +77,5 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         from highbar.load import files  # not needed for help, completion and usage errors
 
         refuse_overwriting(outputs, files.inputs(results, bar.policy, map_file, bar.baseline))
-    begin_outputs(outputs, refusal, results)
+    begin_outputs(outputs, REPORTERS, results)
     return judge_job(bar.on(job), bar.against_ref, reports, outputs)

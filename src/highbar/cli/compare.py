@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
 import click
 from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.commands import format_option, output_option
-from highbar.cli.guard import REFUSED, OutputsError
+from highbar.cli.guard import REFUSED
 from highbar.cli.options import (
     FORMAT_HELP,
     INPUT_FORMAT,
@@ -25,9 +24,18 @@ from highbar.cli.options import (
     meta_option,
     tell_github,
 )
-from highbar.cli.outputs import Output, begin_outputs, read_outputs, refuse_overwriting, write_output
+from highbar.cli.outputs import (
+    Output,
+    begin_outputs,
+    read_outputs,
+    refusal,
+    refuse_formats,
+    refuse_outputs,
+    refuse_overwriting,
+    report_everywhere,
+)
 from highbar.cli.progress import watching
-from highbar.errors import InputError, Problem, ReportError
+from highbar.errors import InputError, Problem
 from highbar.model.comparison import Comparison
 from highbar.model.job import Job, Wants
 from highbar.report import COMPARISONS, PAGE
@@ -84,7 +92,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     Both are over the scenarios that are in both. A rule of the policy's baseline block decides; without one the exit
     code is 0.
     """
-    wanted = _outputs(outputs)
+    wanted = read_outputs(outputs)
+    refuse_formats(wanted, COMPARISONS, "a comparison")
     from highbar import pipeline  # the engine is loaded only here
     from highbar.bar.on_demand import with_history  # as above
     from highbar.load import files  # as above
@@ -102,7 +111,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
     if any(os.path.lexists(output.file) for output in wanted):
         refuse_overwriting(wanted, files.inputs([base, head], policy, map_file))
-    begin_outputs(wanted, refusal, [base, head])
+    begin_outputs(wanted, COMPARISONS, [base, head])
     try:
         with watching(quiet=quiet) as watch:
             # Checked inside the `try`, so that the report files and GitHub say why, too.
@@ -130,53 +139,32 @@ def _refuse_two_streams(base: str, head: str) -> None:
         raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
 
 
-def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
-    wanted = read_outputs(arguments)
-    problems = [
-        Problem(
-            f"--output {one.file}: a comparison is not written as {one.format}", hint=f"one of {', '.join(COMPARISONS)}"
-        )
-        for one in wanted
-        if one.format not in COMPARISONS
-    ]
-    if problems:
-        raise OutputsError(*problems)
-    return wanted
-
-
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
     """Say in every report why there is no comparison. Raises the error again unless JSON is printed."""
-    for output in outputs:
-        write_output(output.file, refusal(output.format, error.problems))
+    refuse_outputs(outputs, COMPARISONS, error.problems)
     if report_format != "json":
         raise error
-    streams.print_text(refusal("json", error.problems))
+    streams.print_text(refusal(COMPARISONS, "json", error.problems))
     return REFUSED
-
-
-def refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    """A report that says why there is no comparison."""
-    return COMPARISONS[report_format].refusal(problems)
 
 
 def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], meta: Meta, *, quiet: bool) -> int:
     """Print the report, then write the files, all even if one fails; returns the exit code, 4 if one failed."""
-    screen = replace(streams.display(sys.stdout), meta=meta)
-    failures: list[ReportError] = []
-    try:
-        if quiet and report_format == "text":
-            from highbar.report.comparison_text import render_headline  # only for --quiet
-
-            streams.print_text(render_headline(comparison, replace(screen, width=_ONE_LINE)) + "\n")
-        else:
-            streams.print_text(COMPARISONS[report_format](comparison, screen))
-    except ReportError as error:
-        failures.append(error)
-    for output in outputs:
-        try:
-            write_output(output.file, COMPARISONS[output.format](comparison, replace(PAGE, meta=meta)))
-        except ReportError as error:
-            failures.append(error)
+    page = replace(PAGE, meta=meta)
+    failures = report_everywhere(
+        lambda: _printed(comparison, report_format, meta, quiet=quiet),
+        outputs,
+        lambda name: COMPARISONS[name](comparison, page),
+    )
     for failure in failures:
         streams.say(f"highbar: {failure}")
     return _NOT_WRITTEN if failures else _EXIT[comparison.verdict]
+
+
+def _printed(comparison: Comparison, report_format: str, meta: Meta, *, quiet: bool) -> str:
+    screen = replace(streams.display(sys.stdout), meta=meta)
+    if quiet and report_format == "text":
+        from highbar.report.comparison_text import render_headline  # only for --quiet
+
+        return render_headline(comparison, replace(screen, width=_ONE_LINE)) + "\n"
+    return COMPARISONS[report_format](comparison, screen)

@@ -21,13 +21,11 @@ from highbar.errors import InputError, Problem, ReportError
 
 REFUSED = 2
 INTERNAL = 4
+REPORTS_BEGUN = "highbar.reports_begun"
+"""The key in click's `meta` that is set once the report files say that they are of this run."""
 _KILLED_BY = 128
 _OBJECTS_AT_ONCE = 100_000
 """New objects between two searches for cycles: a check makes half as many, with hardly any cycle among them."""
-
-
-class OutputsError(InputError):
-    """The report files themselves are invalid, so nothing was written to them."""
 
 
 class Stopped(BaseException):

@@ -13,9 +13,19 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.commands import format_option, output_option
-from highbar.cli.guard import REFUSED, OutputsError
+from highbar.cli.guard import REFUSED
 from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
-from highbar.cli.outputs import Output, begin_outputs, read_outputs, refuse_overwriting, write_output
+from highbar.cli.outputs import (
+    Output,
+    attempt,
+    begin_outputs,
+    read_outputs,
+    refusal,
+    refuse_formats,
+    refuse_outputs,
+    refuse_overwriting,
+    report_everywhere,
+)
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import CALIBRATIONS
 
@@ -67,12 +77,13 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     from highbar.calibration import CalibrationJob, calibrate  # not needed for help and usage errors
     from highbar.load import files  # as above
 
-    wanted = _outputs(outputs)
+    wanted = read_outputs(outputs)
+    refuse_formats(wanted, CALIBRATIONS, "a calibration")
     job = CalibrationJob(results, labels, policy, _confidence(confidence), input_format)
     read = [*files.inputs(results, policy), labels]
     refuse_overwriting(wanted, read)
     _refuse_bind(bind, [*read, *(output.file for output in wanted)])
-    begin_outputs(wanted, _refusal, results)
+    begin_outputs(wanted, CALIBRATIONS, results)
     try:
         _refuse_stream(results)
         found = calibrate(job)
@@ -100,19 +111,6 @@ def _confidence(text: str | None) -> Fraction | None:
     return share
 
 
-def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
-    wanted = read_outputs(arguments)
-    known = ", ".join(CALIBRATIONS)
-    problems = [
-        Problem(f"--output {one.file}: a calibration is not written as {one.format}", hint=f"one of {known}")
-        for one in wanted
-        if one.format not in CALIBRATIONS
-    ]
-    if problems:
-        raise OutputsError(*problems)
-    return wanted
-
-
 def _refuse_bind(bind: str | None, others: Sequence[str]) -> None:
     if bind is None:
         return
@@ -120,39 +118,27 @@ def _refuse_bind(bind: str | None, others: Sequence[str]) -> None:
         raise InputError(Problem("exists already, and nothing is overwritten", bind, hint="name a new file"))
 
 
-def _refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    return CALIBRATIONS[report_format].refusal(problems)
-
-
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
     """Say in every report why the judge is not calibrated. Raises the error again unless JSON is printed."""
-    for output in outputs:
-        write_output(output.file, _refusal(output.format, error.problems))
+    refuse_outputs(outputs, CALIBRATIONS, error.problems)
     if report_format != "json":
         raise error
-    streams.print_text(_refusal("json", error.problems))
+    streams.print_text(refusal(CALIBRATIONS, "json", error.problems))
     return REFUSED
 
 
 def _report(
     found: Calibrated, report_format: str, outputs: tuple[Output, ...], bind: str | None, *, quiet: bool
 ) -> int:
-    """Print the report, then write all files even if one fails; returns 0, or 4 if one failed.
-
-    Raises ReportError, before any file is written, if the report cannot be printed.
-    """
-    calibration, failures = found.calibration, []
-    streams.print_text(_printed(calibration, report_format, quiet=quiet))
-    for output in outputs:
-        try:
-            write_output(output.file, CALIBRATIONS[output.format](calibration))
-        except ReportError as error:
-            failures.append(error)
+    """Print the report, then write all files, all even if one fails; returns 0, or 4 if one failed."""
+    calibration = found.calibration
+    failures = report_everywhere(
+        lambda: _printed(calibration, report_format, quiet=quiet),
+        outputs,
+        lambda name: CALIBRATIONS[name](calibration),
+    )
     if bind is not None:
-        try:
-            _write_new(Path(bind), found.labels)
-        except OSError as error:
-            failures.append(ReportError(f"{bind} could not be written: {error.strerror or error}"))
+        failures += attempt([lambda: _write_new(Path(bind), found.labels)])
     for failure in failures:
         streams.say(f"highbar: {failure}")
     return _NOT_WRITTEN if failures else 0
@@ -168,5 +154,8 @@ def _printed(calibration: Calibration, report_format: str, *, quiet: bool) -> st
 
 
 def _write_new(path: Path, text: str) -> None:
-    with path.open("x", encoding="ascii") as file:  # fails if someone created the file in the meantime
-        file.write(text)
+    try:
+        with path.open("x", encoding="ascii") as file:  # fails if someone created the file in the meantime
+            file.write(text)
+    except OSError as error:
+        raise ReportError(f"{path} could not be written: {error.strerror or error}") from error

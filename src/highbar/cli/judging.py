@@ -16,10 +16,10 @@ from highbar.cli import streams
 from highbar.cli.commands import output_option
 from highbar.cli.guard import REFUSED
 from highbar.cli.options import Meta, github_option, meta_option, tell_github
-from highbar.cli.outputs import REPORT_FORMAT, Output, read_outputs, refuse_meta, write_output
+from highbar.cli.outputs import REPORT_FORMAT, Output, read_outputs, refuse_meta, refuse_outputs, report_everywhere
 from highbar.cli.progress import watching
-from highbar.errors import InputError, Problem, ReportError
-from highbar.report import PAGE, Display, reporter
+from highbar.errors import InputError, ReportError
+from highbar.report import PAGE, REPORTERS, Display, reporter
 
 if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
     from highbar.model import Verdict
@@ -69,8 +69,8 @@ class ReportOptions(Struct, frozen=True, eq=False):
     history: str | None = None
 
     def outputs(self) -> tuple[Output, ...]:
-        """The report files, each with its format. Raises OutputsError if one is invalid or `--meta` lacks a fact."""
-        found = read_outputs(self.files)
+        """The report files, each with its format. Raises InputError if one is invalid or `--meta` lacks a fact."""
+        found = read_outputs(self.files, self.option)
         refuse_meta((self.format, *(output.format for output in found)), self.meta)
         return found
 
@@ -225,15 +225,11 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
 
 def refuse_reports(outputs: tuple[Output, ...], reports: ReportOptions, error: InputError) -> None:
     """Say in every report file, and to GitHub, why there is no verdict."""
-    for output in outputs:
-        write_output(output.file, refusal(output.format, error.problems))
     problems = error.problems
-    tell_github(reports.github, REFUSED, lambda tell: tell.tell_problems(problems, REFUSED, outputs))
-
-
-def refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    """A report that says why there is no verdict."""
-    return reporter(report_format).refusal(problems)
+    try:
+        refuse_outputs(outputs, REPORTERS, problems)
+    finally:
+        tell_github(reports.github, REFUSED, lambda tell: tell.tell_problems(problems, REFUSED, outputs))
 
 
 def _check_both(job: Job, against_ref: str, watch: JobWatch) -> CheckResult:
@@ -257,18 +253,10 @@ def _remember(job: Job, done: CheckResult, folder: str, code: int, *, quiet: boo
 
 def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...], screen: Display) -> int:
     """Print the report, then write the files, and return the exit code, which is 4 if any of these failed."""
-    # Try everything before reporting failures: neither a closed pipe nor a full disk may cost the other reports.
-    failures: list[ReportError] = []
-    try:
-        streams.print_text(_printed(verdict, reports, screen))
-    except ReportError as error:
-        failures.append(error)
     page = replace(PAGE, verbose=screen.verbose, meta=screen.meta)
-    for output in outputs:
-        try:
-            write_output(output.file, reporter(output.format)(verdict, page))
-        except ReportError as error:
-            failures.append(error)
+    failures = report_everywhere(
+        lambda: _printed(verdict, reports, screen), outputs, lambda name: reporter(name)(verdict, page)
+    )
     if verdict.problems and (reports.quiet or reports.format not in ("text", "json")):
         streams.say_problems(verdict.problems)  # text and JSON contain the problems already
     if failures:

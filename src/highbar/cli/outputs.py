@@ -1,7 +1,8 @@
 """`--output [FORMAT=]FILE`: choose the format of each report file, and write it as a whole or not at all.
 
-begin_outputs      before judging: say "no verdict" in each file       write_output   the report itself
-withdraw_outputs   for wrong arguments: say "no verdict" in each file that an earlier run left
+begin_outputs      before judging: say "no verdict" in each file       write_output     the report itself
+withdraw_outputs   if that was not reached: say "no verdict" in        refuse_outputs   why there is no verdict
+                   each file that an earlier run left
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import os
 import select
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,10 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from highbar.cli.guard import OutputsError
+from highbar.cli import streams
+from highbar.cli.guard import REPORTS_BEGUN
 from highbar.errors import InputError, Problem, ReportError
-from highbar.report import REPORTERS, format_named, format_of, report_formats, reporter
+from highbar.report import REPORTERS, Reporter, format_named, format_of, report_formats, reporter
 from highbar.store.writing import replace
 
 _OF_ITS_OWN = "give the report a file of its own"
@@ -42,8 +45,8 @@ class _ReportFormat(click.Choice):  # type: ignore[type-arg] # generic only in t
 
 REPORT_FORMAT = _ReportFormat(list(REPORTERS))
 
-Refusal = Callable[[str, Sequence[Problem]], str]
-"""From a format and the problems to a report that says why there is no verdict."""
+Formats = Mapping[str, Reporter]
+"""The formats of what a command reports: a verdict, a comparison or a calibration."""
 
 
 class Output(Struct, frozen=True):
@@ -53,69 +56,82 @@ class Output(Struct, frozen=True):
     file: str
 
 
-def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
-    """The format and file of each `--output`. Raises OutputsError, before any input is read, if one is invalid."""
+def read_outputs(arguments: Sequence[str], option: str = "--output") -> tuple[Output, ...]:
+    """The format and file of each value of `option`. Raises InputError, before any input is read, if one is invalid."""
     outputs: list[Output] = []
     problems: list[Problem] = []
     taken: set[str] = set()
     for argument in arguments:
         try:
-            output = _read_output(argument)
+            output = _read_output(argument, option)
         except InputError as error:
             problems += error.problems
             continue
         # By real path: through two links, one report would overwrite the other.
         path = os.path.realpath(output.file)
         if path in taken:
-            problems.append(Problem(f"--output {argument}: {output.file} is written twice", hint=_OF_ITS_OWN))
+            problems.append(Problem(f"{option} {argument}: {output.file} is written twice", hint=_OF_ITS_OWN))
         taken.add(path)
         outputs.append(output)
     if problems:
-        raise OutputsError(*problems)
+        raise InputError(*problems)
     return tuple(outputs)
 
 
-def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None:
-    """Raise OutputsError if a report would overwrite an input file."""
+def refuse_formats(outputs: Sequence[Output], formats: Formats, what: str) -> None:
+    """Raise InputError if `what`, such as "a comparison", is not written in the format of a file."""
+    problems = [
+        Problem(
+            f"--output {output.file}: {what} is not written as {output.format}", hint=f"one of {', '.join(formats)}"
+        )
+        for output in outputs
+        if output.format not in formats
+    ]
+    if problems:
+        raise InputError(*problems)
+
+
+def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str], option: str = "--output") -> None:
+    """Raise InputError if a report would overwrite an input file."""
     read = {os.path.realpath(name): name for name in inputs}
     problems = [
-        Problem(f"--output {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
+        Problem(f"{option} {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
         for output in outputs
         if (path := os.path.realpath(output.file)) in read
     ]
     if problems:
-        raise OutputsError(*problems)
+        raise InputError(*problems)
 
 
 def refuse_meta(formats: Iterable[str], meta: Iterable[tuple[str, str]]) -> None:
-    """Raise OutputsError, before anything is judged, if a format requires facts that `--meta` does not give."""
+    """Raise InputError, before anything is judged, if a format requires facts that `--meta` does not give."""
     given = dict(meta)
     problems = [problem for name in sorted({*formats}) for problem in reporter(name).meta_problems(given)]
     if problems:
-        raise OutputsError(*problems)
+        raise InputError(*problems)
 
 
-def _read_output(argument: str) -> Output:
+def _read_output(argument: str, option: str) -> Output:
     before, equals, after = argument.partition("=")
     before = format_named(before)
     # Our own formats are tried first: listing those of installed packages takes longer than most imports.
     if equals and before not in REPORTERS and before not in report_formats():
         hint = f"wanted one of {', '.join(report_formats())}"
-        raise InputError(Problem(f"--output {argument}: {before!r} is not a format", hint=hint))
+        raise InputError(Problem(f"{option} {argument}: {before!r} is not a format", hint=hint))
     file = after if equals else argument
     if not file or file == "-":
         raise InputError(
-            Problem(f"--output {argument}: wanted a file", hint="--format says what goes to standard output")
+            Problem(f"{option} {argument}: wanted a file", hint="--format says what goes to standard output")
         )
     found = before if equals else format_of(file)
     if found is None:
         endings = ", ".join(suffix for name in report_formats() for suffix in reporter(name).suffixes)
         hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(report_formats())}"
-        raise InputError(Problem(f"--output {argument}: no known format has this ending", hint=hint))
+        raise InputError(Problem(f"{option} {argument}: no known format has this ending", hint=hint))
     return Output(found, file)
 
 
-def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
+def begin_outputs(outputs: Sequence[Output], formats: Formats, results: Sequence[str]) -> None:
     """Say in every file that there is no verdict, before anything is judged, so that no old verdict survives a crash.
 
     A file that this creates within a folder or glob of `results` is removed again, or it would be read as results.
@@ -125,7 +141,7 @@ def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence
     for output in outputs:
         mode = _mode(output.file)
         if mode is None or stat.S_ISREG(mode):  # a pipe or a device gets only the report itself
-            text = refusal(output.format, (UNFINISHED,))
+            text = refusal(formats, output.format, (UNFINISHED,))
             with suppress(OSError):  # write_output will fail too, and report it
                 replace(Path(os.path.realpath(output.file)), _encoded(text), sync=False)
     if made:
@@ -135,36 +151,121 @@ def begin_outputs(outputs: Sequence[Output], refusal: Refusal, results: Sequence
         for file in made:
             if os.path.realpath(file) in read:
                 Path(file).unlink(missing_ok=True)
+    click.get_current_context().meta[REPORTS_BEGUN] = True
 
 
-def withdraw_outputs(arguments: Sequence[str], option: str, problems: Sequence[Problem], refusal: Refusal) -> None:
-    """Say in the reports of an earlier run that there is no verdict, because the arguments are wrong.
+def refuse_outputs(outputs: Sequence[Output], formats: Formats, problems: Sequence[Problem]) -> None:
+    """Say in every file why there is no verdict. Raises ReportError, after printing the problems, if a file fails."""
+    failures = attempt(partial(_write_refusal, output, formats, problems) for output in outputs)
+    if failures:
+        streams.say_problems(problems)
+        raise ReportError("; ".join(str(failure) for failure in failures))
+
+
+def refusal(formats: Formats, name: str, problems: Sequence[Problem]) -> str:
+    """The report that says why there is nothing to report. A format that is not in `formats` is that of a verdict."""
+    return (formats.get(name) or reporter(name)).refusal(problems)
+
+
+def attempt(steps: Iterable[Callable[[], object]]) -> list[ReportError]:
+    """Take all steps and return what failed: neither a closed pipe nor a full disk may cost the other reports."""
+    failures: list[ReportError] = []
+    for step in steps:
+        try:
+            step()
+        except ReportError as error:
+            failures.append(error)
+    return failures
+
+
+def report_everywhere(
+    printed: Callable[[], str], outputs: Sequence[Output], written: Callable[[str], str]
+) -> list[ReportError]:
+    """Print the report and write the files, each in its format; returns what failed."""
+    return attempt(
+        (
+            lambda: streams.print_text(printed()),
+            *(partial(_write, output, written) for output in outputs),
+        )
+    )
+
+
+def _write(output: Output, written: Callable[[str], str]) -> None:
+    write_output(output.file, written(output.format))
+
+
+def _write_refusal(output: Output, formats: Formats, problems: Sequence[Problem]) -> None:
+    write_output(output.file, refusal(formats, output.format, problems))
+
+
+def withdraw_outputs(
+    arguments: Sequence[str], option: str, formats: Formats, problems: Sequence[Problem]
+) -> list[ReportError]:
+    """Say in the reports of an earlier run that there is no verdict, and return what could not be written.
 
     `option` is the option that names report files. The arguments are searched as text, since it may be impossible
     to parse them.
 
-    A file that the arguments name elsewhere too, or that their policy names, is not written: the mistake may be that an
-    input was given as an output.
+    A file that the arguments name as an input too, or that their policy names, is not written: the mistake may be that
+    an input was given as an output.
     """
-    named = [second for first, second in pairwise(arguments) if first == option]
-    named += [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
-    outputs: list[Output] = []
-    for argument in named:
-        with suppress(InputError):
-            outputs.append(_read_output(argument))
+    outputs = [_old_report(argument, option) for argument in _split_by(arguments, option)[0]]
     # Path.is_file fails if a text is too long for a path.
     standing = [output for output in outputs if os.path.isfile(output.file)]  # noqa: PTH113 - see above
     if not standing:
-        return
+        return []
+    read = _read_by(arguments)
+    return attempt(
+        partial(_withdraw, output, formats, problems)
+        for output in standing
+        if os.path.realpath(output.file) not in read
+    )
+
+
+def _old_report(argument: str, option: str) -> Output:
+    """The report file that a value of the option names, even if its format is misspelled or cannot be loaded."""
+    with suppress(InputError):
+        return _read_output(argument, option)
+    _format, equals, after = argument.partition("=")
+    own = next((name for name, each in REPORTERS.items() if after.lower().endswith(each.suffixes)), "text")
+    # Without FORMAT= no report was ever written to a file of that ending.
+    return Output(own, after if equals else "")
+
+
+def _withdraw(output: Output, formats: Formats, problems: Sequence[Problem]) -> None:
+    try:
+        text = refusal(formats, output.format, problems)
+    except (InputError, ReportError):  # the format of a broken package
+        text = REPORTERS["text"].refusal(problems)
+    write_output(output.file, text)
+
+
+def _split_by(arguments: Sequence[str], *options: str) -> tuple[list[str], list[str]]:
+    """The values of the options, and all other arguments."""
+    values: list[str] = []
+    others: list[str] = []
+    for before, argument in pairwise(["", *arguments]):
+        name, equals, value = argument.partition("=")
+        if before in options:
+            values.append(argument)
+        elif equals and name in options:
+            values.append(value)
+        else:
+            others.append(argument)
+    return values, others
+
+
+def _read_by(arguments: Sequence[str]) -> set[str]:
+    """The real path of every file that the arguments may name as an input."""
     from highbar.load import files  # only if an earlier run left a report
 
-    others = [argument.rpartition("=")[2] for argument in arguments if argument not in named]
-    # Any file among the other arguments may be the policy, which names further inputs.
-    policies = [name for name in others if os.path.isfile(name)]  # noqa: PTH113 - likewise
-    read = {os.path.realpath(name) for policy in (None, *policies) for name in files.inputs(others, policy)}
-    for output in standing:
-        if os.path.realpath(output.file) not in read:
-            write_output(output.file, refusal(output.format, problems))
+    others = [argument.rpartition("=")[2] for argument in _split_by(arguments, "--output", "--report")[1]]
+    found: set[str] = set()
+    # Any of them may be the policy, which names further inputs; without one it is the policy that is found here.
+    for policy in (None, *others):
+        with suppress(FileNotFoundError):  # the working folder is gone, so that only absolute paths name a file
+            found.update(files.inputs([policy] if policy else [], policy))
+    return {os.path.realpath(name) for name in found if os.path.lexists(name)}
 
 
 def write_output(file: str, text: str) -> None:

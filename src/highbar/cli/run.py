@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +20,14 @@ from highbar.cli.judging import (
     ReportOptions,
     bar_options,
     judge_job,
-    refusal,
     refuse_reports,
     report_options,
 )
-from highbar.cli.outputs import begin_outputs
+from highbar.cli.outputs import begin_outputs, refuse_overwriting
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.model.job import Job
-from highbar.report import format_of
+from highbar.report import REPORTERS, format_of
 
 if TYPE_CHECKING:  # see command
     from highbar.model import Policy
@@ -219,8 +219,10 @@ def command(
     from highbar.cli.running import run_in_terminal  # not needed for help and usage errors
 
     outputs = reports.outputs()
+    if any(os.path.lexists(output.file) for output in outputs):  # else there is nothing to overwrite
+        refuse_overwriting(outputs, _inputs(suite, choices, bar), reports.option)
     # Before the policy and the suite are read, so that no older verdict survives if one of them is invalid.
-    begin_outputs(outputs, refusal, ())
+    begin_outputs(outputs, REPORTERS, ())
     try:
         policy = None if no_check else _policy(bar)
         until = partial(_until, choices=choices, bar=bar, reports=reports, policy=policy, subset=subset)
@@ -235,10 +237,24 @@ def command(
         if not done.document.whole and not subset:
             _say_outcomes(done.folder)
         job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))
-        return judge_job(bar.on(job), bar.against_ref, reports, outputs)
     except InputError as error:
         refuse_reports(outputs, reports, error)
         raise
+    return judge_job(bar.on(job), bar.against_ref, reports, outputs)  # says by itself why there is no verdict
+
+
+def _inputs(suite: str | None, choices: RunChoices, bar: BarOptions) -> list[str]:
+    """Every file that the run reads, as far as its options, its folder and its policy name them."""
+    from highbar.load import files  # not needed for help and usage errors
+
+    resumed = () if choices.resume is None else (choices.resume,)
+    found = [*files.inputs(resumed, bar.policy, bar.baseline), suite or SUITE]
+    if choices.resume is not None:
+        from highbar.running.folder import read_run  # few runs are resumed
+
+        with suppress(InputError):  # the run itself says what is wrong with its folder
+            found.append(read_run(Path(choices.resume)).plan.suite_file)
+    return found
 
 
 def _say_outcomes(folder: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from highbar.cli import streams
+from highbar.errors import ReportError
 from highbar.store.calibration import schema
 from highbar.store.labels import read_labels, run_digest
 from tests.commandline import Run, run
@@ -260,3 +262,14 @@ def test_quiet_prints_the_headline_alone(folder: Path) -> None:
     done = calibrate(folder, "--quiet")
     assert done.out.startswith("JUDGE: judge-1 #0123456789ab: sensitivity 94.7%")
     assert done.out.count("\n") == 1
+
+
+def test_a_closed_standard_output_costs_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_: str) -> None:
+        raise ReportError("standard output is closed")
+
+    monkeypatch.setattr(streams, "print_text", closed)
+    done = calibrate(folder, "--output", "judge.json", "--bind", "bound.jsonl")
+    assert (done.exit, done.err) == (4, "highbar: standard output is closed\n")
+    assert "passes" in json.loads((folder / "judge.json").read_text())
+    assert (folder / "bound.jsonl").read_text()

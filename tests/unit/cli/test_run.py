@@ -72,6 +72,17 @@ def test_the_suite_is_suite_yaml_unless_another_is_named(folder):
     assert run(folder, "run", "--output", "out").exit == 0
 
 
+def test_github_is_told_once_that_nothing_could_be_judged(folder):
+    (folder / "highbar.yaml").write_text(f"{POLICY}baseline: {{ file: b.json, margin: {{ accuracy: 1% }} }}\n", "utf-8")
+    (folder / "b.json").write_text("damaged", "utf-8")
+    step = {name: str(folder / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    done = run(folder, "run", "suite.json", "--output", "out", "--github", environment=step)
+    assert done.exit == 2
+    assert done.err.count("::error") == 1, done.err
+    assert (folder / "GITHUB_STEP_SUMMARY").read_text("utf-8").count("NO VERDICT") == 1
+    assert (folder / "GITHUB_OUTPUT").read_text("utf-8").count("verdict=none") == 1
+
+
 def test_without_a_policy_the_folder_is_written_and_nothing_is_judged(folder):
     (folder / "highbar.yaml").unlink()
     done = run(folder, "run", "suite.json", "--output", "out")
