@@ -26,7 +26,7 @@ _SAFE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_exten
 def to_parquet(rows: str, target: str) -> None:
     """Write rows as Parquet: our columns with their types, others as numbers or truth values if all values are."""
     with duckdb.connect(config=dict(_SAFE_SETTINGS)) as connection:
-        named = f"{literal(rows)}, format='newline_delimited', hive_partitioning=false"
+        named = f"{literal(rows)}, format='newline_delimited', hive_partitioning=false, records='true'"
         source = f"{named}, maximum_object_size={LONGEST_LINE}"
         # Over all rows, not a sample: a type that a later row contradicts would lose that row's value.
         described = connection.execute(

@@ -213,7 +213,8 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 
 def _json_relation(part: SourcePart, wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'JSON'" for name in wanted)
-    source = _json_source("read_json", part.files, f", columns={{{columns}}}")
+    # Without `records`, DuckDB guesses for a single column whether a row is an object with it, or is its value.
+    source = _json_source("read_json", part.files, f", columns={{{columns}}}, records='true'")
     # Text at once: DuckDB would parse JSON for every comparison, and a cast in each of them takes time to plan.
     texts = ", ".join(f"CAST({identifier(name)} AS VARCHAR) AS {identifier(name)}" for name in wanted)
     return f"(SELECT {texts} FROM {source})" if wanted else source

@@ -24,7 +24,7 @@ def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | No
     """The tags, and columns that name an agent, in which the results of one (id, trial) differ."""
     values: dict[str, set[str]] = {}
     for part in parts:
-        names = [name for name in part.columns if name.startswith("tags") or name in (*NAMES, *OF_THE_RUN)]
+        names = [name for name in part.columns if _names_an_agent(name)]
         read = [f"CAST({part.columns[name].as_json()} AS VARCHAR)" for name in names]
         same = [f"({READERS['id']('id', part.columns['id']).columns[0][1]}) = {literal(id_)}"]
         if repeated and "trial" in part.columns:
@@ -42,12 +42,18 @@ def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | No
     return sorted(several.items(), key=lambda one: (one[0].removeprefix("tags.") not in NAMES, one[0]))
 
 
+def _names_an_agent(column: str) -> bool:
+    return column == "tags" or column.startswith("tags.") or column in (*NAMES, *OF_THE_RUN)
+
+
 def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
     """The texts in a value of a column: its own, or those of its tags."""
-    value = json.loads(text) if text else None
-    if name == "tags" and isinstance(value, dict):
-        return [(f"tags.{tag}", inner) for tag, inner in value.items() if isinstance(inner, str) and inner.strip()]
-    return [(name, value)] if isinstance(value, str) and value.strip() else []
+    # Nothing else is parsed: a column of the user's own may be nested more deeply than Python can read.
+    if not text or not text.startswith("{" if name == "tags" else '"'):
+        return []
+    value = json.loads(text)
+    found = {f"tags.{tag}": inner for tag, inner in value.items()} if name == "tags" else {name: value}
+    return [(column, one) for column, one in found.items() if isinstance(one, str) and one.strip()]
 
 
 def pooled_variants(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool) -> Differing:

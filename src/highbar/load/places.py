@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from highbar.errors import Problem
-from highbar.load.explain import open_file
+from highbar.load.explain import LONGEST_LINE, open_file
 from highbar.model import ResultsFile
 
 MOST_NAMED = 5
@@ -23,10 +23,17 @@ def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence
     if any(file.format == "parquet" for file in files):
         return tuple(problems)
     found: dict[Key, list[tuple[ResultsFile, int]]] = {key: [] for key in keys}
-    for file in files:
-        for place, key in _keys(file):
-            if key in found:
-                found[key].append((file, place))
+    try:
+        for file in files:
+            for place, key in _keys(file):
+                if key in found:
+                    found[key].append((file, place))
+    except (
+        ValueError,
+        RecursionError,
+        csv.Error,
+    ):  # a value that the engine reads and Python does not: too deep or long
+        return tuple(problems)
     return tuple(
         _placed(problem, found[key]) if found[key] else problem for problem, key in zip(problems, keys, strict=True)
     )
@@ -83,6 +90,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _of_table(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    csv.field_size_limit(LONGEST_LINE)
     reader = csv.reader(io.StringIO(text, newline=""))
     header, line = next(reader), reader.line_num + 1
     for cells in reader:

@@ -37,10 +37,16 @@ def explained(results: Results) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, InputError) as error:
-        # A refusal with a hint or a line already explains itself; anything else needs the reading line by line.
-        if type(error) is InputError and any(problem.hint or problem.line for problem in error.problems):
+        if isinstance(error, InputError) and _explains_itself(error):
             raise _placed(error, results) from None
         raise _explained(error, results) from error
+
+
+def _explains_itself(error: InputError) -> bool:
+    """Whether a refusal has a hint or a line; anything else needs the reading line by line."""
+    # Results that occur twice are found only if every row is sound.
+    known = type(error) in (InputError, DuplicateResults)
+    return known and any(problem.hint or problem.line for problem in error.problems)
 
 
 def _explained(error: Exception, results: Results) -> InputError:
