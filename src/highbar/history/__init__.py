@@ -82,19 +82,22 @@ def runs_of(history: History, branch: str | None = None, agent: str | None = Non
 
 
 def find_run(history: History, name: str) -> RunRecord:
-    """The run whose record begins with these digits; if there is none, the last run whose commit does.
+    """The run whose record begins with these digits; if there is none, the last run of the commit that does.
 
     The name can also be the file of the record, with or without its folder. Raises InputError if there is no such run,
-    or if several records begin with these digits.
+    or if several records, or several commits, begin with these digits.
     """
     name = Path(name).stem if name.endswith(SUFFIX) else name
     found = [run for run in history.runs if run.record.startswith(name)]
+    noun = "records"
     if not found and len(name) >= 7:
-        found = [run for run in history.runs if run.commit is not None and run.commit.startswith(name)][-1:]
+        # By commit, so that of several runs of one commit the last is left.
+        by_commit = {run.commit: run for run in history.runs if run.commit is not None and run.commit.startswith(name)}
+        found, noun = [by_commit[name]] if name in by_commit else [*by_commit.values()], "commits"
     if len(found) == 1:
         return found[0]
     known = next((one for one in history.damaged if one.file.startswith(name)), None)
     if known is not None and not found:
         raise InputError(Problem(f"a damaged record: {known.reason}", str(Path(history.folder) / known.file)))
-    message = f"no record or commit begins with {name!r}" if not found else f"{len(found)} records begin with {name!r}"
+    message = f"no record or commit begins with {name!r}" if not found else f"{len(found)} {noun} begin with {name!r}"
     raise InputError(Problem(message, history.folder, hint="highbar history list prints the names of all records"))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
-from highbar.load.revision import answer_of_git, ask_git, run_git
+from highbar.load.revision import answer_of_git, ask_git
 
 _COMMIT = re.compile("[0-9a-f]{7,64}")
 _PARENT = re.compile(rb"^parent ([0-9a-f]{40,64})$", re.MULTILINE)
@@ -22,7 +22,8 @@ _MOST_ANCESTORS = 100_000
 class Checkout(Struct, frozen=True):
     """A commit, its branch and its parents; None if unknown.
 
-    `changed`: whether files of the working tree differ from it. `committed`: when it was made, in UTC.
+    `changed`: whether files of the working tree differ from it; None for a commit that the caller or the CI system
+    named, who answer for it. `committed`: when it was made, in UTC.
     """
 
     commit: str | None = None
@@ -83,9 +84,6 @@ def _branch_in_ci(environment: Mapping[str, str]) -> str | None:
     return environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") or environment.get("CI_COMMIT_BRANCH") or None
 
 
-def _is_changed() -> bool | None:
-    try:
-        code = run_git("diff-index", "--quiet", "HEAD", "--").returncode
-    except InputError:
-        return None
-    return {0: False, 1: True}.get(code)
+def _is_changed() -> bool:
+    """Whether files differ from the commit. Fail closed: so they do unless git says that they do not."""
+    return ask_git("diff-index", "--quiet", "HEAD", "--") is None

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 
 from highbar import api
 from highbar import policy as policies
+from highbar.engine.limits import MOST_UNDECIDED_LISTED
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import (
@@ -233,7 +234,8 @@ def _notes(verdict: Verdict, policy: Path) -> tuple[str, ...]:
 
 
 def _cut(document: Mapping[str, Any], missed: Sequence[Any]) -> tuple[str, ...]:
-    failed = document["counts"]["failed"] + len(document["scenarios_undecided"])
+    undecided = len(document["scenarios_undecided"])
+    failed = document["counts"]["failed"] + undecided
     weakened = (document["against"] or {}).get("weakened", ())
     everything = "highbar check --format json has all"
     listed = (
@@ -241,7 +243,15 @@ def _cut(document: Mapping[str, Any], missed: Sequence[Any]) -> tuple[str, ...]:
         ("failures", MOST_FAILURES, failed, "list_failures has all"),
         ("weakened", MOST_WEAKENED, len(weakened), everything),
     )
-    return tuple(f"{name}: {most} of {number} are here; {rest}" for name, most, number, rest in listed if number > most)
+    cut = (f"{name}: {most} of {number} are here; {rest}" for name, most, number, rest in listed if number > most)
+    return (*cut, *unlisted_undecided(undecided))
+
+
+def unlisted_undecided(number: int) -> tuple[str, ...]:
+    """What an answer says if so many undecided scenarios are listed that there may be more: they are not counted."""
+    if number < MOST_UNDECIDED_LISTED:
+        return ()
+    return (f"undecided: only the first {number} are listed and counted; there may be more",)
 
 
 def _metric(policy: Policy, name: str | None) -> MetricAnswer | None:

@@ -17,7 +17,7 @@ from highbar.changes.outputs import read_trials
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import PolicyPath, RecordedAnswer, ResultPaths, ToolArguments, Word
-from highbar.mcp_server.checking import FailureBrief, failures_in
+from highbar.mcp_server.checking import FailureBrief, failures_in, unlisted_undecided
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.texts import LONGEST_TEXT, ROOM, UNTRUSTED, fitting, safe_text
 from highbar.model.details import Excerpt, TrialDetail
@@ -107,14 +107,16 @@ def answer_failures(asked: FailuresArguments, workspace: Workspace) -> FailuresA
     listed = page[: fitting(page, ROOM)]
     end = asked.offset + len(listed)
     unlisted = verdict.counts.failed - len(verdict.scenarios_failed)
+    undecided = len(verdict.scenarios_undecided)
+    cut = (f"{unlisted} more failed; only the worst {len(verdict.scenarios_failed)} are listed",) if unlisted else ()
     return FailuresAnswer(
         untrusted=UNTRUSTED,
         failed=verdict.counts.failed,
-        undecided=len(verdict.scenarios_undecided),
+        undecided=undecided,
         scenarios=verdict.counts.scenarios,
         listed=listed,
         next_offset=end if end < len(found) else None,
-        cut=(f"{unlisted} more failed; only the worst {len(verdict.scenarios_failed)} are listed",) if unlisted else (),
+        cut=(*cut, *unlisted_undecided(undecided)),
     )
 
 

@@ -59,8 +59,8 @@ class RunRecord(Struct, frozen=True):
 
     `time` is in UTC, ISO 8601 with `Z`; `time_of` says whether it is when the run ended, what the caller gave, or when
     the record was added. `commit`, `branch` and `parents` are None if they are not known, and `parents` is empty for a
-    first commit. `changed`: the working tree differed from the commit; None if that is not known. `agent_name` is what
-    the policy or the caller calls the agent.
+    first commit. `changed`: the working tree differed from the commit; None if the caller or the CI system named the
+    commit, and so answers for it. `agent_name` is what the policy or the caller calls the agent.
 
     `policy`, `suite`, `scoring`, `judge` and `agent` are digests, None if not known: of the policy's text; of the
     scenarios; of the settings by which values are computed; of who judged; of the settings of the agent that was run.

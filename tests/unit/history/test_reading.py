@@ -173,6 +173,16 @@ def test_a_run_is_found_by_the_beginning_of_its_record_or_commit(tmp_path):
         history.find_run(read, "zz")
 
 
+def test_a_beginning_of_several_commits_names_none_of_them(tmp_path):
+    one, two = "abcdef0" + "1" * 33, "abcdef0" + "2" * 33
+    add(tmp_path, new_run(1, commit=one), new_run(2, commit=one), new_run(3, commit=two), new_run(4, commit="abcdef01"))
+    read = history.read(tmp_path)
+    with pytest.raises(InputError, match="3 commits begin with 'abcdef0'"):
+        history.find_run(read, "abcdef0")
+    assert history.find_run(read, "abcdef011").record == new_run(2).run.record
+    assert history.find_run(read, "abcdef01").record == new_run(4).run.record
+
+
 def test_a_run_that_is_damaged_is_named_as_such(tmp_path):
     (file,) = add(tmp_path, new_run(1))
     file.write_bytes(b"x")

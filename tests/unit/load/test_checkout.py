@@ -54,6 +54,14 @@ def test_a_changed_file_is_known_and_a_new_one_is_no_change(repository):
 
 
 @pytest.mark.process
+def test_a_tree_that_git_cannot_compare_counts_as_changed(repository):
+    """A run of it must excuse nothing: nobody says that it is the run of its commit."""
+    (repository / ".git/index").write_bytes(b"damaged")
+    assert checkout({}).changed is True
+    assert checkout({"GITHUB_SHA": SHA}).changed is None
+
+
+@pytest.mark.process
 def test_a_first_commit_has_no_parents_and_a_detached_one_no_branch(repository):
     git(repository, "checkout", "-q", "HEAD~1")
     found = checkout({})

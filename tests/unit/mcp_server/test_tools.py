@@ -77,6 +77,18 @@ def test_failures_are_listed_page_by_page(example: Path) -> None:
     assert [one["id"] for one in only["listed"]] == ["SEC-002", "SEC-012"]
 
 
+def test_more_undecided_scenarios_than_are_listed_are_not_said_to_be_all(tmp_path: Path, monkeypatch) -> None:
+    for module in ("highbar.engine.scenarios", "highbar.mcp_server.checking"):
+        monkeypatch.setattr(f"{module}.MOST_UNDECIDED_LISTED", 3)
+    rows = "".join(f"{json.dumps({'id': str(number), 'unjudged': 'lost'})}\n" for number in range(5))
+    put(tmp_path, {"r.jsonl": rows, "highbar.json": json.dumps({"thresholds": {"pass_rate": "80%"}})})
+    said = "undecided: only the first 3 are listed and counted; there may be more"
+    assert said in ask_directly(tmp_path, "list_failures", results=["r.jsonl"]).document["cut"]
+    assert said in ask_directly(tmp_path, "check", results=["r.jsonl"]).document["cut"]
+    put(tmp_path, {"r.jsonl": rows.partition("\n")[0]})
+    assert "cut" not in ask_directly(tmp_path, "list_failures", results=["r.jsonl"]).document
+
+
 def test_a_page_that_is_cut_to_size_goes_on_where_it_ends(tmp_path: Path) -> None:
     """Else whoever follows `next_offset` never sees the failures that did not fit."""
     ids = [f"{number:02} {'é' * 250}" for number in range(47)]
