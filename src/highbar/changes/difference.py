@@ -29,9 +29,9 @@ from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import (
     bounds_of_difference,
-    correlation_of,
     least_half_width,
     paired_bounds,
+    pearson_correlation,
     single_trial_bounds,
 )
 from highbar.statistics.ratio import influence_difference, log_ratio_difference, ratio_influences
@@ -203,7 +203,7 @@ class PairedRuns(Struct, frozen=True):
         columns = [_below(run, percentile) for run in (self.base, self.head)]
         units = list(dict.fromkeys(unit for column in columns for unit in column))
         first, second = ([column.get(unit, 0.0) for unit in units] for column in columns)
-        return correlation_of(first, second)
+        return pearson_correlation(first, second)
 
 
 class _Sizes(Struct, frozen=True):

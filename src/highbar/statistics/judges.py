@@ -87,27 +87,6 @@ class JudgeRates(Struct, frozen=True):
         return one + two - 1 > math.hypot(one - first.low, two - second.low)
 
 
-def sensitivity(cells: Cells, alpha: float) -> Corrected | None:
-    """P(judge says 1 | people say 1), exact (Clopper–Pearson); None without such a label.
-
-    Only for a simple random sample of independent trials; `judge_rates` is for labels by stratum.
-    """
-    return _exact(cells.n11, cells.n10, alpha)
-
-
-def specificity(cells: Cells, alpha: float) -> Corrected | None:
-    """P(judge says 0 | people say 0), under the same conditions as `sensitivity`."""
-    return _exact(cells.n00, cells.n01, alpha)
-
-
-def _exact(right: Real, wrong: Real, alpha: float) -> Corrected | None:
-    total = Fraction(right) + Fraction(wrong)
-    if not total:
-        return None
-    value = Fraction(right) / total
-    return Corrected(float(value), suite_bounds(value, total, alpha))
-
-
 def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | None:
     """Sensitivity and specificity from labels by stratum; None if a stratum that has trials has no label.
 
@@ -116,11 +95,11 @@ def judge_rates(strata: Sequence[LabelStratum], alpha: float) -> JudgeRates | No
     the bound is the t at which MOVER's bound of that difference is 0 (Fieller). It combines the bounds of each r and
     those of the judge's share of 1s.
     """
-    kept = [_BoundedRate.of(stratum, alpha) for stratum in strata if stratum.trials > 0]
-    known = [rate for rate in kept if rate is not None]
-    if not known or len(known) < len(kept):
+    rates = [_BoundedRate.of(stratum, alpha) for stratum in strata if stratum.trials > 0]
+    known = [rate for rate in rates if rate is not None]
+    if not known or len(known) < len(rates):
         return None
-    return JudgeRates(_right(known, alpha), _right([rate.turned() for rate in known], alpha))
+    return JudgeRates(_sensitivity(known, alpha), _sensitivity([rate.swapped() for rate in known], alpha))
 
 
 class _BoundedRate(Struct, frozen=True):
@@ -137,13 +116,13 @@ class _BoundedRate(Struct, frozen=True):
         bounds = share_bounds(sums, alpha)
         return None if bounds is None else cls(stratum.counts_as, float(stratum.trials), float(sums.value), bounds)
 
-    def turned(self) -> _BoundedRate:
+    def swapped(self) -> _BoundedRate:
         """The same with 0 and 1 swapped."""
         low, high = self.bounds
         return _BoundedRate(not self.counts_as, self.trials, 1 - self.rate, Interval(1 - high, 1 - low))
 
 
-def _right(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
+def _sensitivity(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
     """How often the judge says 1 about trials that people count as 1; None if there are no such trials."""
     trials = math.fsum(one.trials for one in rates)
     found, missed = (
@@ -329,9 +308,8 @@ def canary_test(
     """The p-value of "the judge is as good as its labels say", from canaries: answers whose right judgment is known.
 
     It is the probability of at least as many wrong judgments, of good and bad canaries together, if the judge errs as
-    often as these rates say (Poisson-binomial, exact). The rates are estimates, and a caller should smooth them, for
-    example with `expected_rate`: otherwise a judge whose labels show no error would fail at its first. Without labels,
-    90 % is assumed.
+    often as these rates say (Poisson-binomial, exact). The rates are estimates, and a caller should smooth them:
+    otherwise a judge whose labels show no error would fail at its first. Without labels, 90 % is assumed.
     """
     chances = [1.0]
     for count, chance in ((good, 1 - sensitivity), (bad, 1 - specificity)):
@@ -341,12 +319,3 @@ def canary_test(
                 longer[index + 1] += c * chance
             chances = longer
     return min(math.fsum(chances[wrong_good + wrong_bad :]), 1.0)
-
-
-CANARY_LEVEL = 0.01
-"""If judges fail below this p-value, one with the expected rates fails in at most this share of runs."""
-
-
-def expected_rate(value: float, labels: float) -> float:
-    """The rate that `canary_test` should expect: as if there were two more labels, one right and one wrong."""
-    return (value * labels + 1) / (labels + 2)

@@ -43,7 +43,7 @@ class Mixture(Struct, frozen=True):
         """The chance of as few passes as now, for a scenario with this history, if nothing changed."""
         passed, trials = now
         posterior = [
-            share * likelihood for share, likelihood in zip(self.shares, _all(self.rates, before), strict=True)
+            share * likelihood for share, likelihood in zip(self.shares, _likelihoods(self.rates, before), strict=True)
         ]
         tails = (_at_most(passed, trials, rate) for rate in self.rates)
         total = math.fsum(posterior)
@@ -56,7 +56,7 @@ def fit(histories: Sequence[Counts]) -> Mixture:
     # Ten times rarer than one failure in the longest history: a smaller rate could not be distinguished from 0.
     least = 1 / (2 + 10 * max((trials for _, trials in known), default=0))
     rates = (_NEVER, *(least * (_LARGEST / least) ** (place / (_POINTS - 1)) for place in range(_POINTS)))
-    rows = [(_all(rates, one), times / known.total()) for one, times in known.items()]
+    rows = [(_likelihoods(rates, one), times / known.total()) for one, times in known.items()]
     shares = [0.5, *[0.5 / _POINTS] * _POINTS]
     for _ in range(_STEPS if rows else 0):
         weights = [times / math.fsum(map(float.__mul__, shares, row)) for row, times in rows]
@@ -103,7 +103,7 @@ def _times_log(number: int) -> float:
     return number * math.log(number) if number else 0.0
 
 
-def _all(rates: Sequence[float], counts: Counts) -> list[float]:
+def _likelihoods(rates: Sequence[float], counts: Counts) -> list[float]:
     """The likelihood of the counts at each failure rate, up to a common factor."""
     passed, trials = counts
     logs = [passed * math.log1p(-rate) + (trials - passed) * math.log(rate) for rate in rates]

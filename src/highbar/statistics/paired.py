@@ -94,7 +94,7 @@ def bounds_of_difference(
     )
 
 
-def correlation_of(first: Sequence[float], second: Sequence[float]) -> float:
+def pearson_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """The correlation of two columns; 0 if one of them does not vary."""
     count = len(first)
     if not count:

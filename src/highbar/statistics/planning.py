@@ -13,7 +13,7 @@ from highbar.statistics.interval import Real
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.search import first
 
-_DENT = 24
+_LOOK_BACK = 24
 """How many candidates to look back for a smaller suite with enough power; at most 11 were ever needed, near 50 %."""
 
 
@@ -30,7 +30,7 @@ def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: fl
 
     None if the rate is not above the threshold, or no number up to a billion suffices.
     """
-    return _fewest(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
+    return _smallest_size(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
 
 
 def scenarios_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
@@ -38,7 +38,7 @@ def scenarios_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: fl
 
     None if the rate is not below the threshold, or no number up to a billion suffices.
     """
-    return _fewest(_exact(threshold), _exact(rate), power, alpha)
+    return _smallest_size(_exact(threshold), _exact(rate), power, alpha)
 
 
 def enough_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
@@ -47,12 +47,12 @@ def enough_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float
     Power is a sawtooth: against 85 %, an agent of 94 % passes with .829 on 76 scenarios and with .761 on 84. None as in
     `scenarios_to_pass`.
     """
-    return _enough(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
+    return _stable_size(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
 
 
 def enough_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The number of scenarios from which on every larger number fails such an agent with this probability."""
-    return _enough(_exact(threshold), _exact(rate), power, alpha)
+    return _stable_size(_exact(threshold), _exact(rate), power, alpha)
 
 
 def scenarios_by_formula(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
@@ -121,7 +121,7 @@ def observed_design(sums: Sums) -> float:
 def gate_limits(scenarios: int, threshold: Real, alpha: float = 0.05) -> tuple[int | None, int | None]:
     """The fewest passes that pass `≥ threshold` with confidence, and the most that fail it; None if no number does."""
     null = _exact(threshold)
-    failures, passes = _most(scenarios, 1 - null, alpha), _most(scenarios, null, alpha)
+    failures, passes = _critical_count(scenarios, 1 - null, alpha), _critical_count(scenarios, null, alpha)
     return None if failures is None else scenarios - failures, passes
 
 
@@ -135,13 +135,13 @@ def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.0
 
 def rate_to_pass(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
     """The smallest true rate that passes on `scenarios` with this probability; None if even 100 % could not."""
-    failures = _most(scenarios, 1 - _exact(threshold), alpha)
+    failures = _critical_count(scenarios, 1 - _exact(threshold), alpha)
     return None if failures is None else 1.0 - beta_upper_quantile(power, failures + 1, scenarios - failures)
 
 
 def rate_to_fail(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
     """The largest true rate that fails on `scenarios` with this probability; None if even 0 % could not."""
-    passes = _most(scenarios, _exact(threshold), alpha)
+    passes = _critical_count(scenarios, _exact(threshold), alpha)
     return None if passes is None else beta_upper_quantile(power, passes + 1, scenarios - passes)
 
 
@@ -167,13 +167,13 @@ def _exact(number: Real) -> Fraction:
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _most(scenarios: int, null: Fraction, alpha: float) -> int | None:
+def _critical_count(scenarios: int, null: Fraction, alpha: float) -> int | None:
     """The most events that are still significantly few if each has the probability `null`; None if even 0 are not."""
     count = first(0, scenarios + 1, lambda k: at_most(k, scenarios, float(null)) > alpha)
     return count - 1 if count > 0 else None
 
 
-def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
+def _smallest_size(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
     """The fewest scenarios that show significantly few events (against `null`) with this power (under `truth`).
 
     Each further event that is allowed makes the needed size jump; between two jumps, more scenarios only lose power.
@@ -191,13 +191,13 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
         most *= 2
     events = first(0, most, enough)
     # Because of the dents, bisection may miss smaller sizes that suffice.
-    while (earlier := next((e for e in range(max(0, events - _DENT), events) if enough(e)), None)) is not None:
+    while (earlier := next((e for e in range(max(0, events - _LOOK_BACK), events) if enough(e)), None)) is not None:
         events = earlier
     size = clusters_to_exclude(null, alpha, events)
     return size if size < MOST_TO_EXCLUDE else None
 
 
-def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
+def _stable_size(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
     """The size from which on all larger ones suffice: the one at the last jump before which the power is too low.
 
     Between two jumps power only falls, so it is lowest right before the next one.
@@ -213,7 +213,7 @@ def _enough(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while not lasts(most):
         most *= 2
     events = first(0, most, lasts)
-    while (later := next((e for e in range(events + _DENT, events - 1, -1) if not lasts(e)), None)) is not None:
+    while (later := next((e for e in range(events + _LOOK_BACK, events - 1, -1) if not lasts(e)), None)) is not None:
         events = later + 1
     while events > 0 and lasts(events - 1):
         events -= 1

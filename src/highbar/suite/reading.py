@@ -122,7 +122,7 @@ def _fast(file: _DecodedFile, build: Build[T]) -> T | None:
     place = ValueCursor(problems=[])
     try:
         values = decode(file.text, file.format)
-        if file.format == "yaml" and _odd_text(file, tool_of_suite(values)):
+        if file.format == "yaml" and _misread_text(file, tool_of_suite(values)):
             return None
         found = build(values, place)
     except NotPlain:
@@ -133,14 +133,14 @@ def _fast(file: _DecodedFile, build: Build[T]) -> T | None:
 def _located(file: _DecodedFile) -> Located:
     if file.format != "csv":
         found = locate(file.text, file.format, file.path)
-        odd = _odd_text(file, tool_of_suite(found.values)) if file.format == "yaml" else ()
+        odd = _misread_text(file, tool_of_suite(found.values)) if file.format == "yaml" else ()
         return replace(found, problems=(*found.problems, *odd))
     from highbar.suite.csv_rows import read_csv  # few suites are CSV
 
     return read_csv(file.text, file.path)
 
 
-def _odd_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
+def _misread_text(file: _DecodedFile, tool: str | None) -> Sequence[Problem]:
     """Problems with YAML text that people, or the tool that it was written for, read differently than we do."""
     if tool is None:
         return cut_texts(file.text, file.path)

@@ -19,12 +19,9 @@ from highbar.statistics.judges import (
     JudgeRates,
     LabelStratum,
     canary_test,
-    expected_rate,
     judge_rates,
     post_stratified,
     rogan_gladen,
-    sensitivity,
-    specificity,
 )
 
 ALPHA = 0.05
@@ -250,21 +247,12 @@ def strata_of(n11: int, n01: int, n10: int, n00: int, passed: int, failed: int) 
     ]
 
 
-def test_plain_rates_are_exact():
-    cells = Cells(90, 2, 10, 8)
-    assert sensitivity(cells, ALPHA).bounds == pytest.approx(count_bounds(90, 100, ALPHA))
-    assert specificity(cells, ALPHA).bounds == pytest.approx(count_bounds(8, 10, ALPHA))
-    assert sensitivity(Cells(0, 1, 0, 1), ALPHA) is None
-
-
 def test_labels_drawn_half_from_each_stratum_stand_for_the_trials_of_their_stratum():
     # Of 1,000 trials the judge passes 900 of 950 and 20 of 50: the labels are a twentieth of one, half of the other.
     rates = judge_rates(strata_of(45, 1, 25, 15, 920, 80), ALPHA)
     assert rates is not None
     assert rates.sensitivity.value == pytest.approx(900 / 950)
     assert rates.specificity.value == pytest.approx(30 / 50)
-    assert sensitivity(Cells(45, 1, 25, 15), ALPHA).value < 0.65
-    assert specificity(Cells(45, 1, 25, 15), ALPHA).value > 0.93
 
 
 @given(counts, counts, counts, counts, st.integers(1, 2000), st.integers(1, 2000), alphas)
@@ -307,9 +295,8 @@ def test_the_order_of_the_strata_does_not_matter(sides: tuple[bool, ...]) -> Non
 def test_a_whole_run_of_labels_gives_almost_the_exact_bounds():
     rates = judge_rates(strata_of(180, 5, 20, 95, 185, 115), ALPHA)
     assert rates is not None
-    exact = sensitivity(Cells(180, 5, 20, 95), ALPHA)
-    assert rates.sensitivity.value == pytest.approx(exact.value)
-    assert rates.sensitivity.bounds == pytest.approx(exact.bounds, abs=0.01)
+    assert rates.sensitivity.value == pytest.approx(180 / 200)
+    assert rates.sensitivity.bounds == pytest.approx(count_bounds(180, 200, ALPHA), abs=0.01)
 
 
 def test_a_stratum_may_be_in_parts():
@@ -423,8 +410,3 @@ def test_no_canary_wrong_is_no_evidence_and_all_wrong_is():
     assert canary_test(0, 5, 0, 5) == 1
     assert canary_test(0, 0, 0, 0) == 1
     assert canary_test(5, 5, 5, 5) < 1e-9
-
-
-def test_a_judge_without_a_wrong_label_is_not_expected_to_be_perfect():
-    assert expected_rate(1.0, 100) == pytest.approx(101 / 102)
-    assert canary_test(1, 10, 0, 10, expected_rate(1.0, 100), expected_rate(1.0, 100)) > 0.01

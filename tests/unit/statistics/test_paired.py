@@ -15,11 +15,11 @@ from highbar.statistics.paired import (
     bonett_price,
     bonett_price_units,
     bounds_of_difference,
-    correlation_of,
     least_half_width,
     mcnemar_exact,
     mcnemar_mid_p,
     paired_bounds,
+    pearson_correlation,
     tango_interval,
     tango_z,
 )
@@ -113,10 +113,10 @@ def test_the_bounds_of_a_difference_of_two_values():
 
 
 def test_a_column_that_does_not_vary_has_no_correlation():
-    assert correlation_of([1, 1], [0, 1]) == 0
-    assert correlation_of([], []) == 0
-    assert correlation_of([0, 1, 2], [1, 2, 3]) == pytest.approx(1)
-    assert correlation_of([0, 1, 2], [3, 2, 1]) == pytest.approx(-1)
+    assert pearson_correlation([1, 1], [0, 1]) == 0
+    assert pearson_correlation([], []) == 0
+    assert pearson_correlation([0, 1, 2], [1, 2, 3]) == pytest.approx(1)
+    assert pearson_correlation([0, 1, 2], [3, 2, 1]) == pytest.approx(-1)
 
 
 def test_students_interval_would_have_called_fifteen_questions_significant():

@@ -16,9 +16,9 @@ from highbar.suite.values import entries, refuse_unknown
 
 _KEYS = ("skill_name", "description", "version", "evals")
 _STATEMENTS = ("assertions", "expectations")
-_SAID = ("name", "eval_name", "notes", "description", "expected_output")
+_FOR_PEOPLE = ("name", "eval_name", "notes", "description", "expected_output")
 """Keys for people: nothing is judged by them."""
-_EVAL_KEYS = ("id", "prompt", "files", "category", *_STATEMENTS, *_SAID)
+_EVAL_KEYS = ("id", "prompt", "files", "category", *_STATEMENTS, *_FOR_PEOPLE)
 
 
 def rewrite(values: Mapping[str, Any], place: ValueCursor) -> Rewritten:

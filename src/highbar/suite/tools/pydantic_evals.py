@@ -19,6 +19,7 @@ from highbar.language.spelling import did_you_mean
 from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, text_or_json, value_digest
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_value
+from highbar.suite.tools.thresholds import all_of
 from highbar.suite.values import entries, refuse_unknown
 
 _KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
@@ -105,7 +106,7 @@ def _add(
     for evaluator in (*own, *shared):
         read = _read_evaluator(evaluator, case, place)
         if read is not None:
-            name = _unlike(read[0], behaviors)
+            name = _unique_name(read[0], behaviors)
             behaviors[name] = read[1]
             paths["expected_behaviors", name] = evaluator.path
     if not behaviors and len(place.problems) == before:
@@ -116,8 +117,7 @@ def _add(
     if right:
         paths["answer",] = paths["expected_behaviors", right[0]]
     columns, metadata = _described(case.get("metadata"))
-    checks = [behaviors[name] for name in right]
-    answer = (checks[0] if len(checks) == 1 else {"all": checks}) if checks else None
+    answer = all_of([behaviors[name] for name in right]) if right else None
     made = {"id": _id(case, names), "input": _asked(case["inputs"]), **columns, "tags": metadata or None}
     inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
     inside |= {(name,): (*place.path, "metadata", name) for name in columns}
@@ -142,7 +142,7 @@ def _described(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
     return columns, {name: text for name, text in tags.items() if name.strip() and text.strip()}
 
 
-def _unlike(name: str, taken: Mapping[str, Any]) -> str:
+def _unique_name(name: str, taken: Mapping[str, Any]) -> str:
     """The name, with a number after it if it is already taken."""
     number, found = 2, name
     while found in taken:
@@ -218,7 +218,7 @@ def _once(place: ValueCursor, text: str, hint: str | None) -> None:
 _Reader = Callable[[Mapping[str, Any], Mapping[str, Any], ValueCursor], Any]
 
 
-def _is(value: Any) -> Any:
+def _equality_check(value: Any) -> Any:
     """The check that the reply is this text or, for other values, that the reply read as JSON is this value."""
     if isinstance(value, str):
         return {"equals": value, "exact": True}
@@ -229,12 +229,12 @@ def _equals(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCurs
     if arguments.get("value") is None:
         _once(place, "Equals without a value", None)
         return None
-    return _is(arguments["value"])
+    return _equality_check(arguments["value"])
 
 
 def _equals_expected(_: Mapping[str, Any], case: Mapping[str, Any], __: ValueCursor) -> Any:
     expected = case.get("expected_output")
-    return None if expected is None else _is(expected)  # without an expected output, it judges nothing
+    return None if expected is None else _equality_check(expected)  # without an expected output, it judges nothing
 
 
 def _contains(arguments: Mapping[str, Any], _: Mapping[str, Any], place: ValueCursor) -> Any:

@@ -35,13 +35,14 @@ def enough(parts: Sequence[Weighted], threshold: Fraction, place: ValueCursor) -
             place.refuse("rounding decides whether this threshold is reached", "choose one that no sum of weights hits")
             return None
         chosen = _smallest(weights, total * threshold)
-        options = [_all([parts[index][0] for index in choice]) for choice in chosen]
+        options = [all_of([parts[index][0] for index in choice]) for choice in chosen]
         return options[0] if len(options) == 1 else {"any": options}
     return None
 
 
-def _all(checks: list[Any]) -> Any:
-    return checks[0] if len(checks) == 1 else {"all": checks}
+def all_of(checks: Sequence[Any]) -> Any:
+    """The check that holds if all of these do."""
+    return checks[0] if len(checks) == 1 else {"all": list(checks)}
 
 
 def _smallest(weights: Sequence[Fraction], wanted: Fraction) -> list[tuple[int, ...]]:
