@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,7 +23,16 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def connect_port() -> int:
+    """A free port, at which the session is a Spark Connect server too: a second Java would take seconds to start."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+@pytest.fixture(scope="session")
+def spark(connect_port: int) -> Iterator[Any]:
     """A local session with two workers; a test that needs it fails without Java."""
     assert shutil.which("java"), "Spark needs Java 17 or newer; scripts/setup installs it"
     with warnings.catch_warnings():
@@ -38,6 +48,9 @@ def spark() -> Iterator[Any]:
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.driver.extraJavaOptions", FEW_ROWS)
+            .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
+            .config("spark.connect.grpc.binding.address", "127.0.0.1")
+            .config("spark.connect.grpc.binding.port", str(connect_port))
             .getOrCreate()
         )
         yield session

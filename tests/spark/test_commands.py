@@ -28,9 +28,11 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
+def test_the_example_has_the_same_verdict_on_spark(spark: Any, tmp_path: Path) -> None:
+    assert spark  # the command finds this session
+
     def judged(*options: str) -> dict[str, Any]:
-        done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options, process=True)
+        done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options)
         assert done.exit == 1
         found: dict[str, Any] = done.json
         del found["results"]  # Spark reads no digests

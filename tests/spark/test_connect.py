@@ -3,70 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.commandline import run
-from tests.patience import PATIENCE, wait_for
-from tests.spark.conftest import FEW_ROWS
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
-SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-SETTINGS = {
-    "spark.master": "local[2]",
-    "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.log.level": "OFF",
-    "spark.driver.extraJavaOptions": FEW_ROWS,
-}
 
+@pytest.fixture
+def address(spark: Any, connect_port: int) -> str:
+    """The address of the server that the session of all tests is, too."""
+    assert spark
 
-def waiting(port: int) -> bool:
-    """Whether the server takes connections."""
-    with socket.socket() as one:
-        one.settimeout(0.2)
-        return one.connect_ex(("127.0.0.1", port)) == 0
+    def answers() -> bool:
+        with socket.socket() as one:
+            return one.connect_ex(("127.0.0.1", connect_port)) == 0
 
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that runs while these tests do."""
-    assert shutil.which("java"), "Spark needs Java 17 or newer; scripts/setup installs it"
-    import pyspark
-
-    home = Path(pyspark.__file__).parent
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    given = SETTINGS | {"spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1"}
-    options = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
-    server = subprocess.Popen(
-        [home / "bin" / "spark-submit", "--class", SERVER, *options],
-        env={**os.environ, "SPARK_HOME": str(home)},
-        cwd=tmp_path_factory.mktemp("server"),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-
-        def answers() -> bool:
-            assert server.poll() is None, "the server ended"
-            return waiting(port)
-
-        wait_for(answers, "the server does not answer")
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(PATIENCE)
+    wait_for(answers, "the server does not answer")
+    return f"sc://127.0.0.1:{connect_port}"
 
 
 def test_a_check_at_a_connect_server_has_the_same_verdict(address: str, tmp_path: Path) -> None:
