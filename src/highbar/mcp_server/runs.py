@@ -16,7 +16,7 @@ from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 from anyio.abc import Process
@@ -35,6 +35,8 @@ _MOST_SAID = 2000
 """Bytes of a run's output, from its end: enough for the last message."""
 _SMALLEST = 10**9
 """The parts of a dollar that the command line can read in a budget."""
+_MOST_PLACES = 30
+"""Decimal places of an amount in USD, before or after the point."""
 _UNKNOWN = "what this run cost is not known, so the budget counts as used up"
 
 
@@ -90,9 +92,9 @@ async def answer_run(asked: RunArguments, workspace: Workspace, allowance: Allow
     try:
         said = await _carried_out(_command(asked, name, before), workspace.root, allowance)
     finally:
+        allowance.is_running = False  # first: whatever happens below, the next run is not refused because of this one
         cost = _cost(folder)
         allowance.left = Fraction(0) if cost is None or allowance.is_cut else max(before - cost, Fraction(0))
-        allowance.is_running = False
     if not folder.exists():
         raise InputError(Problem("the run could not begin", asked.suite, hint=said))
     document = read_run_document(folder)
@@ -178,11 +180,11 @@ def _cost(folder: Path) -> Fraction | None:
         return Fraction(0)
     try:
         judge, agent = read_run_document(folder).judge, _cost_of_agent(folder)
-    except (InputError, OSError, ValueError):
+    except (InputError, OSError, ValueError, ArithmeticError, RecursionError):
         return None
     if agent is None or judge is None:
         return agent
-    return None if judge.cost_usd is None else agent + Fraction(judge.cost_usd)
+    return None if judge.cost_usd is None or judge.cost_usd < 0 else agent + Fraction(judge.cost_usd)
 
 
 def _cost_of_agent(folder: Path) -> Fraction | None:
@@ -194,9 +196,13 @@ def _cost_of_agent(folder: Path) -> Fraction | None:
     errors = 0
     with (folder / RESULTS).open(encoding="utf-8") as stream:
         for text in stream:
-            row: dict[str, Any] = json.loads(text, parse_float=Decimal)
+            row = json.loads(text, parse_float=Decimal)
+            if not isinstance(row, dict):
+                return None
             cost = row.get("cost_usd")
             if cost is not None:
+                if not _is_amount(cost):
+                    return None
                 known.append(Fraction(cost))
             elif row.get("error"):
                 errors += 1
@@ -205,3 +211,10 @@ def _cost_of_agent(folder: Path) -> Fraction | None:
     if errors and not known:
         return None
     return sum(known, Fraction(0)) + errors * max(known, default=Fraction(0))
+
+
+def _is_amount(cost: object) -> bool:
+    """Whether this is an amount in USD. The agent can write into the folder: a negative cost would add to the budget."""
+    if isinstance(cost, Decimal) and (not cost.is_finite() or abs(cost.adjusted()) > _MOST_PLACES):
+        return False  # 1e-999999999 as a fraction would fill the memory
+    return isinstance(cost, int | Decimal) and not isinstance(cost, bool) and cost >= 0
