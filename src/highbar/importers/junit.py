@@ -15,7 +15,7 @@ from typing import IO
 
 from msgspec import Struct, field
 
-from highbar.importers import Row
+from highbar.importers import Row, junit_outcomes
 from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
 from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TAG, LONGEST_TEXT
 from highbar.importers.naming import Trials
@@ -34,20 +34,8 @@ _KNOWN = {
     *_SUITES, "testcase", "properties", "property", "system-out", "system-err", "stacktrace", "attachments",
     "attachment", "description", "steps", "step",
 }  # fmt: skip
-_BAD_TAG = re.compile(r"fail|error|exception|abort|crash|broken|timeout|flaky|rerun|skip|ignored|disabled|pending")
 _TEST_TAG = re.compile(r"test|case|spec|scenario|example|result")
 _NAMES = frozenset({"name", "classname"})
-_SAYS_OUTCOME = ("status", "result", "outcome", "state", "success", "passed")
-_GOOD_WORDS = frozenset(
-    {"passed", "pass", "success", "succeeded", "successful", "ok", "true"}
-    | {"run", "completed", "executed", "finished", "done"}  # these say only that it ran; the endings say how it ended
-)
-_BAD_WORDS = {
-    **dict.fromkeys(("failed", "fail", "failure", "false", "unsuccessful", "ko", "notok"), "failure"),
-    **dict.fromkeys(("error", "errored", "broken", "crashed", "crash", "timeout", "timedout", "aborted"), "error"),
-    **dict.fromkeys(("skipped", "skip", "notrun", "notexecuted", "suppressed", "disabled", "ignored"), "skipped"),
-    **dict.fromkeys(("pending", "todo", "cancelled", "canceled", "untested", "undefined", "filtered"), "skipped"),
-}
 _COLUMNS = (*DESCRIBED, "agent_version")
 _SUBTESTS = "subtests"
 _SECONDS = re.compile(
@@ -110,7 +98,7 @@ class _OpenCase(Struct):
     output: list[str] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)  # properties that are columns of a row
     properties: dict[str, list[str]] = field(default_factory=dict)  # other properties, each with its values
-    unknown: str | None = None  # an attribute with an unknown outcome
+    unknown: str | None = None  # an attribute or a text with an unknown outcome
 
     def add_property(self, name: str, attribute: str, text: str) -> None:
         """Add a property; its value is an attribute or the text between the tags. Refuses two values for one column."""
@@ -157,6 +145,7 @@ class _JUnitReader:
         self._suites: list[_OpenSuite] = []
         self._cases: list[_OpenCase] = []
         self._endings: list[_Ending] = []
+        self._others: list[tuple[str, list[str]]] = []  # other tags in a test case, with their texts
         self._properties: list[tuple[str, str, list[str]]] = []  # name, value and texts
         self._tags: list[str] = []  # the role of every open tag
         self._texts: list[str] | None = None  # where text goes now
@@ -208,32 +197,45 @@ class _JUnitReader:
             self._properties.append((attributes.get("name", ""), attributes.get("value", ""), []))
             self._open_texts(self._properties[-1][2])
             return "property"
-        if tag not in _KNOWN and not self._endings:
+        return "" if self._endings else self._open_other(tag, attributes)
+
+    def _open_other(self, tag: str, attributes: dict[str, str]) -> str:
+        """Look into a tag that is not read: what says that a test did not pass leaves the test undecided."""
+        if tag not in _KNOWN:
             self._skip(tag, attributes)
-        return ""
+        if not self._cases:
+            return ""
+        for key, value in attributes.items():
+            if junit_outcomes.attribute_outcome(key, value):
+                self._cases[-1].unknown = junit_outcomes.neither(f"<{tag}>: {key} is {shown(value)}")
+        if tag in _KNOWN:
+            return ""
+        self._others.append((tag, []))
+        self._open_texts(self._others[-1][1])
+        return "other"
 
     def _skip(self, tag: str, attributes: dict[str, str]) -> None:
         """Skip an unknown tag, or refuse one that may be a test or say how one ended."""
         in_suite = self._tags[-1] == "suite"
-        says_outcome = tag in _SAYS_OUTCOME or not attributes.keys().isdisjoint(_SAYS_OUTCOME)
+        says_outcome = tag in junit_outcomes.SAYS_OUTCOME or not attributes.keys().isdisjoint(
+            junit_outcomes.SAYS_OUTCOME
+        )
         is_named = in_suite and not attributes.keys().isdisjoint(_NAMES)
         if says_outcome or is_named or (not self._cases and _TEST_TAG.search(tag)):
             named = f" ({name})" if (name := attributes.get("name")) else ""
             refuse(f"found <{tag}>{named}, wanted <testcase>: what it says of a test would be lost", hint=_AS_JUNIT)
-        if in_suite:
-            self._report.warn(f"not read: <{tag}> in a suite")
+        if in_suite or self._cases:
+            self._report.warn(f"not read: <{tag}> in a {'suite' if in_suite else 'test case'}")
 
     def _test_case(self, attributes: dict[str, str]) -> _OpenCase:
         """A test case with the outcome that its attributes give: a known bad word is an ending."""
         case = _OpenCase(attributes)
         for key, value in attributes.items():
-            word = re.sub(r"[^a-z]", "", value.lower())
-            if key not in _SAYS_OUTCOME or not value.strip():
-                continue
-            if word in _BAD_WORDS:
-                case.endings.append(_Ending(_BAD_WORDS[word], f"{key}: {value}", is_attribute=True))
-            elif word not in _GOOD_WORDS:
-                case.unknown = f"{key} is {shown(value)}, which says neither that it passed nor that it failed"
+            kind = junit_outcomes.attribute_outcome(key, value)
+            if kind == junit_outcomes.UNCLEAR:
+                case.unknown = junit_outcomes.neither(f"{key} is {shown(value)}")
+            elif kind:
+                case.endings.append(_Ending(kind, f"{key}: {value}", is_attribute=True))
         return case
 
     def _ending(self, tag: str, attributes: dict[str, str]) -> _Ending | None:
@@ -243,29 +245,39 @@ class _JUnitReader:
             return _Ending(tag, message)
         if tag in _REPEATED_TAGS:
             return _Ending(_REPEATED_TAGS[tag], message, repeated=True)
-        if self._endings or tag in _KNOWN or not _BAD_TAG.search(tag):
+        if self._endings or tag in _KNOWN or not junit_outcomes.has_bad_name(tag):
             return None
         return _Ending("failure", message or f"<{tag}>")
 
     def _open_texts(self, text: list[str]) -> None:
         self._texts, self._length = text, 0
 
+    def _resume_texts(self) -> None:
+        """Have text go to the innermost open tag that has any."""
+        opened = [*(text for _, text in self._others), *(ending.text for ending in self._endings)]
+        self._texts = opened[-1] if opened else None
+
     def _close(self, opened: str) -> None:
         if opened == "ending":
             self._end(self._endings.pop())
         elif opened == "output":
-            self._texts = None
+            self._resume_texts()
         elif opened == "property":
             name, attribute, texts = self._properties.pop()
             self._cases[-1].add_property(name, attribute, "".join(texts))
-            self._texts = self._endings[-1].text if self._endings else None
+            self._resume_texts()
+        elif opened == "other":
+            tag, texts = self._others.pop()
+            if junit_outcomes.text_is_bad(text := "".join(texts).strip()):
+                self._cases[-1].unknown = junit_outcomes.neither(f"<{tag}> is {shown(text)}")
+            self._resume_texts()
         elif opened == "case":
             self._put_trials(self._cases.pop())
         elif opened == "suite":
             self._close_suite(self._suites.pop())
 
     def _end(self, ending: _Ending) -> None:
-        self._texts = self._endings[-1].text if self._endings else None
+        self._resume_texts()
         if self._cases:
             self._cases[-1].endings.append(ending)
             return
@@ -366,7 +378,8 @@ def _milliseconds(case: _OpenCase) -> float | None:
 
     `1,234.5` is more than a thousand seconds and `0,5` is half a second; `1,234` is ambiguous.
     """
-    text = case.attributes.get("time", case.attributes.get("duration", "")).strip()
+    written = (case.attributes.get(key, "").strip() for key in ("time", "duration"))
+    text = next(filter(None, written), None)
     if not text:
         return None
     whole, point, rest = text.replace(" ", "").partition(",")
