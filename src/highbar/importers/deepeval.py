@@ -301,7 +301,7 @@ def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers
         condition = verdict.text("condition") or verdict.place
         status = verdict.text("status")
         decided = status == "pass" if status in ("pass", "fail") else None
-        if verdict.text("kind") == "MUST_NOT":
+        if "NOT" in (verdict.text("kind") or "").upper():
             verdicts.add_must_not(condition, happened=None if decided is None else not decided)
         elif judges:
             verdicts.add(condition, verdict=decided)
@@ -345,8 +345,11 @@ def _latency(case: Record) -> float | None:
     start, end = (_time(trace, key) if trace else None for key in ("startTime", "endTime"))
     if trace is None or start is None or end is None:
         return None
+    written = f"{trace.text('startTime')}, {trace.text('endTime')}"
+    if (start.tzinfo is None) != (end.tzinfo is None):
+        refuse(f"{trace.place}: one of its times has a time zone and the other has none: {written}")
     if end < start:
-        refuse(f"{trace.place}: it ends before it starts: {trace.text('startTime')}, {trace.text('endTime')}")
+        refuse(f"{trace.place}: it ends before it starts: {written}")
     return (end - start).total_seconds() * 1000
 
 

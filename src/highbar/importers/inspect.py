@@ -200,7 +200,8 @@ class _Log:
         """The rows, once all scorers are known."""
         alone = self._only_scorer(header)
         judging = settle_judges(header.metrics, [alone.get(name, name) for name in self._scorers], self.report)
-        quality = all(self._scorers.get(name, True) for name in judging.demands)
+        bounded = {alone.get(name, name): known for name, known in self._scorers.items()}
+        quality = all(bounded.get(name, True) for name in judging.demands)
         for row, given in self._buffer:
             scores = {alone.get(name, name): value for name, value in given.items()}
             tags = {**_tags(header), **row["tags"]}

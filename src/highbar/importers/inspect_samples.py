@@ -182,13 +182,16 @@ class EvalSample:
 def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, float] | None:
     """The start and end of a call to a judging model; None for any other event."""
     values = {key: json.decode_value(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
-    if values.get("event") != "model" or values.get("role") not in judges:
+    role, start, end = values.get("role"), values.get("timestamp"), values.get("completed")
+    if values.get("event") != "model" or not isinstance(role, str) or role not in judges:
         return None
-    start, end = values.get("timestamp"), values.get("completed")
     if not isinstance(start, str) or not isinstance(end, str):
         return None
     try:
-        return datetime.fromisoformat(start).timestamp(), datetime.fromisoformat(end).timestamp()
+        started, ended = datetime.fromisoformat(start), datetime.fromisoformat(end)
+        if (started.tzinfo is None) != (ended.tzinfo is None):  # nobody knows how long it took
+            return None
+        return started.timestamp(), ended.timestamp()
     except (ValueError, OverflowError):
         return None
 

@@ -6,13 +6,12 @@ the policy's `judged_by` names it. Each value of a score with several values is 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from highbar.importers.record import Record, refuse
+from highbar.importers.record import Record, is_number, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import is_good_enough
 from highbar.language.tool_names import score_column
@@ -81,7 +80,7 @@ def score_number(value: object) -> float | None:
             value = float(value) if value.isascii() else None
         except ValueError:
             return None
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return float(value) if isinstance(value, int | float) and is_number(value) else None
 
 
 class Judges(NamedTuple):

@@ -121,11 +121,11 @@ class _Samples:
                 value = None
         if isinstance(value, list | dict):
             self._report.unread["parts of metrics over the whole corpus"] += 1
-        if not isinstance(value, int | float) or math.isnan(value):
+        if not isinstance(value, int | float) or (isinstance(value, float) and math.isnan(value)):
             return None
         if abs(value) > LARGEST_SCORE:
             self._report.warn(f"infinite scores are read as {LARGEST_SCORE:g}, so that no average hides them")
-        return max(-LARGEST_SCORE, min(LARGEST_SCORE, float(value)))
+        return float(max(-LARGEST_SCORE, min(LARGEST_SCORE, value)))
 
     def refuse_missing(self, task: str, totals: TaskTotals | None) -> None:
         """Refuse a file that lacks a document, or the line of a document for one of the filters."""

@@ -14,9 +14,11 @@ from fractions import Fraction
 from typing import NoReturn
 
 from highbar.columns import JUDGMENTS
+from highbar.errors import InputError
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
 from highbar.importers.naming import Trials
+from highbar.importers.reading.json import decode_value
 from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, scopes, value_at
@@ -284,9 +286,12 @@ def _number(value: object, *, cells: bool) -> Fraction | None:
 
 
 def _plain(value: Scalar | None) -> object:
-    if isinstance(value, Fraction):
+    if not isinstance(value, Fraction):
+        return value
+    try:
         return int(value) if value.denominator == 1 else float(value)
-    return value
+    except OverflowError:  # no column takes a number of this size, so that its fraction does not matter
+        return int(value)
 
 
 def _as_type(feed: Feed, value: object, scope: Scope) -> object:
@@ -312,7 +317,7 @@ def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
 
 def _fitted(column: str, value: object, scope: Scope) -> object:
     """The value in the type of its column: cells are parsed, and numbers in text columns become text."""
-    fitted = from_cell(column, value) if scope.cells and isinstance(value, str) else value
+    fitted = from_cell(column, value, f"{scope.place}: ") if scope.cells and isinstance(value, str) else value
     wanted = None
     if column in _TEXTS:
         fitted = scalar_text(fitted)
@@ -329,7 +334,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
         fitted = fitted if isinstance(fitted, bool) else scalar_text(fitted)
         wanted = None if fitted is not None else "text, true or false"
     elif column == "tags":
-        fitted = flat_tags(fitted) if isinstance(fitted, Mapping) else None
+        fitted = flat_tags(fitted) if isinstance(fitted, Mapping) and _is_json(fitted) else None
         wanted = None if fitted is not None else "an object of text, numbers, true or false"
     elif not _is_json(fitted):
         wanted = "text, finite numbers, true or false, in lists and objects"
@@ -357,7 +362,7 @@ def _hint(column: str, value: object) -> str | None:
     )
 
 
-def from_cell(column: str, cell: str) -> object:
+def from_cell(column: str, cell: str, place: str = "") -> object:
     """A CSV cell, parsed if the column takes true and false, numbers, or lists separated by `;`."""
     if column in _FLAGS | _LABELS and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
@@ -365,22 +370,19 @@ def from_cell(column: str, cell: str) -> object:
         number = _number(cell, cells=True)
         return cell if number is None else _plain(number)
     if column in _LISTS or column == "tags":
-        return _list_of(column, cell)
+        return _list_of(column, cell, place)
     return cell
 
 
-def _list_of(column: str, cell: str) -> object:
+def _list_of(column: str, cell: str, place: str) -> object:
     """A list or an object as JSON, a number of violations, or names separated by `;`."""
     if cell.lstrip()[:1] in ("[", "{"):
         try:
-            return json.loads(cell, parse_constant=_refuse_constant)
-        except ValueError:
-            refuse(f"{column}: found {shown(cell)}, wanted a list or an object as JSON, or names separated by ;")
+            return decode_value(cell.encode())
+        except InputError as error:
+            found = f"{shown(cell)} ({error.problems[0].message})"
+            refuse(f"{place}{column}: found {found}, wanted a list or an object as JSON, or names separated by ;")
     if column == "violations" and cell.isascii() and cell.isdigit():
-        return int(cell)
+        return int(cell) if len(cell) <= LONGEST_NUMBER else refuse(f"{place}{column}: found {shown(cell)}, too long")
     # A cell that names nothing is absent: only `[]` and `0` say that it was checked and nothing happened.
     return cell if column == "tags" else [name for part in cell.split(";") if (name := part.strip())] or None
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(constant)

@@ -6,17 +6,18 @@ label; a trial passes if every verdict is good and no scorer broke. The latter h
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from highbar.errors import InputError
 from highbar.importers import Row, signs
 from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
 from highbar.importers.documents import file_head
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import Trials, question_id
+from highbar.importers.reading.json import decode_value
 from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
@@ -291,9 +292,9 @@ def _total(metadata: Record, key: str) -> Record:
     """An object that MLflow stores as text."""
     text = metadata.text(key)
     try:
-        return Record(json.loads(text) if text else {}, f"{metadata.place}: {key}")
-    except (ValueError, RecursionError):
-        refuse(f"{metadata.place}: {key}: found {shown(text)}, wanted JSON")
+        return Record(decode_value(text.encode()) if text else {}, f"{metadata.place}: {key}")
+    except (InputError, UnicodeEncodeError):
+        refuse(f"{metadata.place}: {key}: found {shown(text)}, wanted an object as JSON")
 
 
 def _identity(given: str | None, request: object, record: Record) -> str:

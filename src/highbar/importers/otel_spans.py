@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import msgspec
 
+from highbar.errors import InputError
 from highbar.importers import Row
+from highbar.importers.reading.json import decode_value
 from highbar.importers.reading.otlp import Item, finite_number
-from highbar.importers.record import refuse
+from highbar.importers.record import refuse, shown
 from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.tool_calls import calls_in
 from highbar.language.tool_names import text_or_json
 
+_MOST_DIGITS = 20  # of a time in nanoseconds, a whole number of 64 bits
 _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 
 
 def span_columns(item: Item) -> Row:
     """The columns of a run that come from its span."""
-    start, end = map(_nanoseconds, item.times)
+    start, end = (_nanoseconds(item, time) for time in item.times)
     if start is not None and end is not None and end < start:
         refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
     return {
@@ -30,10 +32,13 @@ def span_columns(item: Item) -> Row:
     }
 
 
-def _nanoseconds(value: object) -> int | None:
-    if isinstance(value, str) and value.isdecimal():
-        return int(value[:20]) or None
-    return value or None if isinstance(value, int) and not isinstance(value, bool) else None
+def _nanoseconds(item: Item, value: object) -> int | None:
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if not text.isdecimal():
+        return None
+    if len(text) > _MOST_DIGITS:
+        refuse(f"{item.place}: found the time {shown(value)}, wanted nanoseconds since 1970")
+    return int(text) or None
 
 
 def _tokens(found: Item) -> int | None:
@@ -79,6 +84,8 @@ def _answered(found: Item) -> str | None:
 def span_calls(found: Item) -> Row:
     """The tool calls in the messages of a run. Only the whole conversation can show that there were none."""
     whole = _messages(found, "pydantic_ai.all_messages")
+    if found.get("pydantic_ai.all_messages") and not whole:  # it cannot be read, and may have calls that others lack
+        return {}
     messages = whole or _messages(found, "gen_ai.output.messages")
     parts = [part for message in messages for part in _parts(message) if part.get("type") == "tool_call"]
     calls = calls_in(parts)
@@ -94,17 +101,10 @@ def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
     """Messages in the form of the conventions, JSON as text. They are optional there, so malformed ones are skipped."""
     value = found.get(key)
     try:
-        decoded = _decoded(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
+        decoded = decode_value(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
+    except InputError:
         return []
     return [message for message in decoded if isinstance(message, dict)] if isinstance(decoded, list) else []
-
-
-def _decoded(text: str) -> object:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):  # NaN, or half of a surrogate pair
-        return json.loads(text)
 
 
 def _content(message: Mapping[str, object]) -> str | None:

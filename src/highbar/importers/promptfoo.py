@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from highbar.errors import InputError
 from highbar.importers import Row, signs
 from highbar.importers.limits import HEAD, LARGEST_VALUE, MOST_NAMED
 from highbar.importers.naming import Trials
@@ -33,6 +34,8 @@ _OTHER_FORMS = {
     "HTML": signs.PROMPTFOO_HTML,
     "database": signs.SQLITE,
 }
+_OUTERMOST = ("results", "data")
+_START = 4096
 _SUCCESS = "success"
 _WRITE_AGAIN = "write it again with `promptfoo eval -o FILE`; nothing may be left out of it"
 
@@ -67,10 +70,15 @@ def _refuse_other_forms(stream: IO[bytes]) -> None:
 
 
 def _is_lines(stream: IO[bytes]) -> bool:
-    """Whether this is JSONL, by its first line: a whole object without `results` near its start."""
+    """Whether this is JSONL, by its first line: a whole object that is not the whole document."""
     line = stream.readline(LARGEST_VALUE)
     stream.seek(0)
-    return b'"results"' not in line[:4096] and line.rstrip().endswith(b"}") and len(line.strip()) > 1
+    if not line.rstrip().endswith(b"}") or len(line.strip()) == 1:
+        return False
+    try:
+        return json.members(line).keys().isdisjoint(_OUTERMOST)
+    except InputError:  # a line that is not sound: the message about it is better if it is the right form
+        return b'"results"' not in line[:_START]
 
 
 def _read_lines(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -> str | None:

@@ -5,9 +5,12 @@ What a file does not say stays absent, because an empty list would say that ther
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from highbar.errors import InputError
+from highbar.importers.reading.json import decode_value
+from highbar.importers.soundness import refuse_not_finite
 
 Call = dict[str, Any]
 _ARGUMENTS = ("arguments", "inputParameters", "input", "args")
@@ -40,13 +43,18 @@ def _call(value: object) -> Call | None:
 
 
 def parsed_arguments(arguments: object) -> object:
-    """The arguments of a call, or one of them, decoded if they are JSON in a text."""
+    """The arguments of a call, or one of them, decoded if they are JSON in a text.
+
+    They stay text if decoding would lose something: the first of two equal keys, or NaN.
+    """
     if not isinstance(arguments, str):
         return arguments
     try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
+        decoded = decode_value(arguments.encode())
+        refuse_not_finite(decoded, "arguments", "a call")
+    except (InputError, UnicodeEncodeError, RecursionError):
         return arguments
+    return decoded
 
 
 def chat(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | None]) -> list[dict[str, Any]]:

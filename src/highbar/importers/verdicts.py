@@ -8,6 +8,8 @@ from highbar.importers import Row
 from highbar.importers.report import Report
 from highbar.language.tool_names import means_correct, score_column
 
+_UNKNOWN = "could not be evaluated"
+
 
 class Verdicts:
     """Collects the verdicts and scores of one trial. A judge that broke leaves the trial undecided.
@@ -55,8 +57,12 @@ class Verdicts:
         self._broken.setdefault(name, reason)
 
     def add_must_not(self, name: str, *, happened: bool | None) -> None:
-        """Add a must-not, and whether it happened; if that is unknown, None, and the caller adds a broken judge."""
-        self._must_not[name] = self._must_not.get(name) or happened
+        """Add a must-not, and whether it happened. If that is unknown, None: the trial is undecided.
+
+        Of two of one name the worse counts: that it happened, then that nobody knows.
+        """
+        both = (self._must_not.get(name, False), happened)
+        self._must_not[name] = True if True in both else None if None in both else False
 
     def fail(self) -> None:
         """Note that the tool says that the trial failed, for a reason that no verdict shows."""
@@ -73,14 +79,19 @@ class Verdicts:
 
     @property
     def broken(self) -> bool:
-        """Whether a judge broke."""
-        return bool(self._broken)
+        """Whether a judge broke, or it is unknown whether a must-not happened."""
+        return bool(self._undecided())
+
+    def _undecided(self) -> dict[str, str]:
+        """What leaves the trial undecided, and why."""
+        unknown = dict.fromkeys((name for name, did in self._must_not.items() if did is None), _UNKNOWN)
+        return {**unknown, **self._broken}
 
     @property
     def passed(self) -> bool | None:
         """Whether all verdicts are good; None if there are no verdicts, or if a judge broke and no verdict is bad."""
         bad = self._failed or not all(self._seen.values()) or any(self._must_not.values())
-        return False if bad else None if self._broken or not self.judged else True
+        return False if bad else None if self.broken or not self.judged else True
 
     def columns(self) -> Row:
         """The columns of the row; None for those without a value."""
@@ -91,7 +102,7 @@ class Verdicts:
             "expected_behaviors": list(dict.fromkeys((*self._seen, *self._broken))) or None,
             "behaviors": self._behaviors(),
             **self._must_nots(),
-            "unjudged": "; ".join(f"judge: {name}: {reason}" for name, reason in self._broken.items()) or None,
+            "unjudged": "; ".join(f"judge: {name}: {reason}" for name, reason in self._undecided().items()) or None,
             "judge": ", ".join(sorted(self._judges)) or None,
             **scores,
         }
@@ -118,7 +129,7 @@ class Verdicts:
 
     def count(self, report: Report) -> None:
         """Count in the report what the row does not show: an undecided trial, and scores without a column."""
-        if self._broken or not self.judged:
+        if self.broken or not self.judged:
             report.unscored += 1
         if self._repeated:
             report.unread["scores of one name given several times in one record"] += len(self._repeated)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO, Any
 
 import msgspec
@@ -24,7 +23,6 @@ _NESTED = frozenset({dict, list, tuple})
 _SHOWN = ("input", "output", "error")
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters that can reverse text in a terminal or send it a command, and that JSON does not escape."""
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report | None = None) -> Report:
@@ -35,7 +33,7 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     report = Report() if report is None else report
     shapes: Counter[tuple[str, ...]] = Counter()
     distinct: set[tuple[str, ...]] = set()
-    with _rare_collection():
+    with _rare_collection(), _refused_depth(name):
         for given in _rows(read, path, name, report):
             row = _filled(given, report)
             # Rows have few different shapes: counting these is cheaper than counting every column of every row.
@@ -61,6 +59,15 @@ def _rare_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*thresholds)
+
+
+@contextmanager
+def _refused_depth(name: str) -> Iterator[None]:
+    """Refuse a file with a value that is nested too deep for a function of its importer, also of an installed one."""
+    try:
+        yield
+    except RecursionError:
+        raise InputError(Problem("a value is nested too deep to be read", file=name)) from None
 
 
 def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
@@ -109,19 +116,13 @@ def _is_plain(row: Row, distinct: set[tuple[str, ...]]) -> bool:
 
 
 def _line(row: Row) -> bytes:
-    with suppress(UnicodeEncodeError):
-        data = msgspec.json.encode(row)
-        if data.isascii() and b"\x7f" not in data:  # nothing to escape, and this test is cheaper than the search below
-            return data + b"\n"
-    text = _encode(row)
     try:
-        return _escaped(text).encode() + b"\n"
+        data = msgspec.json.encode(row)
     except UnicodeEncodeError:
-        return _escaped(_encode(_without_surrogates(row))).encode() + b"\n"
-
-
-def _escaped(text: str) -> str:
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        data = msgspec.json.encode(_without_surrogates(row))
+    if data.isascii() and b"\x7f" not in data:  # nothing to escape, and this test is cheaper than the search below
+        return data + b"\n"
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode() + b"\n"
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -174,7 +174,7 @@ def _opened(value: object, place: str) -> object:
             return text
         whole = value.int_value
         if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
-            return int(float(whole))
+            return _whole(whole)
         return _plain(otlp_typed.untyped(value), place)
     if value is None or value is msgspec.UNSET:
         return None
@@ -323,7 +323,7 @@ def finite_number(value: object) -> float | None:
         return None
     try:
         found = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
 
@@ -347,6 +347,8 @@ def _plain(value: object, place: str) -> object:
 
 
 def _whole(value: object) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 20:  # 64 bits; as a float it could be rounded
+        return int(value)
     found = finite_number(value)
     return None if found is None else int(found)
 

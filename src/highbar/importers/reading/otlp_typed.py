@@ -164,7 +164,11 @@ def typed_span(text: msgspec.Raw) -> TypedSpan | None:
 
 def untyped(typed: msgspec.Struct) -> object:
     """The value as dictionaries and lists."""
-    return msgspec.json.decode(_encode(typed))
+    text = _encode(typed)
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:  # a number beyond all bounds, which the typed form keeps as it is
+        return json.decode_value(text)
 
 
 def _whole(decoder: msgspec.json.Decoder[_Typed], text: bytes) -> _Typed | None:
