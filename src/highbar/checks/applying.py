@@ -9,6 +9,7 @@ violation there: it would find more, and `not` reverses that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from highbar.checks import call_checks, reply_checks, strict_checks, value_checks
@@ -161,7 +162,8 @@ def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
     if functions is None:
         return unclear(f"the function {name} was not loaded")
     try:
-        returned = functions(name)(as_mapping(answer))
+        # A copy, so that no function can change what later checks see.
+        returned = functions(name)(deepcopy(as_mapping(answer)))
     except FunctionFailed as error:
         return unclear(cut_evidence(f"{name} {error}"))
     except (Exception, SystemExit) as error:  # noqa: BLE001  # it is the user's code: whatever it raises is a reason

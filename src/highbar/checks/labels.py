@@ -70,7 +70,12 @@ def predicted(answer: Answer, labels: Iterable[Label], predict: Predict | None =
     bare = core(text).replace(" ", "") if len(text) <= MOST_WANTED else ""
     equal = [label for label in known if bare and core(_written_label(label)).replace(" ", "") == bare]
     same = [label for label in equal if _written_label(label) == text] or equal
-    return same[0] if len(same) == 1 else text[:_MOST_PREDICTED]
+    return same[0] if len(same) == 1 else _cut(text)
+
+
+def _cut(text: str) -> str:
+    """The beginning of a reply that is no label. What is cut is longer than any label, so that it equals none."""
+    return text if len(text) <= _MOST_PREDICTED else f"{text[:_MOST_PREDICTED]}…"
 
 
 def _predicted_label(answer: Answer, predict: Predict | None) -> Label | None:

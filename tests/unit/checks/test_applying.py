@@ -122,3 +122,15 @@ def test_what_a_check_needs_can_be_asked_for():
     check = read({"any": ["A.", {"not": {"python": "a:b"}}, {"all": ["B.", "A."]}]})
     assert checks.statements(check) == ("A.", "B.")
     assert checks.function_names(check) == ("a:b",)
+
+
+def test_a_function_cannot_change_what_later_checks_see():
+    def function(answer):
+        answer["state"]["paid"] = False
+        answer["tool_calls"][0]["arguments"].clear()
+        return True
+
+    answer = Answer(("x",), ((ToolCall("pay", {"to": "me"}),),), state={"paid": True})
+    assert applied({"python": "a:b"}, answer, functions=lambda _: function).observed
+    assert answer.state == {"paid": True}
+    assert answer.calls[0].arguments == {"to": "me"}

@@ -17,7 +17,7 @@ LABELS = ["Spam", "not spam", "N/A"]
         ("NotSpam", "not spam"),
         ("n/a", "N/A"),
         ("It is spam", "It is spam"),
-        ("x" * 300, "x" * 200),
+        ("x" * 300, "x" * 200 + "…"),
         ("...", "..."),
         ("", None),
         (None, None),
@@ -25,6 +25,12 @@ LABELS = ["Spam", "not spam", "N/A"]
 )
 def test_the_label_that_equals_the_reply_as_the_suite_spells_it(reply, label):
     assert checks.predicted(said(reply), LABELS) == label
+
+
+def test_a_reply_that_is_cut_is_no_label():
+    label = "a" * 200
+    assert checks.predicted(said(label), [label]) == label
+    assert checks.predicted(said(label + " is wrong"), [label]) != label
 
 
 def test_the_last_reply_counts():
