@@ -52,6 +52,14 @@ def test_the_example_has_the_same_verdict_on_spark(spark: Any, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.spark
+def test_a_command_starts_a_session_of_its_own(folder: Path) -> None:
+    done = run(folder, "check", "results.jsonl", "--engine", "spark", "--spark-master", "local[1]", process=True)
+    assert done.exit == 0, done.err
+    assert done.out.startswith("PASS")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
 def test_two_runs_are_compared_and_recorded_alike_on_spark(spark: Any, tmp_path: Path) -> None:
     assert spark  # the commands below find this session, whose Java has a working folder of its own
     base, head = str(tmp_path / "base.jsonl"), str(tmp_path / "head.jsonl")
