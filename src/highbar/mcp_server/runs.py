@@ -214,7 +214,7 @@ def _cost_of_agent(folder: Path) -> Fraction | None:
 
 
 def _is_amount(cost: object) -> bool:
-    """Whether this is an amount in USD. The agent can write into the folder: a negative cost would add to the budget."""
+    """Whether this is an amount in USD. An agent can write into the folder: a negative cost would add to the budget."""
     if isinstance(cost, Decimal) and (not cost.is_finite() or abs(cost.adjusted()) > _MOST_PLACES):
         return False  # 1e-999999999 as a fraction would fill the memory
     return isinstance(cost, int | Decimal) and not isinstance(cost, bool) and cost >= 0
