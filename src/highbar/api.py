@@ -349,7 +349,7 @@ def _opened(results: Results, *, mapped: bool) -> _Opened:
     if found and all(isinstance(item, str | PathLike) for item in found):
         several = tuple(_path(item) for item in found if isinstance(item, str | PathLike))
         return lambda job: nullcontext(replace(job, results=several))
-    lines = [tables.line(number, row, exact=mapped) for number, row in enumerate(found, 1)]
+    lines = [tables.line(number, row) for number, row in enumerate(found, 1)]
     return lambda job: _as_file(lines, job)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 import highbar
 from highbar.model.number import Number
@@ -191,6 +192,13 @@ def test_frames_are_of_what_is_installed(library):
         found.to_frame("rows")
 
 
+def test_a_frame_of_rules_names_the_values_of_a_slice():
+    found = verdict()
+    part = (("category", ("b", "a")), ("tags.locale", ("de",)))
+    of_slice = replace(found, rules=(replace(found.rules[0], slice=part), found.rules[0]))
+    assert list(of_slice.to_frame("rules")["slice"]) == ["category=b or a, tags.locale=de", None]
+
+
 @pytest.mark.parametrize("form", ["rows", "generator", "frame", "file"])
 def test_reports_read_what_they_need(form, tmp_path: Path):
     file = tmp_path / "results.jsonl"
@@ -235,4 +243,14 @@ def test_a_decimal_is_not_rounded_up_to_a_threshold():
     row = {"id": "a", "passed": True, "quality_score": Decimal("0.99999999999999999999")}
     with pytest.raises(highbar.InputError, match="more digits"):
         highbar.check([row], POLICY)
+    with pytest.raises(highbar.InputError, match=r"row 1: quality_score: the decimal 0.9+ has more digits"):
+        highbar.check(pd.DataFrame([row]), POLICY)
     assert highbar.check([{**row, "quality_score": Decimal("0.75")}], POLICY).metrics["pass_rate"].value == 1
+
+
+def test_a_decimal_is_the_number_that_is_written():
+    rows = [{"id": id_, "passed": True, "cost_usd": Decimal("0.1"), "own": Decimal("0.3")} for id_ in "ab"]
+    policy = {**POLICY, "metrics": [{"name": "mine", "formula": "mean(own)"}]}
+    for given in (rows, pd.DataFrame(rows)):
+        found = highbar.check(given, policy).metrics
+        assert (float(found["cost_per_pass"]), float(found["mine"])) == (0.1, 0.3)

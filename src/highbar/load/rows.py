@@ -146,7 +146,7 @@ def exact_number(value: Decimal) -> int | float:
         return int(value)
     number = float(value)
     if value.is_finite() and type(value)(repr(number)) != value:
-        hint = "round it, or write it as text, before a mapping compares it"
+        hint = "round it before, or write it as text in a column of your own"
         raise InputError(Problem(f"the decimal {value} has more digits than a number of JSON can hold", hint=hint))
     return number
 

@@ -11,6 +11,8 @@ from pathlib import PurePath
 from typing import Any, TypeGuard
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
@@ -64,13 +66,13 @@ def records(results: object) -> list[object]:
     return list(_tried(table.to_pylist))
 
 
-def line(number: int, row: object, *, exact: bool = False) -> str:
-    """A row as a line of JSONL. Raises InputError for values that JSON lacks; if `exact`, also for rounded decimals."""
+def line(number: int, row: object) -> str:
+    """A row as a line of JSONL. Raises InputError for values that JSON lacks, and for decimals that it would round."""
     try:
         if not isinstance(row, Mapping):
             return json.dumps(row, allow_nan=False) + "\n"
         values = (
-            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_of_row(name, exact=exact))}"
+            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_of_row(name))}"
             for name, value in row.items()
             if _named_by_text(name)
         )
@@ -83,12 +85,10 @@ def line(number: int, row: object, *, exact: bool = False) -> str:
         raise InputError(Problem(f"row {number}: {error}", file="<rows>", hint=hint)) from error
 
 
-def _of_row(column: str, *, exact: bool) -> Callable[[Any], object]:
+def _of_row(column: str) -> Callable[[Any], object]:
     """A function for values that JSON lacks: in a column of the user's own, dates, times and the like become text."""
 
     def plain(value: Any) -> object:
-        if exact and _is(value, "decimal", "Decimal"):
-            return exact_number(value)
         own = column not in COLUMN_NAMES and isinstance(value, _TEXTS)
         return str(value) if own else _simpler(value)
 
@@ -175,23 +175,22 @@ def _json(value: object, column: str, row: int) -> str | None:
     try:
         # As DuckDB writes it: the engine's patterns expect no spaces between values.
         return json.dumps(value, allow_nan=False, default=_default(column), separators=(",", ":"), ensure_ascii=False)
+    except InputError as error:
+        problems = (replace(one, message=f"row {row}: {column}: {one.message}") for one in error.problems)
+        raise InputError(*problems) from error
     except (TypeError, ValueError, RecursionError) as error:
         problem = Problem(f"row {row}: {column}: found {_named(value)}: {error}", hint="wanted what JSON can say")
         raise InputError(problem) from error
 
 
 def _simpler(value: Any) -> object:
-    """A NumPy value or a decimal as a JSON value. Raises TypeError for anything else."""
+    """A NumPy value or a decimal as a JSON value. Raises TypeError for anything else, InputError for long decimals."""
     if _is(value, "numpy", "ndarray"):
         return value.tolist()
     if _is(value, "numpy", "generic"):
         return value.item()
     if _is(value, "decimal", "Decimal"):
-        if value.is_finite() and value == value.to_integral_value():
-            return int(value)
-        if float(value) != value:  # rounding could lift it to a threshold
-            raise TypeError(f"{value} has more digits than a number of a result can hold")
-        return float(value)
+        return exact_number(value)  # rounding could lift it to a threshold
     raise TypeError(f"{_named(value)} is not a value of a result")
 
 
@@ -199,7 +198,7 @@ def _simpler_or_text(value: Any) -> object:
     """The same for a column of the user's own, in which any other value becomes text."""
     try:
         return _simpler(value)
-    except TypeError:
+    except (TypeError, InputError):
         return str(value)
 
 
