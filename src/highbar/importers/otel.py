@@ -16,8 +16,9 @@ from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
 from highbar.importers.naming import Trials, question_id
 from highbar.importers.otel_spans import asked, dropped_count, span_calls, span_columns, span_error, text_of
-from highbar.importers.reading.otlp import Attributes, Interest, Item, finite_number, scan, span_key
+from highbar.importers.reading.otlp import Attributes, Interest, Item, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen_spans
+from highbar.importers.reading.otlp_numbers import finite_number
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers

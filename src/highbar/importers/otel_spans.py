@@ -9,7 +9,8 @@ import msgspec
 from highbar.errors import InputError
 from highbar.importers import Row
 from highbar.importers.reading.json import decode_value
-from highbar.importers.reading.otlp import Item, finite_number
+from highbar.importers.reading.otlp import Item
+from highbar.importers.reading.otlp_numbers import finite_number
 from highbar.importers.record import refuse, shown
 from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.tool_calls import calls_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 
 from highbar.importers.limits import LARGEST_VALUE
 from highbar.importers.reading import json, otlp_typed
+from highbar.importers.reading.otlp_numbers import whole_number
 from highbar.importers.record import Record, refuse, shown
 
 Attributes = dict[str, object]
@@ -174,7 +174,7 @@ def _opened(value: object, place: str) -> object:
             return text
         whole = value.int_value
         if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
-            return _whole(whole)
+            return whole_number(whole)
         return _plain(otlp_typed.untyped(value), place)
     if value is None or value is msgspec.UNSET:
         return None
@@ -317,17 +317,6 @@ def _pairs(pairs: list[object], place: str) -> Attributes:
     return found
 
 
-def finite_number(value: object) -> float | None:
-    """A finite number; None for anything else. OTLP JSON has whole numbers and NaN as text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
 def _plain(value: object, place: str) -> object:
     if value is None:
         return None
@@ -337,20 +326,13 @@ def _plain(value: object, place: str) -> object:
         if value.get(key) is not None:
             return value[key]
     if value.get("intValue") is not None:
-        return _whole(value["intValue"])
+        return whole_number(value["intValue"])
     for key in ("arrayValue", "kvlistValue"):
         nested = value.get(key)
         if nested is not None:
             inside = Record(nested, f"{place}: {key}").items("values")
             return _pairs(inside, place) if key == "kvlistValue" else [_plain(item, place) for item in inside]
     return None
-
-
-def _whole(value: object) -> int | None:
-    if isinstance(value, str) and value.isdecimal() and len(value) < 20:  # 64 bits; as a float it could be rounded
-        return int(value)
-    found = finite_number(value)
-    return None if found is None else int(found)
 
 
 def _resources(path: str) -> Iterator[tuple[str, str, object]]:

@@ -1,0 +1,29 @@
+"""Numbers as OTLP JSON writes them: those of 64 bits and NaN are text."""
+
+from __future__ import annotations
+
+import math
+
+_MOST_DIGITS = 20  # of a whole number of 64 bits
+
+
+def finite_number(value: object) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def whole_number(value: object) -> int | None:
+    """A whole number; None for anything else."""
+    # Not as a float, which would round a number of 64 bits.
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+        return int(value)
+    if type(value) is int and abs(value) < 10**_MOST_DIGITS:
+        return value
+    found = finite_number(value)
+    return None if found is None else int(found)
