@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from highbar.model.history import DamagedRecord, PooledScenario, PooledScenarios, RunRecord, ScenarioCounts
 from highbar.store.history import (
+    COLUMNS,
+    MEASURES,
     MOST_TRIALS,
     connected,
     exactly,
@@ -22,6 +24,11 @@ from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 _AT_ONCE = 500
 """Files in one query. If one of them is damaged, each file is read in a query of its own."""
+_PARQUET_TYPES = {"VARCHAR": ("BYTE_ARRAY", "UTF8"), "BIGINT": ("INT64", "INT_64"), "DOUBLE": ("DOUBLE", None)}
+_KNOWN_COLUMNS = frozenset((name, *_PARQUET_TYPES[type_]) for name, type_ in {**COLUMNS, MEASURES: "VARCHAR"}.items())
+"""Name and types of each column as we write it. Files with others may be right, too: they are read one by one."""
+_TYPES = "SELECT DISTINCT name, type, converted_type FROM parquet_schema(?) WHERE num_children IS NULL"
+_COUNTED = "SELECT parse_filename(file_name, true), num_rows FROM parquet_file_metadata(?)"
 _POOLED = """
 CREATE TEMP TABLE pooled (
     id VARCHAR, digest VARCHAR, suite VARCHAR, category VARCHAR, runs HUGEINT, trials HUGEINT, passed HUGEINT,
@@ -120,15 +127,17 @@ class _Pool(Struct, eq=False):
 
     def _insert(self, runs: Sequence[RunRecord]) -> None:
         files = paths(self.folder, runs)
+        names = [exactly(file) for file in files]
         # Only a file on its own is described in full, to say what is wrong with it: that takes two queries.
         if len(files) == 1:
             refuse_other_rows(self.connection, files[0], runs[0])
+        elif not _KNOWN_COLUMNS.issuperset(self.connection.execute(_TYPES, [names]).fetchall()):
+            raise DamagedRecordError("a type that would be cast, because other files have the right one")
         for file, run in zip(files, runs, strict=True):
             refuse_changed_rows(file, run)
-        names = [exactly(file) for file in files]
         # Before any row is read: a few bytes of a hostile file can unpack to billions of rows.
-        counted = self.connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [names]).fetchone()
-        if counted is None or counted[0] != sum(run.listed or 0 for run in runs):
+        counted = self.connection.execute(_COUNTED, [names]).fetchall()
+        if dict(counted) != {run.record: run.listed or 0 for run in runs}:
             raise DamagedRecordError("another number of rows than its footer says")
         self.connection.execute(_ROWS, [names])
         wrong = self.connection.execute(_WRONG).fetchone()

@@ -10,6 +10,7 @@ from highbar import history
 from highbar.errors import InputError
 from highbar.history.order import by_ancestry
 from highbar.model.history import DamagedRecord
+from highbar.store import history as store
 from highbar.store.history import COLUMNS
 from tests.history_runs import add, add_unchecked, counts, new_run
 
@@ -157,6 +158,25 @@ def test_the_scenarios_of_single_runs_come_run_by_run(tmp_path):
     add(tmp_path, new_run(1), new_run(2))
     found = [(run.commit[-1], one.id, one.passed) for run, one in history.read(tmp_path).counts()]
     assert found == [("1", "A", 1), ("1", "B", 0), ("2", "A", 1), ("2", "B", 1)]
+
+
+@pytest.mark.parametrize("type_", ["VARCHAR", "INTEGER", "DOUBLE"])
+def test_a_record_with_a_column_of_another_type_is_damaged_in_every_company(tmp_path, monkeypatch, type_):
+    add(tmp_path, new_run(1), new_run(3))
+    with monkeypatch.context() as changed:
+        changed.setattr(store, "COLUMNS", {**store.COLUMNS, "passed": type_})
+        file = add_unchecked(tmp_path, new_run(2))
+    first, other, last = history.read(tmp_path).runs
+    for runs in ([other], [first, other], [other, last], [first, other, last]):
+        assert [one.file for one in history.read(tmp_path).scenarios(runs).damaged] == [file.name]
+    assert history.read(tmp_path).scenarios([first, last]).damaged == ()
+
+
+def test_rows_that_one_record_has_too_many_and_another_lacks_are_not_offset(tmp_path):
+    for number, ids in ((1, "A"), (2, "ABC")):
+        new = new_run(number)
+        add_unchecked(tmp_path, replace(new, scenarios=counts(dict.fromkeys(ids, 1))))
+    assert len(history.read(tmp_path).scenarios().damaged) == 2
 
 
 # --- names and order -------------------------------------------------------------------------
