@@ -11,6 +11,7 @@ import atexit
 import base64
 import binascii
 import functools
+import glob
 import hashlib
 import json
 import math
@@ -291,7 +292,7 @@ def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
 
 def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | None:
     """The scenarios of a record by id, as a baseline has them; None if it has no values. Raises DamagedRecordError."""
-    with duckdb.connect(config=dict(SETTINGS)) as connection:
+    with connected() as connection:
         refuse_other_rows(connection, path, run)
         try:
             found = connection.execute(f"SELECT id, {MEASURES} FROM {ROWS}", [exactly(path)]).fetchall()  # noqa: S608
@@ -346,7 +347,7 @@ def refuse_changed_rows(path: Path, run: RunRecord) -> None:
 
 def exactly(path: Path) -> str:
     """The path with glob characters escaped, so that DuckDB reads exactly this file."""
-    return "".join(f"[{each}]" if each in "*?[" else each for each in str(path.absolute()))
+    return glob.escape(str(path.absolute()))
 
 
 def first_line(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import stat
@@ -63,7 +64,8 @@ def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
     # In the folder of the target, so that the rename stays within one file system and is atomic.
     prefix = f".{target.name[:100]}."
     # These are left over from writers that were killed: the lock excludes a writer that is still at work.
-    for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):
+    # Exactly our names: `*` would also match the file that a writer of a longer name is writing under its own lock.
+    for left in target.parent.glob(f"{glob.escape(prefix)}{'[0-9a-f]' * 12}.tmp"):
         left.unlink(missing_ok=True)
     beside = target.with_name(f"{prefix}{os.urandom(6).hex()}.tmp")
     try:
@@ -77,10 +79,6 @@ def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
 @contextmanager

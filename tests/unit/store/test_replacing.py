@@ -152,3 +152,11 @@ def test_where_folders_cannot_be_locked_a_file_is_the_lock(tmp_path: Path, monke
     monkeypatch.setattr(store, "_PATIENCE", 0.1)
     with pytest.raises(InputError, match="another writer"):
         store.write(file, dated(2), seen=store.digest(file))
+
+
+def test_only_what_a_killed_writer_of_this_file_left_is_removed(tmp_path: Path):
+    own, other = tmp_path / f".a.json.{'0' * 12}.tmp", tmp_path / f".a.json.b.{'0' * 12}.tmp"
+    for path in (own, other):
+        path.write_text("half")
+    store.replace_file(tmp_path / "a.json", b"{}")
+    assert (own.exists(), other.exists()) == (False, True)
