@@ -35,7 +35,14 @@ NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run 
 
 
 class BadRows(InputError):
-    """Some rows do not have the declared form; `load.explain` finds out which, and why."""
+    """Some rows do not have the declared form; `load.explain` finds out which, and why.
+
+    `among` is the relation in which they are found: `trials`, or SQL for it if the rows are refused before that exists.
+    """
+
+    def __init__(self, *problems: Problem, among: str = "trials") -> None:
+        super().__init__(*problems)
+        self.among = among
 
 
 def refuse_bad_rows(trials: int, bad: int) -> None:

@@ -89,7 +89,8 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
         )
     )[0]
     if bad:
-        raise BadRows(Problem(f"{bad} of {number} results do not have the declared form"))
+        problem = Problem(f"{bad} of {number} results do not have the declared form")
+        raise BadRows(problem, among=f"({each}) AS {TYPED}")
     if not lacks:
         return False
     agreed = ", ".join(f"CASE WHEN min(col_{i}) = max(col_{i}) THEN min(col_{i}) END AS col_{i}" for i in places)

@@ -22,6 +22,7 @@ from highbar.engine.query_progress import reported
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
+from highbar.engine.trials import TYPED
 from highbar.engine.twice import KEEP_ONE, refuse_duplicate_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
@@ -147,7 +148,8 @@ class SparkEngine:
 
     def _bad_rows(self, error: checks.BadRows) -> InputError:
         """The same refusal, naming a few of the scenarios: Spark has no lines to point at."""
-        ids = [repr(row[0]) for row in self.rows("SELECT id FROM trials WHERE bad ORDER BY id LIMIT 5")]
+        named = Query(f"SELECT id FROM {error.among} WHERE bad ORDER BY id LIMIT 5", stages=(TYPED,))
+        ids = [repr(row[0]) for row in self.rows(named)]
         found = f"among them {', '.join(ids)}" if ids else "none of which has an id"
         hint = "check one of the files without --engine spark: every fault is named there, with its line"
         return InputError(*(Problem(f"{one.message}, {found}", hint=hint) for one in error.problems))

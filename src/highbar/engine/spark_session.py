@@ -8,10 +8,12 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from highbar.errors import InputError, Problem
+from highbar.load.files import COMPRESSIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession  # an optional extra
@@ -75,10 +77,16 @@ def _format(paths: Sequence[str], input_format: str | None) -> str:
         if input_format in FORMATS:
             return input_format
         raise InputError(Problem(f"Spark cannot read {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"))
-    found = {form for path in paths for suffix, form in SUFFIXES.items() if path.rstrip("/").endswith(suffix)}
+    found = {SUFFIXES[suffix] for path in paths if (suffix := _suffix(path)) in SUFFIXES}
     if len(found) > 1:
         raise InputError(Problem(f"files of several formats: {', '.join(sorted(found))}", hint="check one at a time"))
     return found.pop() if found else "parquet"
+
+
+def _suffix(path: str) -> str:
+    """The ending of a path by which its format is known; that of a compressed file is before the last one."""
+    suffixes = [suffix for suffix in PurePosixPath(path).suffixes if suffix not in COMPRESSIONS]
+    return suffixes[-1] if suffixes else ""
 
 
 def _demand_pyspark() -> None:
