@@ -107,24 +107,26 @@ def statements(check: Check) -> tuple[str, ...]:
     """The statements in a check that a judge has to decide, each once."""
     if isinstance(check, Statement):
         return (check.text,)
-    inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
-    return tuple(dict.fromkeys(text for part in inside for text in statements(part)))
+    return tuple(dict.fromkeys(text for part in _parts(check) for text in statements(part)))
 
 
 def function_names(check: Check) -> tuple[str, ...]:
     """The Python functions that a check calls, each once."""
     if isinstance(check, Function):
         return (check.name,)
-    inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
-    return tuple(dict.fromkeys(name for part in inside for name in function_names(part)))
+    return tuple(dict.fromkeys(name for part in _parts(check) for name in function_names(part)))
 
 
 def reads_calls(check: Check) -> bool:
     """Whether a check, or a part of it, is about tool calls."""
     if isinstance(check, Called | CalledInOrder | CalledOnly):
         return True
-    inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
-    return any(map(reads_calls, inside))
+    return any(map(reads_calls, _parts(check)))
+
+
+def _parts(check: Check) -> tuple[Check, ...]:
+    """The checks that a check combines."""
+    return check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
 
 
 def _leaf(check: Check, answer: Answer) -> Finding:

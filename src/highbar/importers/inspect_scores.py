@@ -124,8 +124,7 @@ def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand 
     if missing:
         there = f"there are {', '.join(known)}" if known else "it has none"
         refuse(f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}")
-    demands = sorted(report.judged_by, key=lambda demand: demand.least)  # of two on one scorer the stricter counts
-    return {demand.scorer: demand for demand in demands}
+    return {demand.scorer: demand for demand in report.judged_by}
 
 
 def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:
