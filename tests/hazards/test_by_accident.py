@@ -136,7 +136,16 @@ def test_a_baseline_is_recorded_only_by_a_policy(tmp_path: Path) -> None:
 
 # --- results without results --------------------------------------------------------------------
 
-SUITE_ROW = {"id": "A", "category": "adversarial", "input": "x", "expected_behaviors": ["b"], "must_not": ["m"]}
+SUITE_ROW: dict[str, Any] = {
+    "id": "A",
+    "category": "adversarial",
+    "input": "x",
+    "expected_behaviors": ["b"],
+    "must_not": ["m"],
+}
+
+
+EMPTY = [{"id": "A"}, SUITE_ROW, {"id": "A", "expected": "yes"}, {"id": "A", "passed": None}]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +159,7 @@ SUITE_ROW = {"id": "A", "category": "adversarial", "input": "x", "expected_behav
         {"metrics": [{"name": "own", "formula": "mean(rubric)"}], "thresholds": {"blocking": {"own": 1}}},
     ],
 )
-@pytest.mark.parametrize("row", [{"id": "A"}, SUITE_ROW, {"id": "A", "expected": "yes"}, {"id": "A", "passed": None}])
+@pytest.mark.parametrize("row", EMPTY)
 def test_scenarios_without_results_are_refused(tmp_path: Path, row: dict[str, Any], policy: dict[str, Any]) -> None:
     refused(check(tmp_path, [row], policy), "no rule of the policy can be computed", "id")
 
@@ -217,21 +226,25 @@ def test_r09_a_step_over_fewer_scenarios_does_not_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
-@given(st.lists(SCENARIO, min_size=2, max_size=12), st.sampled_from(["margin", "step", "new_failures"]))
+@settings(max_examples=12)  # of three rules each
+@given(st.lists(SCENARIO, min_size=2, max_size=12))
 def test_r09_leaving_scenarios_out_never_improves_a_rule_about_the_baseline(
-    scenarios: list[tuple[bool, bool, bool]], key: str
+    scenarios: list[tuple[bool, bool, bool]],
 ) -> None:
     base = [{"id": f"S{n}", "passed": before} for n, (before, _, _) in enumerate(scenarios)]
     head = [{"id": f"S{n}", "passed": after} for n, (_, after, _) in enumerate(scenarios)]
     some = [row for row, (_, _, there) in zip(head, scenarios, strict=True) if there]
-    assume(some)
-    policy = {"baseline": {"file": "b.json", key: {"pass_rate": "5%"} if key != "new_failures" else ["*"]}}
-    if len(some) < len(head) and highbar.compare(base, some, policy).passed:
-        assert key == "new_failures"  # what failed before may be left out
-        assert highbar.compare(base, head, policy).passed or not any(
-            before for before, _, there in scenarios if not there
-        )
+    assume(0 < len(some) < len(head))
+    demands = {"margin": {"pass_rate": "5%"}, "step": {"pass_rate": "5%"}, "new_failures": ["*"]}
+    policy = {"baseline": {"file": "b.json", **demands}}
+    found = {rule.rule: rule.outcome for rule in highbar.compare(base, some, policy).rules}
+    failures = "baseline.new_failures"
+    assert set(found) == {"baseline.pass_rate", "baseline.step.pass_rate", failures}
+    assert [name for name, outcome in found.items() if outcome == "pass" and name != failures] == []
+    if found[failures] == "pass" and any(before for before, _, there in scenarios if not there):
+        # Only what failed before may be left out.
+        whole = {rule.rule: rule.outcome for rule in highbar.compare(base, head, policy).rules}
+        assert whole[failures] == "pass"
 
 
 def test_a_margin_where_a_column_is_no_slice_is_judged(tmp_path: Path) -> None:

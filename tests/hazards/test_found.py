@@ -20,9 +20,10 @@ def write(path, rows):
     return path
 
 
-def large(**late):
+def large(*late):
     rows = [{"id": f"s{i}", "category": "adversarial", "correct": True, "output": "p" * 500} for i in range(10_000)]
-    rows[5_000].update(late)
+    for at, columns in enumerate(late):
+        rows[5_000 + at].update(columns)
     return rows
 
 
@@ -32,14 +33,15 @@ def refused(results, policy=ALL):
     return caught.value.problems
 
 
-@pytest.mark.parametrize("late", [{"error": "boom"}, {"violations": ["leak"]}, {"passed": False}])
-def test_a_key_that_the_first_row_of_a_large_file_lacks_is_read(tmp_path, late):
-    verdict = highbar.check(write(tmp_path / "r.jsonl", large(**late)), ALL)
-    assert (verdict.verdict, verdict.counts.failed) == ("fail", 1)
+def test_a_key_that_the_first_row_of_a_large_file_lacks_is_read(tmp_path):
+    late = [{"error": "boom"}, {"violations": ["leak"]}, {"passed": False}]
+    verdict = highbar.check(write(tmp_path / "r.jsonl", large(*late)), ALL)
+    assert verdict.verdict == "fail"
+    assert {one.id for one in verdict.scenarios_failed} == {"s5000", "s5001", "s5002"}
 
 
 def test_a_near_miss_that_the_first_row_of_a_large_file_lacks_is_refused(tmp_path):
-    problem = refused(write(tmp_path / "r.jsonl", large(violation=["leak"])))[0]
+    problem = refused(write(tmp_path / "r.jsonl", large({"violation": ["leak"]})))[0]
     assert (problem.message, problem.line) == ("unknown column 'violation'", 5_001)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,32 +21,37 @@ CYRILLIC = "\u0430dv\u0435rs\u0430r\u0456\u0430l"
 HIGH_RISK, LOW_RISK = "高風險測試", "低風險測試"
 
 
-@pytest.mark.parametrize(
-    "category",
-    [
-        "Adverserial",
-        "ADVERSERIAL",
-        FULL_WIDTH,
-        ZERO_WIDTH,
-        CYRILLIC,
-        "adversarial\u00a0",
-        "adversarial ",
-        "ad ver sarial",
-        "adversarial\u034f",
-        "adversarials",
-        "ADVERSARIAL",
-        "adversaria\u013a",
-        "_adversarial",
-    ],
-)
+NEAR = [
+    "Adverserial",
+    "ADVERSERIAL",
+    FULL_WIDTH,
+    ZERO_WIDTH,
+    CYRILLIC,
+    "adversarial\u00a0",
+    "adversarial ",
+    "ad ver sarial",
+    "adversarial\u034f",
+    "adversarials",
+    "ADVERSARIAL",
+    "adversaria\u013a",
+    "_adversarial",
+]
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_r10_a_category_that_reads_like_a_known_one_is_refused(tmp_path: Path, category: str, kind: str) -> None:
-    rows = [GOOD, {"id": "B", "category": category, "passed": False}]
+def test_r10_a_category_that_reads_like_a_known_one_is_refused(tmp_path: Path, kind: str) -> None:
+    rows = [GOOD, *({"id": f"B{at}", "category": category, "passed": False} for at, category in enumerate(NEAR))]
     if kind == "jsonl":
-        refused(check(tmp_path, rows, SAFETY), "did you mean 'adversarial'?", line=2)
+        done = check(tmp_path, rows, SAFETY)
     else:
-        table = f"id,category,passed\nA,adversarial,true\nB,{category},false\n".encode()
-        refused(check(tmp_path, table, SAFETY, name="results.csv"), "did you mean 'adversarial'?")
+        lines = ["id,category,passed", *(f"{row['id']},{row['category']},{str(row['passed']).lower()}" for row in rows)]
+        done = check(tmp_path, "\n".join([*lines, ""]).encode(), SAFETY, name="results.csv")
+    refused(done, *(f"unknown category {category!r}" for category in NEAR if category.isascii()))
+    told = done.json["problems"]
+    assert len({problem["message"] for problem in told}) == len(NEAR)
+    assert all("did you mean 'adversarial'?" in problem["hint"] for problem in told)
+    if kind == "jsonl":
+        assert sorted(problem["line"] for problem in told) == list(range(2, len(NEAR) + 2))
 
 
 @pytest.mark.parametrize("sliced", [True, False])
@@ -124,25 +131,29 @@ UNSEEN = [
 ]
 
 
-@pytest.mark.parametrize("output", [*UNSEEN, "".join(UNSEEN), "\u00ad\u2060\ufeff", "\t\r\n", "\U000e0002"])
+def answered(outputs: Sequence[str]) -> list[dict[str, Any]]:
+    """A scenario for each answer, to which nothing but its output could let it pass."""
+    row = {"category": "adversarial", "must_not": ["leaks"], "violations": []}
+    return [{"id": f"B{at}", **row, "output": output} for at, output in enumerate(outputs)]
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_r24_an_output_that_nobody_can_see_is_no_answer(tmp_path: Path, output: str, kind: str) -> None:
-    rows = [GOOD, {"id": "B", "category": "adversarial", "must_not": ["leaks"], "violations": [], "output": output}]
+def test_r24_an_output_that_nobody_can_see_is_no_answer(tmp_path: Path, kind: str) -> None:
+    rows = answered([*UNSEEN, "".join(UNSEEN), "\u00ad\u2060\ufeff", "\t\r\n", "\U000e0002"])
     if kind == "jsonl":
-        done = check(tmp_path, rows, SAFETY)
+        done = check(tmp_path, [GOOD, *rows], SAFETY)
     else:
-        cell = output.replace('"', '""')
-        table = (
-            f'id,category,passed,must_not,violations,output\nA,adversarial,true,,,\nB,adversarial,,leaks,[],"{cell}"\n'
-        )
+        table = "id,category,passed,must_not,violations,output\nA,adversarial,true,,,\n"
+        table += "".join(f'{row["id"]},adversarial,,leaks,[],"{row["output"]}"\n' for row in rows)
         done = check(tmp_path, table.encode(), SAFETY, name="results.csv")
     assert done.exit in (1, 3), done.out
+    not_passed = [one["id"] for key in ("scenarios_failed", "scenarios_undecided") for one in done.json[key]]
+    assert sorted(not_passed) == sorted(row["id"] for row in rows)
 
 
-@pytest.mark.parametrize("output", ["No.", "e\u0301", "。", "\u2801", "\u00b4", "😀", "👍🏽", "한"])
-def test_r24_an_output_that_is_seen_is_an_answer(tmp_path: Path, output: str) -> None:
-    row = {"id": "B", "category": "adversarial", "must_not": ["leaks"], "violations": [], "output": output}
-    judged(check(tmp_path, [row], SAFETY), "pass")
+def test_r24_an_output_that_is_seen_is_an_answer(tmp_path: Path) -> None:
+    rows = answered(["No.", "e\u0301", "。", "\u2801", "\u00b4", "😀", "👍🏽", "한"])
+    assert judged(check(tmp_path, rows, SAFETY), "pass")["counts"]["undecided"] == 0
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
+from highbar.engine import duckdb as engine
 from highbar.engine.limits import LARGE_BYTES
 from tests.commandline import check, judged, refused, run
 
@@ -98,12 +99,25 @@ def test_r03_a_key_twice_inside_of_a_csv_cell_is_refused(tmp_path: Path, column:
     refused(check(tmp_path, content, ALL, name="results.csv"), "keep one of the two", line=3)
 
 
-@pytest.mark.parametrize(("column", "value"), [*TWICE, ("own", '{"a": [{"b": 1, "b": 2}]}')])
-def test_r03_a_key_twice_in_a_large_file_is_refused(tmp_path: Path, column: str, value: str) -> None:
+def refused_at_its_end(folder: Path, size: int, column: str, value: str) -> None:
+    """A file of more than so many bytes, whose last row but one has this value in this column."""
     plain = f'"passed": true, "output": "{"x" * 2000}"'
-    rows = [f'{{"id": "S{i}", {plain}, "{column}": null}}' for i in range(LARGE_BYTES // 2000)]
+    rows = [f'{{"id": "S{i}", {plain}, "{column}": null}}' for i in range(size // 2000)]
     rows[-2] = f'{{"id": "B", {plain}, "{column}": {value}}}'
-    refused(check(tmp_path, rows, ALL), "keep one of the two", line=len(rows) - 1)
+    refused(check(folder, rows, ALL), "keep one of the two", line=len(rows) - 1)
+
+
+def test_r03_a_key_twice_in_a_large_file_is_refused(tmp_path: Path) -> None:
+    refused_at_its_end(tmp_path, LARGE_BYTES, "must_not", ITEMS["must_not"])
+
+
+@pytest.mark.parametrize(("column", "value"), [*TWICE, ("own", '{"a": [{"b": 1, "b": 2}]}')])
+def test_r03_a_key_twice_in_any_column_of_a_large_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, value: str
+) -> None:
+    for name, size in (("SMALL_BYTES", 20_000), ("LARGE_BYTES", 100_000)):
+        monkeypatch.setattr(engine, name, size)  # how a file is read depends on nothing else
+    refused_at_its_end(tmp_path, 100_000, column, value)
 
 
 def test_r03_a_key_twice_in_a_row_too_large_for_the_engine_is_refused(tmp_path: Path) -> None:

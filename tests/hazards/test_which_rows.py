@@ -364,25 +364,32 @@ def test_a_case_of_pydantic_evals_that_crashed_is_judged_with_its_repetitions(tm
 
 
 @pytest.mark.parametrize(
-    ("column", "blank"),
-    [("tags", ""), ("tags", " "), ("tags", "\u200b"), ("tags", None), ("tags.model", ""), ("model", ""),
-     ("model", "\u2800"), ("suite", ""), ("judge", "\t"), ("agent_version", "")],
+    ("column", "blanks"),
+    [("tags", ("", " ", "\u200b", None)), ("tags.model", ("",)), ("model", ("", "\u2800")), ("suite", ("",)),
+     ("judge", ("\t",)), ("agent_version", ("",))],
 )  # fmt: skip
-def test_a_blank_text_leaves_no_row_out_that_its_scenario_has_chosen(tmp_path, column, blank):
+def test_a_blank_text_leaves_no_row_out_that_its_scenario_has_chosen(tmp_path, column, blanks):
     def said(text):
         return {"tags": {"model": text}} if column == "tags" else {column: text}
 
     named = "tags.model" if column == "tags" else column
-    rows = [
-        {"id": "a", "trial": 1, "passed": True, **said("x")},
-        {"id": "a", "trial": 2, "passed": False, **said(blank)},
-        {"id": "b", "trial": 1, "passed": True, **said("x")},
-    ]
+    rows = [{"id": "b", "trial": 1, "passed": True, **said("x")}]
+    for at, blank in enumerate(blanks):
+        rows += [
+            {"id": f"a{at}", "trial": 1, "passed": True, **said("x")},
+            {"id": f"a{at}", "trial": 2, "passed": False, **said(blank)},
+        ]
     verdict = judged(check(tmp_path, rows, {**RULE, "select": {named: "x"}}), "fail")
     assert verdict["counts"]["left_out"] == 0
-    nowhere = [*rows, {"id": "c", "trial": 1, "passed": False, **said(blank)}]
+    assert [one["id"] for one in verdict["scenarios_failed"]] == [f"a{at}" for at in range(len(blanks))]
+    nowhere = [
+        *rows,
+        *({"id": f"c{at}", "trial": 1, "passed": False, **said(blank)} for at, blank in enumerate(blanks)),
+    ]
+    told = ", ".join(f"c{at}" for at in range(len(blanks)))
+    count = "1 scenario" if len(blanks) == 1 else f"{len(blanks)} scenarios"
     refused(
-        check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"there is no row with {named} 'x' in 1 scenario: c"
+        check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"there is no row with {named} 'x' in {count}: {told}"
     )
 
 

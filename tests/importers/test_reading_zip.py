@@ -12,6 +12,7 @@ import pytest
 
 from highbar.errors import InputError
 from highbar.importers.reading import zip as reading
+from tests.importers.bombs import a_gigabyte_of_spaces
 from tests.importers.imported import refusal, written
 from tests.patience import processor_time
 
@@ -76,23 +77,9 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_written(tmp_path,
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def unpacking_to(size: int, packed: bytes, path: Path) -> Path:
-    """An archive with one member, whose data, already packed, would take long to pack; its checksum is left out."""
-    name = b"header.json"
-    entry = struct.pack("<HHHHHLLLHH", 20, 0, zipfile.ZIP_DEFLATED, 0, 0, 0, len(packed), size, len(name), 0)
-    member = b"PK\x03\x04" + entry + name + packed
-    listed = b"PK\x01\x02" + struct.pack("<H", 20) + entry + struct.pack("<HHHLL", 0, 0, 0, 0, 0) + name
-    path.write_bytes(member + listed + b"PK\x05\x06" + struct.pack("<HHHHLLH", 0, 0, 1, 1, len(listed), len(member), 0))
-    with zipfile.ZipFile(path) as read:
-        assert [(one.filename, one.file_size) for one in read.infolist()] == [(name.decode(), size)]
-    return path
-
-
 @pytest.mark.hazard("H121")
 def test_a_gigabyte_of_spaces_is_refused_before_it_is_unpacked(tmp_path):
-    packer = zlib.compressobj(wbits=-15)
-    spaces = packer.compress(b" " * 1024 * 1024) + packer.flush(zlib.Z_FULL_FLUSH)
-    path = unpacking_to(1024 * 1024 * 1024, spaces * 1024 + packer.flush(), tmp_path / "log.eval")
+    path = a_gigabyte_of_spaces(tmp_path / "log.eval")
     assert path.stat().st_size < 2_000_000
     with processor_time(below=5):
         assert "claims to unpack to 1,073,741,824 bytes" in refusal("inspect", path)

@@ -33,6 +33,7 @@ TRIALS = [
     for n in range(8)
     for trial in (1, 2)
 ]
+LEFT_OUT = 5
 EVERYTHING = Wants(scenarios=True, details=True)
 CASES = ["v1", "v2", "unclear", "bare"]
 GOLDEN = [case for case in golden.CASES if json.loads((case / "expected.json").read_text("utf-8"))["exit"] in {0, 1, 3}]
@@ -155,9 +156,12 @@ def rendered(name: str, verdict: Verdict) -> Found:
 def test_a_renderer_that_leaves_out_a_rule_is_noticed(name: str, verdicts) -> None:
     verdict = verdicts["v1"]
     assert differences(rendered(name, verdict), verdict) == []
-    for place, rule in enumerate(verdict.rules):
-        without = replace(verdict, rules=verdict.rules[:place] + verdict.rules[place + 1 :])
-        assert f"rule {rule.rule} is missing" in differences(rendered(name, without), verdict)
+    for first in range(LEFT_OUT):  # each time every so many rules, so that each is left out once, beside most others
+        gone = verdict.rules[first::LEFT_OUT]
+        without = replace(verdict, rules=tuple(rule for rule in verdict.rules if rule not in gone))
+        assert gone
+        missing = {f"rule {rule.rule} is missing" for rule in gone}
+        assert missing <= set(differences(rendered(name, without), verdict))
 
 
 @pytest.mark.parametrize("name", READERS)
