@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -41,7 +42,7 @@ class SuggestingGroup(click.Group):
 
         known = self.list_commands(ctx)
         if "check" in known and Path(name).exists():
-            return f"highbar check {name}"
+            return f"highbar check {shlex.quote(name)}"
         return did_you_mean(name, known) or f"{ctx.command_path} --help lists the commands"
 
 

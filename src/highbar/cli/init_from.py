@@ -54,7 +54,9 @@ def start_from(own: str, folder: Path) -> Start:
     where = {folder / unnamed.MAP: _map_text(own, guess, sample)} if mapped else {}
     named = str(folder / unnamed.MAP) if mapped else None
     policy = folder / POLICY
-    judge = unnamed.check_command(own, named) + ("" if folder == Path() else f" --policy {policy}")
+    judge = unnamed.check_command(own, named) + (
+        "" if folder == Path() else f" --policy {unnamed.shell_word(str(policy))}"
+    )
     return Start({**where, policy: _policy_text(guess, named)}, _steps(own, guess, sample, named, judge))
 
 

@@ -100,8 +100,11 @@ def _stopping(stop: StopRequest) -> Iterator[list[int]]:
         if stop.stage == 2 and not stop.is_watched and callable(previous):
             previous(number, frame)
 
+    # Before the first is replaced: `request` may be called while the second is.
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        before = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in before:
+            signal.signal(number, request)
     except ValueError:  # not the main thread: its signals are not ours to take
         yield received
         return

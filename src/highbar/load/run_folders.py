@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -93,11 +94,13 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunRe
 
     folder = os.path.dirname(path) or os.curdir
     document = read_run_document(Path(folder))
-    again = f"highbar run --resume {folder} continues it"
+    again = f"highbar run --resume {shlex.quote(folder)} continues it"
     if not document.is_finished:
         raise InputError(Problem(f"the run has not ended: its state is {document.state}", folder, hint=again))
     if not os.path.isfile(path):
-        raise InputError(Problem("the run has no results", path, hint=f"highbar run --resume {folder} writes them"))
+        raise InputError(
+            Problem("the run has no results", path, hint=f"highbar run --resume {shlex.quote(folder)} writes them")
+        )
     is_part = not document.whole and not with_others
     if is_part and not subset:
         message = f"this run was filtered: {_part(document)}; a part says nothing about the whole suite"
@@ -123,7 +126,7 @@ def not_whole(folder: str, why: str) -> Problem:
 
 def run_the_rest(folder: str) -> str:
     """The hint for that problem."""
-    return f"highbar run --resume {folder} --run-all runs the rest"
+    return f"highbar run --resume {shlex.quote(folder)} --run-all runs the rest"
 
 
 def ids_in(paths: Iterable[str]) -> frozenset[str]:
@@ -151,7 +154,8 @@ def refuse_another_suite(path: str, suite: str) -> None:
     if not is_graded_by(suite, graded_by.sha256, graded_by.digest):
         suite = f"{suite} (with the files that its checks use)"
         message = f"this run was graded by another version of the suite than {suite} is now"
-        hint = f"highbar run --resume {folder} --rerun-changed runs scenarios that changed, and grades the others anew"
+        resume = f"highbar run --resume {shlex.quote(folder)} --rerun-changed"
+        hint = f"{resume} runs scenarios that changed, and grades the others anew"
         raise InputError(Problem(message, folder, hint=hint))
 
 

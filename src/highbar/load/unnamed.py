@@ -75,15 +75,15 @@ def guess_of(sample: Sample) -> Guess:
 
 def init_command(name: str) -> str:
     """The command that writes the mapping."""
-    return f"highbar init --from {_word(name)}"
+    return f"highbar init --from {shell_word(name)}"
 
 
 def check_command(name: str, map_file: str | None = MAP) -> str:
     """The command that checks the file with that mapping."""
-    return f"highbar check {_word(name)}" + (f" --map {_word(map_file)}" if map_file else "")
+    return f"highbar check {shell_word(name)}" + (f" --map {shell_word(map_file)}" if map_file else "")
 
 
-def _word(name: str) -> str:
+def shell_word(name: str) -> str:
     """A file name as a word of a shell command; FILE if it cannot be printed."""
     if not name.isprintable() or name.startswith("<"):
         return "FILE"

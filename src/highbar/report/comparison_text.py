@@ -134,4 +134,5 @@ def _notes(comparison: Comparison, display: Display) -> list[str]:
     if not comparison.warnings:
         return []
     rows = [("-", visible(note)) for note in comparison.warnings[:_MOST_ROWS]]
-    return [*title("Notes", display), *columns(rows, 2, display)]
+    rest = more(len(comparison.warnings), len(rows))
+    return [*title("Notes", display), *columns(rows, 2, display), *([f"  {rest}"] if rest else [])]

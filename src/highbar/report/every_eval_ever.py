@@ -246,7 +246,7 @@ def _details(value: Value, bounds: tuple[Fraction, ...]) -> Iterator[tuple[str, 
     if value.missing:
         yield "missing_scenarios", str(value.missing)
     if value.corrected is not None:
-        yield "score_corrected_for_judge", number(value.corrected.value, bounds)
+        yield "score_corrected_for_judge", number(value.corrected.value, bounds) or "undefined"
     low, high = interval_end(value.low), interval_end(value.high)
     if bool(low) != bool(high):
         yield ("lower", low) if low else ("upper", high)

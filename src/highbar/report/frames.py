@@ -54,7 +54,7 @@ _RULE = ("rule", "level", "outcome", "metric", "slice", "threshold", "reason", "
 
 
 def _rule(rule: RuleResult) -> Row:
-    part = ", ".join(f"{column}={wanted}" for column, wanted in rule.slice) or None
+    part = ", ".join(f"{column}={' or '.join(values)}" for column, values in rule.slice) or None
     parts = (rule.rule, rule.level, rule.outcome, rule.metric, part, rule.threshold, rule.reason, rule.fragile)
     return {**dict(zip(_RULE, (*parts, rule.second_run), strict=True)), **_value(rule.value)}
 

@@ -57,14 +57,19 @@ class Annotation(Struct, frozen=True):
 def rule_annotations(verdict: Verdict, located: Located) -> str:
     """A line for each problem and each missed demand, at the place of its first rule; no more than GitHub shows."""
     missed = [demand for demand in demands(verdict) if demand.rule.outcome != "pass"]
-    errors = [_of_demand(demand, "error", located) for demand in missed if demand.rule.level == "blocking"]
+    errors = _of_problems(verdict.problems, located)  # GitHub counts both kinds of errors together
+    errors += [_of_demand(demand, "error", located) for demand in missed if demand.rule.level == "blocking"]
     warned = [_of_demand(demand, "warning", located) for demand in missed if demand.rule.level == "warning"]
-    return problem_annotations(verdict.problems, located) + _lines(_shown(errors)) + _lines(_shown(warned))
+    return _lines(_shown(errors)) + _lines(_shown(warned))
 
 
 def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
     """A line for each problem, written in place of a verdict; no more than GitHub shows."""
-    found = [
+    return _lines(_shown(_of_problems(problems, located)))
+
+
+def _of_problems(problems: Iterable[Problem], located: Located) -> list[Annotation]:
+    return [
         Annotation(
             "error",
             problem.message + (f" (hint: {problem.hint})" if problem.hint else ""),
@@ -75,7 +80,6 @@ def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
         )
         for problem in problems
     ]
-    return _lines(_shown(found))
 
 
 def summary(verdict: Verdict) -> str:

@@ -216,10 +216,10 @@ def _out_of_100(low: float, high: float) -> str:
     first, last = round(low * _ALL), round(high * _ALL)
     if low > _ALMOST:
         return "over 99 in 100"
+    if last == _ALL:  # before `about`: what is not certain is not 100 in 100
+        return f"at least {first} in 100"
     if last - first <= 1:
         return f"about {last} in 100" if last else "under 1 in 100"
-    if last == _ALL:
-        return f"at least {first} in 100"
     return f"{first} to {last} in 100" if first else f"at most {last} in 100"
 
 

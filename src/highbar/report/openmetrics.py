@@ -8,6 +8,7 @@ GitLab cuts a line at any `#` and then fails on the unpaired quotes, so `#` beco
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
@@ -27,6 +28,8 @@ if TYPE_CHECKING:  # few results use a judge
 _Labels = Mapping[str, str]
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 _NO_LABELS: _Labels = {}
+_LIKE_AN_ESCAPE = re.compile(r"\\(?=[ntr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+"""A backslash with which a text looks like the escape of another one: two samples with equal labels would be one."""
 _DECISIONS: Sequence[str] = (*get_args(Decision), "none")
 _OUTCOMES: Sequence[str] = get_args(Outcome)
 
@@ -214,6 +217,7 @@ def _judge(report: JudgeReport) -> list[_Family]:
 
 
 def _label(text: str) -> str:
-    """The only encoder of this format: visible text for the inside of a label's quotes."""
+    """The only encoder of this format: visible text for the inside of a label's quotes. No two texts become equal."""
+    text = _LIKE_AN_ESCAPE.sub(r"\\x5c", text)
     # `#` goes first: its escape contains a backslash, which the format wants doubled like any other.
     return visible(text).replace("#", r"\x23").replace("\\", r"\\").replace('"', r"\"")

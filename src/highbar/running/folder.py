@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -233,7 +234,7 @@ def _clear(path: Path) -> None:
 
 
 def _exists(path: Path) -> InputError:
-    hint = f"highbar run --resume {path} continues a run, --output DIR names another folder"
+    hint = f"highbar run --resume {shlex.quote(str(path))} continues a run, --output DIR names another folder"
     return InputError(Problem("exists already, and nothing is overwritten", str(path), hint=hint))
 
 

@@ -7,6 +7,7 @@ the journal: if one of these files has changed since, the folder is not judged.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -311,13 +312,15 @@ def read_run_document(folder: Path) -> RunDocument:
 
 def read_document(folder: Path) -> RunDocument:
     """The `run.json` of a folder, even if the run was resumed since. Raises InputError if it is damaged."""
-    hint = f"highbar run --resume {folder} writes it anew, if you remove it"
+    hint = f"highbar run --resume {shlex.quote(str(folder))} writes it anew, if you remove it"
     stored = reading.read_stored(folder / DOCUMENT, SCHEMA, hint)
     return stored.read(_read)
 
 
 def _unfinished(folder: Path, message: str) -> InputError:
-    return InputError(Problem(message, str(folder), hint=f"highbar run --resume {folder} continues it"))
+    return InputError(
+        Problem(message, str(folder), hint=f"highbar run --resume {shlex.quote(str(folder))} continues it")
+    )
 
 
 def _size(path: Path) -> int:

@@ -401,3 +401,10 @@ def test_misspelled_columns_and_the_mapping_are_shown_together(tmp_path):
     assert "did you mean 'id'?" in done.err
     assert done.err.count("no row has an id") == 1
     assert "      passed: Passed\n" in done.err
+
+
+def test_the_command_that_is_shown_is_quoted_as_a_shell_wants_it(tmp_path):
+    (tmp_path / "own.jsonl").write_text('{"id": "a", "passed": true}\n')
+    done = run(tmp_path, "init", "my evals", "--from", "own.jsonl")
+    assert done.exit == 0, done.err
+    assert "highbar check own.jsonl --policy 'my evals/highbar.yaml'" in done.out + done.err

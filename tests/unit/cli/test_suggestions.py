@@ -15,6 +15,7 @@ ROW = '{"id": "A", "passed": true}\n'
         (("chekc", "x"), "there is no command 'chekc'", "did you mean 'check'?"),
         (("zzzzzz",), "there is no command 'zzzzzz'", "highbar --help lists the commands"),
         (("results.jsonl",), "there is no command 'results.jsonl'", "highbar check results.jsonl"),
+        (("my results.jsonl",), "there is no command 'my results.jsonl'", "highbar check 'my results.jsonl'"),
         (("baseline", "recrod", "x"), "there is no command 'recrod'", "did you mean 'record'?"),
         (("check", "result.jsonl"), "result.jsonl: no such file", "did you mean 'results.jsonl'?"),
         (
@@ -26,7 +27,8 @@ ROW = '{"id": "A", "passed": true}\n'
     ],
 )
 def test_what_was_meant_is_suggested(tmp_path, arguments, problem, hint) -> None:
-    (tmp_path / "results.jsonl").write_text(ROW)
+    for name in ("results.jsonl", "my results.jsonl"):
+        (tmp_path / name).write_text(ROW)
     (tmp_path / "policy.yaml").write_text("thresholds: { blocking: { pass_rate: 90% } }")
     done = run(tmp_path, *arguments)
     assert (done.exit, done.out) == (2, "")

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 import highbar
 from highbar.errors import InputError, Problem
 from highbar.model import Value, Verdict
+from highbar.model.judge_quality import CorrectedShare
 from highbar.report import REPORTERS, Display
 from tests.commandline import run
 from tests.examples import shared
@@ -227,3 +228,8 @@ def test_what_was_written_is_recognized_and_refused_as_results(tmp_path):
     done = run(tmp_path, "check", "record.json", "--policy", "typical")
     assert done.exit == 2
     assert "this holds no samples" in done.err
+
+
+def test_a_correction_that_the_labels_cannot_show_is_undefined():
+    shown = of_one(Value(Fraction(1, 2), 2, 0, "ratio", "higher", corrected=CorrectedShare(None, reason="no labels")))
+    assert shown["score_details"]["details"]["score_corrected_for_judge"] == "undefined"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
+from highbar.errors import Problem
 from highbar.model import Against, FailedScenario, RuleResult, Source, Weakening
 from highbar.report import REPORTERS, github, line
 from highbar.report.comment import MARKER
@@ -76,6 +77,14 @@ def test_no_more_are_annotated_than_github_shows_and_the_last_counts_the_rest():
     commands = read_commands(github.rule_annotations(replace(FAILING, rules=rules), here))
     assert len(commands) == 10
     assert commands[-1].properties == {"title": "… and 16 more"}
+
+
+def test_problems_and_missed_demands_share_what_github_shows():
+    rules = tuple(RuleResult(f"rules[{n}]", "blocking", "fail", "no") for n in range(8))
+    problems = tuple(Problem(f"problem {n}") for n in range(8))
+    commands = read_commands(github.rule_annotations(replace(FAILING, rules=rules, problems=problems), here))
+    assert len(commands) == 10
+    assert commands[-1].properties == {"title": "… and 7 more"}
 
 
 @shared(PROBLEMS)

@@ -234,3 +234,9 @@ def test_our_own_files_hold_nothing_that_a_page_could_trip_over():
         assert "\t" not in text
         assert "innerHTML" not in text
         assert not re.search(r"https?:|url\(|@import|fetch\(|XMLHttpRequest|import\(|eval\(", text)
+
+
+def test_the_lead_of_a_policy_that_only_warns_says_that_no_demand_blocks():
+    page = render(replace(FAILING, verdict="pass", rules=(FAILING.rules[3],)))
+    assert "No demand blocks." in page
+    assert "0 demands" not in page

@@ -115,6 +115,20 @@ def test_a_label_reads_back_in_both_readers(text):
     assert f"slice={shown(text)}" in name.replace("\\\\", "\\")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a#b", r"a\x23b"), ("line\nend", r"line\nend"), ("\u202e", r"\u202e"), ("::a", r"\x3a:a"), ("#", r"\x5cx23")],
+)
+def test_texts_that_would_look_alike_keep_a_sample_each(one, other):
+    parts = [
+        Slice(("tags.x", text), 1, {"pass_rate": Value(Fraction(place, 2), 2, 0, "ratio", "higher")})
+        for place, text in enumerate((one, other, other.replace("\\", r"\x5c")))
+    ]
+    written = RENDER(replace(FAILING, slices=tuple(parts)))
+    assert values(written, "highbar_slice_value", column="tags.x") == [0, 0.5, 1]
+    assert len([name for name in read_as_gitlab_does(written) if name.startswith("highbar_slice_value")]) == 3
+
+
 def test_gitlab_shows_the_value_of_each_sample():
     shown_there = read_as_gitlab_does(RENDER(FAILING))
     assert shown_there["highbar_metric_value{metric=accuracy,unit=ratio}"] == "0.92"

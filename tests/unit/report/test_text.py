@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 from msgspec.structs import replace
 
+import highbar
 from highbar.errors import Problem
 from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
 from highbar.report import REPORTERS, Display, advice
@@ -217,6 +218,7 @@ def test_beyond_5000_scenarios_it_is_too_close_to_call():
 
 AGAIN = [
     (0.0, 0.001, "a re-run almost certainly fails too", "almost certain on a re-run (over 99 in 100)."),
+    (0.001, 0.014, "a re-run very likely fails too", "very likely on a re-run (at least 99 in 100)."),
     (0.0, 0.04, "a re-run very likely fails too", "very likely on a re-run (at least 96 in 100)."),
     (0.1, 0.15, "a re-run likely fails too", "likely on a re-run (85 to 90 in 100)."),
     (0.3, 0.3, "a re-run may end differently", "may end differently (the same verdict: about 70 in 100)."),
@@ -237,6 +239,15 @@ def test_the_whole_report_says_that_values_were_compared_without_their_intervals
     assert "Values are compared as measured" in said(whole(replace(FAILING, rules=rules)))
     mixed = (replace(rules[0], evidence="confident"), *rules[1:])
     assert "In 3 of 4 demands the value is compared" in said(whole(replace(FAILING, rules=mixed)))
+
+
+def test_a_comparison_counts_the_notes_that_it_does_not_show():
+    rows = [{"id": "a", "passed": True}]
+    many = replace(highbar.compare(rows, rows), warnings=tuple(f"note {number}" for number in range(25)))
+    text = highbar.render(many)
+    assert "note 19" in text
+    assert "note 20" not in text
+    assert "… and 5 more" in text
 
 
 def test_a_policy_without_a_blocking_rule_says_so():

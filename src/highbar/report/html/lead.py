@@ -29,6 +29,8 @@ def _demands(verdict: Verdict) -> Markup:
     """`Not met: Safety rate is 100%; Accuracy is at least 95%; and 2 more.`, or `9 demands are met.` if all are."""
     blocking = [each for each in demands(verdict, to_markup) if each.rule.level == "blocking"]
     missed = [each.title for each in blocking if each.rule.outcome != "pass"]
+    if not blocking:
+        return Markup("No demand blocks.")
     if not missed:
         return Markup(f"{count(len(blocking), 'demand')} {'is' if len(blocking) == 1 else 'are'} met.")
     rest = [f"and {len(missed) - _MOST_TITLES} more"] if len(missed) > _MOST_TITLES else []

@@ -22,6 +22,8 @@ from highbar.report.html.page import package_text, page_document
 from highbar.report.html.parts import code, heading, icon
 from highbar.report.html.scenarios import pack
 
+_MOST_UNSHOWN = 50
+"""Metrics without a drawing that the page names; it counts the others."""
 _MOST_DAMAGED = 10
 """Damaged records that the page names; it counts the others."""
 
@@ -126,7 +128,9 @@ def _numbered(names: Iterator[str | None] | dict[str | None, list[RunRecord]]) -
 def _metrics(view: Overview) -> Markup:
     about = "The band is the interval, the steps are the threshold. Lines join runs of one branch that are comparable."
     none = element("p", "No rule is about a metric: these are all.") if not view.is_gated else EMPTY
-    unshown = element("p", "Not drawn: ", *(code(name) for name in view.unshown[:50]), class_="dim unshown")
+    named = [code(name) for name in view.unshown[:_MOST_UNSHOWN]]
+    more = len(view.unshown) - len(named)
+    unshown = element("p", "Not drawn: ", *named, f" and {more} more" if more else "", class_="dim unshown")
     return element(
         "section",
         heading("Metrics", "metrics"),
