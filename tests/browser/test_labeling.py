@@ -87,6 +87,28 @@ def test_answers_survive_a_closed_page(tmp_path: Path, open_page: Open) -> None:
     assert [label.observed for label in _saved(page, tmp_path).lines] == [True, False, True]
 
 
+def test_a_file_that_is_newer_than_the_answers_of_the_browser_is_kept(tmp_path: Path, open_page: Open) -> None:
+    rows, other = judged_rows(2, 2), {"id": "X", "trial": 1, "behavior": "b", "observed": None, "by": "zoe"}
+    page = open_page(_page(tmp_path, rows)).page
+    _begin(page)
+    _press(page, "yny")
+    _saved(page, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
+    for changed in (False, True):  # elsewhere, after the browser
+        lines[0]["observed"] = other["observed"] = changed
+        write(tmp_path / "labels.jsonl", [other, *lines[:2]])
+        _page(tmp_path, rows, "--labels", "labels.jsonl")
+        page.reload()
+        expect(page.locator("#note")).to_have_text("Newer answers of the file replaced answers of this browser: 1.")
+        labels = _saved(page, tmp_path).lines
+        assert [(label.id == "X", label.observed) for label in labels] == [
+            (True, changed), (False, changed), (False, False), (False, True),
+        ]  # fmt: skip
+    _press(page, "kkkn")  # newer than the file
+    page.reload()
+    assert [label.observed for label in _saved(page, tmp_path).lines] == [True, False, False, True]
+
+
 def test_a_file_of_labels_is_loaded_and_goes_on(tmp_path: Path, open_page: Open) -> None:
     html = _page(tmp_path, judged_rows(2, 2))
     first = open_page(html).page
@@ -170,7 +192,9 @@ def test_hostile_texts_are_shown_and_nothing_more(tmp_path: Path, open_page: Ope
 def test_a_long_conversation_is_cut_until_it_is_wanted(tmp_path: Path, open_page: Open) -> None:
     messages = [{"role": ("user", "assistant")[n % 2], "content": f"message {n} " * 20} for n in range(1000)]
     messages[1]["content"] = "a" * 300_000 + "the end"
-    page = open_page(_page(tmp_path, [judged_row("S1", messages=messages)], "--by", "ada")).page
+    page = open_page(
+        _page(tmp_path, [judged_row("S1", messages=messages, output=messages[-1]["content"])], "--by", "ada")
+    ).page
     expect(page.locator(".message")).to_have_count(1000)
     expect(page.locator(".message").nth(1)).not_to_contain_text("the end")
     page.get_by_role("button", name="Show the other 280007 characters").click()

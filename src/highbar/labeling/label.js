@@ -10,12 +10,13 @@
   const steps = trials.flatMap((trial, place) => trial[STATEMENTS].map((statement, number) => [place, number]));
   const placeOf = new Map(trials.map((trial, place) => [JSON.stringify([String(trial[ID]), trial[TRIAL]]), place]));
   const people = new Map();
-  const others = new Set();
+  const others = new Map();
   const history = [];
   let by = "";
   let at = 0;
   let shown = -1;
   let unsaved = 0;
+  let given = [];
 
   // --- what was answered ---------------------------------------------------------------------
   const answersOf = (name) => {
@@ -34,8 +35,9 @@
 
   // --- what the browser stores ---------------------------------------------------------------
   const name = `highbar labels ${data.key}`;
+  const listed = () => [...people].map(([who, answers]) => [who, [...answers]]);
   const store = () => {
-    const kept = { by, unsaved, others: [...others], people: [...people].map(([who, answers]) => [who, [...answers]]) };
+    const kept = { by, unsaved, given, others: [...others.values()], people: listed() };
     try {
       localStorage.setItem(name, JSON.stringify(kept));
     } catch {
@@ -46,8 +48,18 @@
     try {
       const kept = JSON.parse(localStorage.getItem(name) ?? "null");
       if (!kept) return "";
-      for (const line of kept.others) others.add(line);
-      for (const [who, answers] of kept.people) for (const [step, observed] of answers) answersOf(who).set(step, observed);
+      for (const line of kept.others) keep(line, JSON.parse(line));
+      const before = new Map((kept.given ?? []).map(([who, answers]) => [who, new Map(answers)]));
+      let replaced = 0;
+      for (const [who, answers] of kept.people) {
+        for (const [step, observed] of answers) {
+          const found = answersOf(who).get(step);
+          // If the file has another answer than when this browser stored its own, somebody changed it later.
+          if (found === undefined || found === before.get(who)?.get(step)) answersOf(who).set(step, observed);
+          else if (found !== observed) replaced += 1;
+        }
+      }
+      if (replaced) note(`Newer answers of the file replaced answers of this browser: ${replaced}.`);
       unsaved = kept.unsaved;
       return kept.by;
     } catch {
@@ -67,13 +79,18 @@
     } catch { /* said below */ }
     throw new Error(`Line ${number + 1} is not a label; nothing was loaded.`);
   }).filter((found) => found);
+  const keep = (line, label) => {
+    const place = JSON.stringify([String(label.id), label.trial, label.behavior, label.by, label.sample?.run ?? null]);
+    if (!others.has(place)) others.set(place, line);
+    return others.get(place) === line;
+  };
   const take = (found) => {
     let different = 0;
     for (const [line, label] of found) {
       const place = label.sample?.run === asked.run ? placeOf.get(JSON.stringify([String(label.id), label.trial])) : undefined;
       const number = place === undefined ? -1 : trials[place][STATEMENTS].findIndex(([behavior]) => behavior === label.behavior);
       if (number < 0) {
-        others.add(line);
+        if (!keep(line, label)) different += 1;
         continue;
       }
       const answers = answersOf(label.by);
@@ -101,7 +118,7 @@
   const ascii = (text) => text.replace(/[\u007f-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const save = async () => {
     const samples = await unpack(data.samples);
-    const lines = [...others];
+    const lines = [...others.values()];
     for (const [who, answers] of people) {
       for (const step of steps.filter((each) => answers.has(key(each)))) {
         const [begin, end] = samples[step[0]];
@@ -270,6 +287,7 @@
   });
 
   take(read(asked.labels.join("\n")));
+  given = listed();
   const before = restore();
   find("quiet").hidden = true;
   start(asked.by || before);
