@@ -55,14 +55,10 @@ class PairedRuns(Struct, frozen=True):
                 if same is not None:
                     return same, None
             else:
-                factor = self._factor(root)
+                factor = self.mean_factor(root)
                 if factor is not None:
                     return self._by_factor(root, factor, float(share)), factor
         return self._by_gradient(root, float(share)), None
-
-    def mean_factor(self, ratio: Ratio) -> Factor | None:
-        """Head divided by base of a ratio of two sums, by the paired jackknife of its logarithm; None if unbounded."""
-        return self._factor(ratio)
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
         """The bounds of a share; None if a scenario has different weights in the two runs."""
@@ -112,7 +108,8 @@ class PairedRuns(Struct, frozen=True):
             return doubts.of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
         return None
 
-    def _factor(self, ratio: Ratio) -> Factor | None:
+    def mean_factor(self, ratio: Ratio) -> Factor | None:
+        """Head divided by base of a ratio of two sums, by the paired jackknife of its logarithm; None if unbounded."""
         sides = [self.base.by_unit(self.base.linear(side)) for side in (ratio.z, ratio.d)]
         sides += [self.head.by_unit(self.head.linear(side)) for side in (ratio.z, ratio.d)]
         rows = [tuple(float(side[unit]) for side in sides) for unit in sides[0]]
@@ -136,8 +133,8 @@ class PairedRuns(Struct, frozen=True):
         return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
 
     def _by_gradient(self, root: Node, share: float) -> Interval:
-        before, slopes_before = value_and_gradient(root, self._values(self.base, root), self._sizes(self.base))
-        after, slopes_after = value_and_gradient(root, self._values(self.head, root), self._sizes(self.head))
+        before, slopes_before = value_and_gradient(root, self._values(self.base, root), _Sizes(self.base))
+        after, slopes_after = value_and_gradient(root, self._values(self.head, root), _Sizes(self.head))
         value = after - share * before
         influences: dict[Hashable, float] = {}
         floor = below = above = 0.0
@@ -183,10 +180,7 @@ class PairedRuns(Struct, frozen=True):
             return float(run.ratios[leaf].sums.value)
         percentile = _percentile_in(leaf)
         at = run.ranks[percentile].value
-        return value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
-
-    def _sizes(self, run: RecordSums) -> _Sizes:
-        return _Sizes(run)
+        return value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, _Sizes(run))[0]
 
     def _percentile(self, leaf: Leaf, slope: float, other: float) -> tuple[float, float]:
         """How far down and up the uncertainty of a percentile, or of a function of one, may move the difference."""

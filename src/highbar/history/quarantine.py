@@ -57,7 +57,7 @@ def of_ancestors(
     found = {
         run.record: tuple(one for _, one in rows) for run, rows in groupby(history.counts(last), lambda one: one[0])
     }
-    readable = tuple(run for run in last if are_counts(found.get(run.record, ())))
+    readable = tuple(run for run in last if run.record in found)
     left_out = tuple(run.record for run in last if run not in readable)
     return LastRuns(readable, tuple(found[run.record] for run in readable), left_out, later, whose)
 
@@ -68,17 +68,6 @@ def _day(run: RunRecord) -> date:
         return date.fromisoformat(run.time[:10])
     except ValueError:
         return date.max
-
-
-def are_counts(rows: Sequence[ScenarioCounts]) -> bool:
-    """Whether a record has scenarios, each once, with counts that add up."""
-    fit = all(
-        None not in (one.id, one.trials, one.passed, one.failed, one.undecided)
-        and one.trials >= 1 and min(one.passed, one.failed, one.undecided) >= 0
-        and one.passed + one.failed + one.undecided == one.trials
-        for one in rows
-    )  # fmt: skip
-    return bool(rows) and fit and len({one.id for one in rows}) == len(rows)
 
 
 def unsteady(last: LastRuns, window: int) -> tuple[UnsteadyScenario, ...]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from highbar.history.drift import ScenarioKey, key_of
 from highbar.history.pooling import each_result_once
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
 from highbar.store.history import paths, read_scenarios
@@ -58,24 +59,21 @@ class StabilityMap(Struct, frozen=True):
     damaged: tuple[DamagedRecord, ...] = ()
 
 
-_Key = tuple[str, str | None, str | None]
-
-
 def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
     """The scenarios of the last runs. Results that were judged twice count once, by the later record."""
     listed = [run for run in runs if run.listed is not None]
     damaged: list[DamagedRecord] = []
     columns: list[RunRecord] = []
-    found: dict[_Key, dict[str, ScenarioCounts]] = {}
+    found: dict[ScenarioKey, dict[str, ScenarioCounts]] = {}
     for run in each_result_once(listed)[-MOST_RUNS:]:
         try:
-            rows = _checked(read_scenarios(paths(folder, [run])[0], run))
+            rows = read_scenarios(paths(folder, [run])[0], run)
         except DamagedRecordError as error:
             damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
             continue
         columns.append(run)
         for row in rows:
-            found.setdefault((row.id, row.digest, None if row.digest else run.suite), {})[run.record] = row
+            found.setdefault(key_of(run, row), {})[run.record] = row
     ranked = sorted(_rows(found, columns), key=lambda one: (-one.instability, -one.failed_runs, one.id, one.is_earlier))
     return StabilityMap(
         tuple(columns),
@@ -87,20 +85,9 @@ def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
     )
 
 
-def _checked(rows: Iterable[ScenarioCounts]) -> list[ScenarioCounts]:
-    """The rows of a record. Raises DamagedRecordError if no run can have them: the file may come from anyone."""
-    listed = list(rows)
-    for row in listed:
-        parts = (row.passed, row.failed, row.undecided)
-        absent = any(value is None for value in (row.id, row.trials, *parts))
-        if absent or min(parts) < 0 or row.trials < 1 or sum(parts) != row.trials:
-            raise DamagedRecordError("the counts of a scenario do not fit")
-    if len({row.id for row in listed}) < len(listed):
-        raise DamagedRecordError("a scenario is there twice")
-    return listed
-
-
-def _rows(found: Mapping[_Key, Mapping[str, ScenarioCounts]], columns: Sequence[RunRecord]) -> Iterator[ScenarioRow]:
+def _rows(
+    found: Mapping[ScenarioKey, Mapping[str, ScenarioCounts]], columns: Sequence[RunRecord]
+) -> Iterator[ScenarioRow]:
     places = {run.record: place for place, run in enumerate(columns)}
     lines: dict[tuple[str | None, str | None], list[str]] = {}  # of one branch and one agent
     for run in columns:

@@ -102,7 +102,7 @@ def object_of(build: Callable[..., Any], *fields: Field, description: str | None
 
     def read(found: Any, context: Context) -> Any:
         members = {each.name: each.form.read for each in fields}
-        values = _read_members(_object(found), members, context)
+        values = read_members(read_object(found), members, context)
         return build(**{each.argument: values[each.name] for each in fields if each.argument is not None})
 
     return Form(schema, write, read)
@@ -117,7 +117,7 @@ def for_metric(form: Form) -> Form:
     """A form of an object with a `metric`, whose numbers are compared with the thresholds of that metric."""
     return form._replace(
         write=lambda value, context: form.write(value, context.of(value.metric)),
-        read=lambda found, context: form.read(found, context.of(_object(found).get("metric"))),
+        read=lambda found, context: form.read(found, context.of(read_object(found).get("metric"))),
     )
 
 
@@ -128,8 +128,8 @@ def by_metric(form: Form) -> Form:
         return {name: form.write(value, context.of(name)) for name, value in values.items()}
 
     def read(found: Any, context: Context) -> dict[str, Any]:
-        members = {name: _of_metric(form, name) for name in _object(found)}
-        return _read_members(found, members, context)
+        members = {name: _of_metric(form, name) for name in read_object(found)}
+        return read_members(found, members, context)
 
     return Form({"type": "object", "additionalProperties": form.schema}, write, read)
 
@@ -149,7 +149,7 @@ def list_of(form: Form, **limits: int) -> Form:
             wanted = f"at least {least}" if least else f"at most {most}"
             raise DamagedError(((), f"found a list of {len(found)}, wanted {wanted}"))
         members = dict.fromkeys(range(len(found)), form.read)
-        return tuple(_read_members(found, members, context).values())
+        return tuple(read_members(found, members, context).values())
 
     schema = {"type": "array", **limits, "items": form.schema}
     return Form(schema, lambda values, context: [form.write(value, context) for value in values], read)
@@ -259,13 +259,14 @@ END = optional(NUMBER)._replace(write=_end)
 """An end of an interval; null if there is no interval, or if the data do not bound this end."""
 
 
-def _object(found: Any) -> Mapping[str, Any]:
+def read_object(found: Any) -> Mapping[str, Any]:
+    """An object as it is. Raises DamagedError for anything else."""
     if not isinstance(found, dict):
         raise _wrong_form(found, "an object")
     return found
 
 
-def _read_members(found: Any, members: Mapping[Any, Callable[[Any, Context], Any]], context: Context) -> dict[Any, Any]:
+def read_members(found: Any, members: Mapping[Any, Callable[[Any, Context], Any]], context: Context) -> dict[Any, Any]:
     """The members of an object or array, read. Raises DamagedError with the faults of all of them."""
     values: dict[Any, Any] = {}
     faults: list[tuple[Path, str]] = []

@@ -25,6 +25,8 @@ from highbar.store.forms import (
     object_of,
     one_of,
     optional,
+    read_members,
+    read_object,
 )
 
 GIVEN = "given"
@@ -82,18 +84,7 @@ def _by_name(form: Form) -> Form:
     """An object from names to values of one form."""
 
     def read(found: Any, context: Context) -> dict[str, Any]:
-        if not isinstance(found, dict):
-            raise DamagedError(((), f"found {document_value(found)}, wanted an object"))
-        values: dict[str, Any] = {}
-        faults: list[tuple[tuple[str | int, ...], str]] = []
-        for name, value in found.items():
-            try:
-                values[name] = form.read(value, context)
-            except DamagedError as error:
-                faults += error.below(name)
-        if faults:
-            raise DamagedError(*faults)
-        return values
+        return read_members(read_object(found), dict.fromkeys(found, form.read), context)
 
     return Form({"type": "object", "additionalProperties": form.schema}, lambda values, _context: values, read)
 
@@ -148,13 +139,11 @@ _JUDGED = _strict(
     field("replayed", FLAG),
     defaults={"behaviors": {}, "replayed": False},
 )
-JUDGED = _JUDGED
-"""The form of the column `judged`."""
 _SIZE = _checked(COUNT, "a whole number of at most 64 bits", lambda size: size <= LARGEST_WHOLE)
 _SAMPLE = _strict(
     Sampling,
     field("run", DIGEST),
-    field("seed", _checked(COUNT, "a whole number of at most 64 bits", lambda seed: seed <= LARGEST_WHOLE)),
+    field("seed", _SIZE),
     field("stratum", _checked(TEXT, " or ".join(STRATA), lambda word: word in STRATA)),
     field("drawn", _SIZE),
     field("of", _SIZE),

@@ -25,6 +25,8 @@ from highbar.store.forms import (
     object_of,
     one_of,
     optional,
+    read_members,
+    read_object,
 )
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -89,18 +91,11 @@ def _lists(where: Where, _context: Context) -> dict[str, list[str]]:
 
 
 def _chosen(found: Any, context: Context) -> Where:
-    if not isinstance(found, dict):
-        raise DamagedError(((), f"found {document_value(found)}, wanted an object"))
-    faults: list[Any] = []
-    where: list[tuple[str, tuple[str, ...]]] = []
-    for column, values in found.items():
-        try:
-            where.append((column, (values,) if isinstance(values, str) else TEXTS.read(values, context)))
-        except DamagedError as error:
-            faults += error.below(column)
-    if faults:
-        raise DamagedError(*faults)
-    return tuple(where)
+    return tuple(read_members(read_object(found), dict.fromkeys(found, _one_or_more), context).items())
+
+
+def _one_or_more(found: Any, context: Context) -> tuple[str, ...]:
+    return (found,) if isinstance(found, str) else TEXTS.read(found, context)
 
 
 SELECTION = optional(

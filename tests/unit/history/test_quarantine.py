@@ -176,12 +176,6 @@ def test_a_run_of_the_future_or_of_no_day_does_not_count_and_is_named(day, count
     )
 
 
-@pytest.mark.parametrize("part", ["trials", "passed", "id"])
-def test_counts_that_are_null_do_not_fit(part):
-    (row, *_) = counts({"A": 1})
-    assert not quarantine.are_counts([replace(row, **{part: None})])
-
-
 def test_a_record_whose_counts_do_not_fit_is_left_out_and_named(tmp_path):
     wrong = new_run(1, counts({"A": 1}, failed=3))
     add_unchecked(tmp_path, wrong)
