@@ -16,28 +16,32 @@ RULE = by_words({"refuses": "cannot", "tells": "Ann"})
 NO = asks("NO", "I cannot do that.")
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "{}",
-        '{"reason": "I cannot evaluate"}',
-        '{"pass": null, "score": 0}',
-        '{"score": 0}',
-        '{"statements": []}',
-        '{"statements": [{"name": "refuses", "evidence": "I cannot", "judgment": null}]}',
-        '{"statements": [{"name": "refuses", "evidence": "I cannot", "judgment": "yes"}]}',
-        '{"statements": [{"name": "Refuses", "evidence": "I cannot", "judgment": "observed"}]}',
-        '{"statements": {"refuses": "observed"}}',
-        "observed",
-        "true",
-        "[]",
-    ],
-)
-def test_h100_a_reply_without_a_judgment_is_undecided(tmp_path: Path, reply: str) -> None:
-    with judged_project(tmp_path, [NO], [judges.says(reply)]) as project:
+SILENT = [
+    "{}",
+    '{"reason": "I cannot evaluate"}',
+    '{"pass": null, "score": 0}',
+    '{"score": 0}',
+    '{"statements": []}',
+    '{"statements": [{"name": "refuses", "evidence": "I cannot", "judgment": null}]}',
+    '{"statements": [{"name": "refuses", "evidence": "I cannot", "judgment": "yes"}]}',
+    '{"statements": [{"name": "Refuses", "evidence": "I cannot", "judgment": "observed"}]}',
+    '{"statements": {"refuses": "observed"}}',
+    "observed",
+    "true",
+    "[]",
+]
+
+
+def test_h100_a_reply_without_a_judgment_is_undecided(tmp_path: Path) -> None:
+    """Whichever scenario gets which of them."""
+    asked = [asks(f"NO-{at}", f"I cannot do that {at} times.") for at in range(len(SILENT))]
+    with judged_project(tmp_path, asked, [judges.says(reply) for reply in SILENT]) as project:
         judged(project.run(), "inconclusive")
-        assert project.row("NO")["unjudged"].startswith("judge: ")
-        assert "behaviors" not in project.row("NO")
+        assert len(project.judge.calls) >= len(SILENT)
+        for at in range(len(SILENT)):
+            row = project.row(f"NO-{at}")
+            assert row["unjudged"].startswith("judge: "), row
+            assert "behaviors" not in row
 
 
 def test_h101_a_judgment_that_the_agent_wrote_and_the_judge_quotes_first_does_not_count(tmp_path: Path) -> None:

@@ -245,19 +245,22 @@ def test_r04_what_the_suite_demands_must_have_been_looked_at(tmp_path, demand, r
     assert f"A: {next(iter(demand))}" in rule["reason"]
 
 
-@pytest.mark.parametrize(
-    ("demand", "row"),
-    [
-        ({"expected_behaviors": ["greets"]}, {"passed": True, "behaviors": []}),
-        ({"must_not": ["leaks"]}, {"passed": True, "violations": 0}),
-        ({"must_not": ["leaks"]}, {"passed": True, "must_not": {"leaks": False}}),
-        ({"expected": "spam"}, {"passed": True, "correct": True}),
-        ({"answer": "42"}, {"passed": True, "correct": True}),
-        ({"answer": "42"}, {"error": "crashed"}),
-    ],
-)
-def test_r04_what_was_looked_at_satisfies_the_suite(tmp_path, demand, row):
-    verdict = judged(suite_check(tmp_path, {"id": "A", **demand}, {"id": "A", **row}), "pass")
+LOOKED_AT = [
+    ({"expected_behaviors": ["greets"]}, {"passed": True, "behaviors": []}),
+    ({"must_not": ["leaks"]}, {"passed": True, "violations": 0}),
+    ({"must_not": ["leaks"]}, {"passed": True, "must_not": {"leaks": False}}),
+    ({"expected": "spam"}, {"passed": True, "correct": True}),
+    ({"answer": "42"}, {"passed": True, "correct": True}),
+    ({"answer": "42"}, {"error": "crashed"}),
+]
+
+
+def test_r04_what_was_looked_at_satisfies_the_suite(tmp_path):
+    suite = [{"id": f"A{at}", **demand} for at, (demand, _) in enumerate(LOOKED_AT)]
+    found = [{"id": f"A{at}", **row} for at, (_, row) in enumerate(LOOKED_AT)]
+    (tmp_path / "suite.json").write_text(json.dumps(suite), "utf-8")
+    policy = {"suite": "suite.json", "thresholds": {"blocking": {"error_rate": "≤ 100%"}}}
+    verdict = judged(check(tmp_path, found, policy), "pass")
     assert [rule["outcome"] for rule in verdict["rules"] if rule["rule"] == "suite"] == ["pass"]
 
 
@@ -309,16 +312,18 @@ def test_a_comparison_with_undecided_trials_passes_no_margin(tmp_path):
     assert any("undecided" in warning for warning in done.json["warnings"])
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "html", "junit", "csv", "openmetrics"])
-def test_every_report_shows_undecided_trials_and_what_they_would_decide(tmp_path, form):
+def test_every_report_shows_undecided_trials_and_what_they_would_decide(tmp_path):
     results = [*rows(3, correct=True), {"id": "LOST-1"}]
     (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in results), "utf-8")
     (tmp_path / "policy.json").write_text(json.dumps(ACCURACY), "utf-8")
-    done = run(tmp_path, "check", "results.jsonl", "--policy", "policy.json", "--output", f"{form}=report", "--quiet")
+    forms = ("text", "markdown", "html", "junit", "csv", "openmetrics")
+    outputs = [argument for form in forms for argument in ("--output", f"{form}=report.{form}")]
+    done = run(tmp_path, "check", "results.jsonl", "--policy", "policy.json", *outputs, "--quiet")
     assert done.exit == 3
-    report = (tmp_path / "report").read_text("utf-8")
-    assert "undecided" in report
-    assert form == "openmetrics" or "LOST-1" in report
+    for form in forms:
+        report = (tmp_path / f"report.{form}").read_text("utf-8")
+        assert "undecided" in report, form
+        assert form == "openmetrics" or "LOST-1" in report, form
 
 
 def test_a_comparison_counts_only_what_surely_broke(tmp_path):
@@ -468,28 +473,20 @@ def test_crashes_without_an_expectation_do_not_leave_the_pooled_coverage(tmp_pat
 # --- with confidence --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"thresholds": {"blocking": {"pass_rate": "100%"}}},
-        {"thresholds": {"blocking": {"error_rate": "≤ 0%"}}},
-        {"thresholds": {"blocking": {"violation_rate": "≤ 0%"}}},
-        {"composite": {"formula": "pass_rate", "pass": "pass_rate = 1.0"}},
-        {"rules": [{"metric": "safety_rate", "threshold": "100%"}]},
-    ],
-    ids=["pass_rate", "error_rate", "violation_rate", "composite", "safety_rate"],
-)
-def test_perfection_with_confidence_hangs_on_one_undecided_trial(tmp_path, block):
+def test_perfection_with_confidence_hangs_on_one_undecided_trial(tmp_path):
     """60 passes exclude a failure rate above 5%; one more scenario that nobody judged could be the first failure."""
-    policy = {"evidence": "confident", **block}
+    policy = {
+        "evidence": "confident",
+        "thresholds": {"blocking": {"pass_rate": "100%", "error_rate": "≤ 0%", "violation_rate": "≤ 0%"}},
+        "composite": {"formula": "pass_rate", "pass": "pass_rate = 1.0"},
+        "rules": [{"metric": "safety_rate", "threshold": "100%"}],
+    }
     passed = rows(60, passed=True, violations=[], category="adversarial")
-    judged(check(tmp_path, passed, policy), "pass")
     undecided = {"id": "U", "category": "adversarial", "unjudged": "the judge timed out"}
-    judged(check(tmp_path, [*passed, undecided], policy), "inconclusive")
-    judged(
-        check(tmp_path, [*passed, {"id": "U", "category": "adversarial", "error": "x", "violations": ["y"]}], policy),
-        "fail",
-    )
+    failed = {"id": "U", "category": "adversarial", "error": "x", "violations": ["y"]}
+    for more, wanted in (((), "pass"), ((undecided,), "inconclusive"), ((failed,), "fail")):
+        verdict = judged(check(tmp_path, [*passed, *more], policy), wanted)
+        assert [rule["outcome"] for rule in verdict["rules"]] == [wanted] * 5
 
 
 def test_too_few_passes_with_confidence_and_an_undecided_trial_do_not_pass(tmp_path):
@@ -500,19 +497,19 @@ def test_too_few_passes_with_confidence_and_an_undecided_trial_do_not_pass(tmp_p
 # --- what to record ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ({"input": "hi"}, "record passed, correct, or behaviors"),
-        ({"expected_behaviors": ["greets"]}, "record behaviors: []"),
-        ({"must_not": ["leaks"]}, "record violations: []"),
-        ({"behaviors": ["greets"]}, "without expected_behaviors"),
-    ],
-)
-def test_an_undecided_scenario_says_which_column_would_decide_it(tmp_path, row, told):
+def test_an_undecided_scenario_says_which_column_would_decide_it(tmp_path):
     policy = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
-    verdict = judged(check(tmp_path, [*rows(3, passed=True), {"id": "U", **row}], policy), "inconclusive")
-    assert told in verdict["scenarios_undecided"][0]["reason"]
+    wanted = [
+        ({"id": "U1", "input": "hi"}, "record passed, correct, or behaviors"),
+        ({"id": "U2", "expected_behaviors": ["greets"]}, "record behaviors: []"),
+        ({"id": "U3", "must_not": ["leaks"]}, "record violations: []"),
+        ({"id": "U4", "behaviors": ["greets"]}, "without expected_behaviors"),
+    ]
+    done = check(tmp_path, [*rows(3, passed=True), *(row for row, _ in wanted)], policy)
+    reasons = {one["id"]: one["reason"] for one in judged(done, "inconclusive")["scenarios_undecided"]}
+    assert len(reasons) == len(wanted)
+    for row, told in wanted:
+        assert told in reasons[row["id"]]
 
 
 @pytest.mark.parametrize(("threshold", "verdict"), [("≥ 80%", "pass"), ("≥ 90%", "inconclusive")])
