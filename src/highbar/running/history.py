@@ -82,10 +82,6 @@ class JudgmentPlaces:
         """The offset of the last record; None if the judge was not asked."""
         return self._offsets.get(place)
 
-    def is_judged(self, place: int) -> bool:
-        """Whether the last answer is a judgment, and not a failure."""
-        return place in self._offsets and place not in self._failed
-
     def is_unjudgeable(self, place: int) -> bool:
         """Whether the judge failed at this trial at least twice, while it judged at least half of the others.
 
@@ -196,10 +192,6 @@ class RunHistory:
     def judgment(self, id_: str, trial: int) -> int | None:
         """The offset of the last record of what a judge said about a trial; None if it was not asked."""
         return self.judgments.offset(self._planned(id_, trial))
-
-    def is_judged(self, id_: str, trial: int) -> bool:
-        """Whether a judge has judged the answer of a trial. A failure is not a judgment."""
-        return self.judgments.is_judged(self._planned(id_, trial))
 
     def is_unjudgeable(self, id_: str, trial: int) -> bool:
         """Whether the judge gave no usable answer about this trial at least twice, while it judged others."""

@@ -96,6 +96,12 @@ def test_what_is_no_secret_stays() -> None:
     assert not redactor(Agent("python", "a:b"), ENVIRONMENT)
 
 
+def test_keys_that_become_the_same_keep_all_their_values() -> None:
+    found = Redactor(["sesame"]).value({"sesame": 1, "[redacted]": 2, "sesame[redacted]": 3, "sesame ": 4})
+    assert sorted(found.values()) == [1, 2, 3, 4]
+    assert not any("sesame" in key for key in found)
+
+
 def test_keys_of_mappings_are_looked_at_too_and_other_values_are_left() -> None:
     found = Redactor([SECRET])
     assert found.value({SECRET: [1, None, True, 2.5, f"x{SECRET}"]}) == {REDACTED: [1, None, True, 2.5, f"x{REDACTED}"]}

@@ -59,9 +59,15 @@ class Redactor:
             return value
         if depth > _DEEPEST:
             raise MalformedReply(f"it is nested deeper than {DEEPEST_VALUE} levels")
-        if isinstance(value, dict):
-            return {self.text(key): self._value(inner, depth + 1) for key, inner in value.items()}
-        return [self._value(inner, depth + 1) for inner in value]
+        if isinstance(value, list):
+            return [self._value(inner, depth + 1) for inner in value]
+        found: dict[str, Any] = {}
+        for key, inner in value.items():
+            name = self.text(key)
+            while name in found:  # no value may disappear: must-nots read them all
+                name += REDACTED
+            found[name] = self._value(inner, depth + 1)
+        return found
 
 
 def redactor(agent: Agent, environment: Mapping[str, str]) -> Redactor:

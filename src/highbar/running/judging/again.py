@@ -55,8 +55,12 @@ class EarlierJudgments:
 
     def add_row(self, row: Mapping[str, Any]) -> None:
         """Add the judgment in a row, if it has one."""
-        with suppress(msgspec.ValidationError):  # another program may write a column of this name
-            judged = msgspec.convert(row.get("judged"), JudgedTrial)
+        column = row.get("judged")
+        with suppress(msgspec.DecodeError, RecursionError):  # another program may write a column of this name
+            # In CSV the column is JSON text; in JSON lines it is an object.
+            if isinstance(column, str):
+                column = msgspec.json.decode(column)
+            judged = msgspec.convert(column, JudgedTrial)
             statements = {
                 name: StatementJudgment(one.judgment, one.evidence, one.votes)
                 for name, one in judged.statements.items()
