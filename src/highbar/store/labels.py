@@ -24,7 +24,7 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
-from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, finite, path_text, refuse_constant, unique
+from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, finite_float, path_text, refuse_constant, unique
 from highbar.store.replacing import alone, digest, replace_file
 
 UNDECIDED = "labels: "
@@ -95,7 +95,7 @@ def parse_labels(text: str, name: str) -> Labels:
 
 
 def _parsed(line: str) -> object:
-    found = json.loads(line, parse_constant=refuse_constant, parse_float=finite, object_pairs_hook=unique)
+    found = json.loads(line, parse_constant=refuse_constant, parse_float=finite_float, object_pairs_hook=unique)
     json.dumps(found, ensure_ascii=False).encode()  # raises UnicodeEncodeError for half of a surrogate pair
     return found
 

@@ -120,7 +120,7 @@ def refuse_constant(name: str) -> float:
     raise _RefusedError(f"found the number {name}, wanted plain digits", name)
 
 
-def finite(text: str) -> float:
+def finite_float(text: str) -> float:
     """A number with a point or an exponent. Raises ValueError for 1e400, which would be written as Infinity."""
     number = float(text)
     if math.isinf(number):
