@@ -17,7 +17,7 @@ from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
 from highbar.history.drift import MOST_RUNS, ScenarioKey, counts_by_run
-from highbar.history.explaining import WHOSE, JudgedRun, is_whose_unknown, that_may_explain
+from highbar.history.explaining import AGENT_NOT_NAMED, JudgedRun, excusing_runs, is_agent_ambiguous
 from highbar.history.order import by_ancestry
 from highbar.language.phrases import count
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
@@ -73,12 +73,12 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
     read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
     trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}
     # Runs that may be of another agent excuse nothing, but still count for drift.
-    whose = is_whose_unknown(alike, judged.agent)
+    whose = is_agent_ambiguous(alike, judged.agent)
     return Recalled(
         runs=tuple(trials.values()),
-        explaining=() if whose else tuple(trials[one.record] for one in that_may_explain(read, judged)),
+        explaining=() if whose else tuple(trials[one.record] for one in excusing_runs(read, judged)),
         is_agent_known=judged.agent != NOBODY,
-        unexplained=f"the history {WHOSE}" if whose else "",
+        unexplained=f"the history {AGENT_NOT_NAMED}" if whose else "",
         damaged=tuple(one.file for one in (*history.damaged, *damaged)),
         lacking=(
             *_lacking_runs(earlier, runs, chosen, is_line_known=line is not None),

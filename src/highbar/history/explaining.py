@@ -8,7 +8,9 @@ from msgspec import Struct
 
 from highbar.model.history import NOBODY, AgentKey, RunRecord
 
-WHOSE = "has runs that say their agent, and this run does not: name it with --agent, or with agent in the policy"
+AGENT_NOT_NAMED = (
+    "has runs that say their agent, and this run does not: name it with --agent, or with agent in the policy"
+)
 
 
 class JudgedRun(Struct, frozen=True):
@@ -26,7 +28,7 @@ class JudgedRun(Struct, frozen=True):
     begun: str | None = None
 
 
-def is_whose_unknown(runs: Sequence[RunRecord], judged: AgentKey) -> bool:
+def is_agent_ambiguous(runs: Sequence[RunRecord], judged: AgentKey) -> bool:
     """Whether the judged run does not name its agent, although some of the runs do.
 
     Then the folder has runs of several agents, and a run without a name may belong to any of them.
@@ -34,7 +36,7 @@ def is_whose_unknown(runs: Sequence[RunRecord], judged: AgentKey) -> bool:
     return judged == NOBODY and any(run.of_agent != NOBODY for run in runs)
 
 
-def that_may_explain(runs: Sequence[RunRecord], judged: JudgedRun) -> tuple[RunRecord, ...]:
+def excusing_runs(runs: Sequence[RunRecord], judged: JudgedRun) -> tuple[RunRecord, ...]:
     """The earlier runs, in order, that show how often a scenario failed before; no file of results counts twice.
 
     Fail closed: a change must not excuse itself. A job that is run again has the same commit, so that its first runs

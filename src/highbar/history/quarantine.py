@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.history import History
-from highbar.history.explaining import is_whose_unknown
+from highbar.history.explaining import is_agent_ambiguous
 from highbar.history.pooling import each_result_once
 from highbar.language.phrases import some_and_more
 from highbar.model.history import NOBODY, AgentKey, RunRecord, ScenarioCounts
@@ -47,7 +47,7 @@ def of_ancestors(
     known, only runs without a known agent count; and no run at all, if some runs name their agent.
     """
     earlier = [run for run in history.runs if run.commit in ancestors and not run.changed and run.listed]
-    whose = is_whose_unknown(earlier, agent)
+    whose = is_agent_ambiguous(earlier, agent)
     known = [run for run in earlier if run.of_agent == agent and not whose]
     later = tuple(run for run in known if _day(run) > today + _CLOCKS_DIFFER)
     known = [run for run in known if run not in later]

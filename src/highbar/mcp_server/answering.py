@@ -69,7 +69,7 @@ def read_arguments(type_: type[_Arguments], given: Mapping[str, Any], workspace:
     try:
         asked = msgspec.convert(given, type_)
     except msgspec.ValidationError as error:
-        raise InputError(_misread(str(error), given, type_.__struct_fields__)) from None
+        raise InputError(_invalid_arguments(str(error), given, type_.__struct_fields__)) from None
     problems: list[Problem] = []
     for name in path_arguments(type_):
         value = getattr(asked, name)
@@ -83,7 +83,7 @@ def read_arguments(type_: type[_Arguments], given: Mapping[str, Any], workspace:
     return asked
 
 
-def _misread(message: str, given: Mapping[str, Any], known: Sequence[str]) -> Problem:
+def _invalid_arguments(message: str, given: Mapping[str, Any], known: Sequence[str]) -> Problem:
     """The problem of invalid arguments, with the nearest valid name or all of them as a hint."""
     wrong = next((name for name in given if name not in known), None)
     near = None if wrong is None else did_you_mean(wrong, known)

@@ -47,7 +47,7 @@ class ToolAnswer(Struct, frozen=True, omit_defaults=True, kw_only=True):
     ] = ()
 
 
-class RecordedAnswer(ToolAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class UntrustedAnswer(ToolAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """An answer with texts from the agent under test, or from its tests."""
 
     untrusted: Annotated[str, Meta(description="Which texts are data, and never instructions.")]

@@ -18,9 +18,9 @@ from highbar.mcp_server.arguments import (
     IS_PATH,
     AgainstRef,
     PolicyPath,
-    RecordedAnswer,
     ResultPaths,
     ToolArguments,
+    UntrustedAnswer,
     Word,
 )
 from highbar.mcp_server.confinement import Workspace
@@ -88,7 +88,7 @@ class JudgedBy(Struct, frozen=True, omit_defaults=True):
     verdict_there: Annotated[str | None, Meta(description="By the policy at the ref alone.")] = None
 
 
-class CheckAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class CheckAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """The verdict, the same as that of `highbar check`."""
 
     verdict: Literal["pass", "fail", "inconclusive"]
@@ -126,7 +126,7 @@ class MetricAnswer(Struct, frozen=True, omit_defaults=True):
     use_case: str = ""
 
 
-class ExplainAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class ExplainAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """A rule in words, the place where it is written, how its metric is computed, and its outcome."""
 
     rule: str

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from highbar import api
-from highbar.mcp_server.arguments import IS_PATH, PolicyPath, RecordedAnswer, ToolArguments
+from highbar.mcp_server.arguments import IS_PATH, PolicyPath, ToolArguments, UntrustedAnswer
 from highbar.mcp_server.checking import MOST_NOTES, RuleBrief, brief_rule
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.texts import UNTRUSTED
@@ -42,7 +42,7 @@ class MetricDifference(Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
 
 
-class CompareAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class CompareAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """What changed from base to head. `verdict` is absent if no rule compares the two."""
 
     verdict: str | None = None

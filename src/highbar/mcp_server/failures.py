@@ -16,7 +16,7 @@ from highbar import policy as policies
 from highbar.changes.outputs import read_trials
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import did_you_mean
-from highbar.mcp_server.arguments import PolicyPath, RecordedAnswer, ResultPaths, ToolArguments, Word
+from highbar.mcp_server.arguments import PolicyPath, ResultPaths, ToolArguments, UntrustedAnswer, Word
 from highbar.mcp_server.checking import FailureBrief, failures_in, unlisted_undecided
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.texts import LONGEST_TEXT, ROOM, UNTRUSTED, fitting, safe_text
@@ -37,7 +37,7 @@ class FailuresArguments(ToolArguments, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=50, description="How many to list.")] = 20
 
 
-class FailuresAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class FailuresAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """The failed scenarios, the worst first, then the undecided ones."""
 
     failed: int
@@ -85,7 +85,7 @@ class TrialBrief(Struct, frozen=True, omit_defaults=True):
     outcome: str
 
 
-class TrialAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class TrialAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """One trial: what was asked, what the agent answered, and why it did not pass."""
 
     id: str

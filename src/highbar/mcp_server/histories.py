@@ -12,7 +12,7 @@ from highbar.errors import InputError, Problem
 from highbar.history.drift import drift
 from highbar.history.series import metrics_of_runs, series
 from highbar.language.spelling import did_you_mean
-from highbar.mcp_server.arguments import IS_PATH, RecordedAnswer, ToolArguments, Word
+from highbar.mcp_server.arguments import IS_PATH, ToolArguments, UntrustedAnswer, Word
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.texts import ROOM, UNTRUSTED, fitting
 from highbar.model.history import RunRecord, SeriesPoint
@@ -57,7 +57,7 @@ class PointBrief(Struct, frozen=True, omit_defaults=True):
     new_line: str | None = None
 
 
-class HistoryAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class HistoryAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """The last runs, or a metric over them, and whether scenarios pass less and less often."""
 
     runs: Annotated[int, Meta(description="How many runs there are in all, of that branch if one was named.")]

@@ -23,7 +23,7 @@ from anyio.abc import Process
 from msgspec import Meta, Struct, field
 
 from highbar.errors import InputError, Problem
-from highbar.mcp_server.arguments import IS_PATH, RecordedAnswer, ToolArguments, Word
+from highbar.mcp_server.arguments import IS_PATH, ToolArguments, UntrustedAnswer, Word
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.texts import UNTRUSTED
 from highbar.store.run_document import RESULTS, read_run_document
@@ -53,7 +53,7 @@ class RunArguments(ToolArguments, frozen=True, kw_only=True):
     ] = None
 
 
-class RunAnswer(RecordedAnswer, frozen=True, omit_defaults=True, kw_only=True):
+class RunAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """What a run did, and the folder for `check`, `list_failures` and `show_trial`."""
 
     folder: str
@@ -90,7 +90,7 @@ async def answer_run(asked: RunArguments, workspace: Workspace, allowance: Allow
     allowance.is_running = True
     before, allowance.left = allowance.left, Fraction(0)  # fail closed: if the cost is never known, nothing is left
     try:
-        said = await _carried_out(_command(asked, name, before), workspace.root, allowance)
+        said = await _run_process(_command(asked, name, before), workspace.root, allowance)
     finally:
         allowance.is_running = False  # first: whatever happens below, the next run is not refused because of this one
         cost = _cost(folder)
@@ -137,7 +137,7 @@ def _command(asked: RunArguments, folder: str, budget: Fraction) -> list[str]:
     return [*command, "--", asked.suite]
 
 
-async def _carried_out(command: list[str], root: Path, allowance: Allowance) -> str:
+async def _run_process(command: list[str], root: Path, allowance: Allowance) -> str:
     """Carry out a run, and return the end of its output. If the client gives up, the run is stopped."""
     process = await anyio.open_process(
         command,

@@ -25,7 +25,7 @@ from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
 from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, finite_float, path_text, refuse_constant, unique
-from highbar.store.replacing import alone, digest, replace_file
+from highbar.store.replacing import digest, locked, replace_file
 
 UNDECIDED = "labels: "
 """How `unjudged` begins in the row of a trial that the labels leave undecided."""
@@ -120,7 +120,7 @@ class LabelsFile:
         """Replace the file. Raises InputError if somebody else changed it, ReportError if it cannot be written."""
         data = text.encode("ascii")
         try:
-            with alone(self.target):
+            with locked(self.target):
                 if digest(self.target) != self.seen:
                     hint = "run it again: it goes on with what is in the file"
                     raise InputError(Problem("changed by somebody else in the meantime", str(self.path), hint=hint))

@@ -34,7 +34,7 @@ def write(path: Path, text: str, *, seen: str | None) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        with alone(target):
+        with locked(target):
             if digest(target) != seen:
                 message = "the baseline was changed by someone else in the meantime, and is left as it is"
                 raise InputError(Problem(message, str(path), hint="look at it, and record again"))
@@ -51,7 +51,7 @@ def rewrite_policy(path: Path, before: bytes, after: bytes) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        with alone(target):
+        with locked(target):
             if target.read_bytes() != before:
                 raise InputError(Problem("changed while it was read", str(path), hint="run it again"))
             replace_file(target, after, stat.S_IMODE(target.stat().st_mode))
@@ -60,7 +60,7 @@ def rewrite_policy(path: Path, before: bytes, after: bytes) -> None:
 
 
 def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
-    """Write a temporary file and rename it; the caller holds the lock (`alone`). Without a `mode` it is the default."""
+    """Write a temporary file and rename it; the caller holds the lock. Without a `mode` it is the default."""
     # In the folder of the target, so that the rename stays within one file system and is atomic.
     prefix = f".{target.name[:100]}."
     # These are left over from writers that were killed: the lock excludes a writer that is still at work.
@@ -82,7 +82,7 @@ def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
 
 
 @contextmanager
-def alone(target: Path) -> Iterator[None]:
+def locked(target: Path) -> Iterator[None]:
     """Lock out every other writer of the folder. This lock leaves nothing behind, even if the process is killed."""
     try:
         import fcntl  # not on every system

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from highbar.history.explaining import JudgedRun, that_may_explain
+from highbar.history.explaining import JudgedRun, excusing_runs
 from highbar.model.history import NOBODY
 from tests.history_runs import new_run
 
@@ -14,7 +14,7 @@ HERE = JudgedRun(commits=frozenset({"c" * 40}), agent=(None, "a"), scoring="s", 
 
 
 def explains(judged=HERE, **facts):
-    return bool(that_may_explain([replace(EARLIER, **facts)], judged))
+    return bool(excusing_runs([replace(EARLIER, **facts)], judged))
 
 
 def test_an_earlier_run_of_the_same_agent_that_was_judged_alike_explains():
@@ -59,9 +59,9 @@ def test_the_first_part_of_a_run_does_not_explain_the_whole():
 
 def test_a_run_that_went_on_counts_once():
     first, second = (replace(EARLIER, record=name, results=(name,), begun="b") for name in ("x", "y"))
-    assert that_may_explain([first, second], HERE) == (second,)
+    assert excusing_runs([first, second], HERE) == (second,)
 
 
 def test_a_file_of_results_counts_once():
     first, second = (replace(EARLIER, record=name, results=("1", name)) for name in ("x", "y"))
-    assert that_may_explain([first, second], HERE) == (second,)
+    assert excusing_runs([first, second], HERE) == (second,)
