@@ -10,7 +10,6 @@ from highbar.engine.limits import MOST_NAMED
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import pointer
-from highbar.engine.typed import READERS
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 
@@ -46,6 +45,6 @@ def _ids(part: SourcePart, name: str) -> str:
     given += [] if flat is None else [f"{flat.sql} IS NOT NULL"]
     if not given or "id" not in part.columns:
         return ""
-    id_ = READERS["id"]("id", part.columns["id"]).columns[0][1]
+    id_ = part.id_sql
     source = part.relation(["id", COLUMN, f"{COLUMN}.{name}"])
     return f"SELECT ({id_}) AS id FROM {source} WHERE {' OR '.join(given)}"

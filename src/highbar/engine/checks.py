@@ -16,7 +16,7 @@ from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal
 from highbar.engine.trials import named_columns
-from highbar.engine.typed import INTEGERS, READERS
+from highbar.engine.typed import INTEGERS
 from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.policy.patterns import is_pattern
 
@@ -123,9 +123,7 @@ def refuse_mixed_ids(rows: Rows, parts: Sequence[SourcePart]) -> None:
     if len({kind for part in parts for kind in part.id_kinds}) < 2:
         return
     ids = " UNION ALL ".join(
-        f"SELECT {READERS['id']('id', part.columns['id']).columns[0][1]} AS id, {_is_number_id(part)} AS is_number"
-        f" FROM {part.relation(['id'])}"
-        for part in parts
+        f"SELECT {part.id_sql} AS id, {_is_number_id(part)} AS is_number FROM {part.relation(['id'])}" for part in parts
     )
     kinds = "max(CAST(is_number AS INTEGER)) > min(CAST(is_number AS INTEGER))"
     found = rows(f"SELECT id FROM ({ids}) AS kinds GROUP BY id HAVING {kinds} ORDER BY id LIMIT {MOST_NAMED}")

@@ -28,13 +28,6 @@ def rank_column(layout: Layout, column: str, world: World = "worst", *, repeated
     If lower is better, a crashed trial ranks above every number. `repeated`: over `trials` joined with facts about
     their scenarios, so that a trial without the number counts if its scenario has it.
     """
-    if column == "behavior_score":
-        seen = "score_observed" if world == "worst" else "(score_observed + score_unknown)"
-        own = (
-            "(CASE WHEN is_violated OR is_bare_error THEN 0e0"
-            f" WHEN expected_count > 0 THEN {seen} / score_expected END)"
-        )
-        return _or_lacking(layout, column, own, "0", "1", world, repeated=repeated)
     value = _value(layout, column)
     if column in BOUNDED:
         return _or_lacking(layout, column, f"({value})", "0", "1", world, repeated=repeated)
@@ -121,12 +114,12 @@ def find_percentiles(
                 low, high = ends[group, wanted]
                 fewest, most = profiles[group].trial_range(name, where)
                 found.setdefault(group, {})[wanted] = Rank(
-                    value=_finite(at[nearest_rank(trials, wanted.share)]),
+                    value=finite(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
                     scenarios=resting,
-                    low=None if low is None else _finite(at[low]),
-                    high=None if high is None else _finite(at[high]),
+                    low=None if low is None else finite(at[low]),
+                    high=None if high is None else finite(at[high]),
                     undecided=profiles[group].ranked(name, where)[2],
                     fewest=fewest,
                     most=most,
@@ -163,7 +156,8 @@ def _in_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> 
     return [(group, trials, errors, trials) for group, trials, errors, _ in found if trials]
 
 
-def _finite(value: float | None) -> Fraction | None:
+def finite(value: float | None) -> Fraction | None:
+    """The exact number of a value; None for an infinity, as which a crashed trial ranks."""
     return None if value is None or math.isinf(value) else Fraction(str(value))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from highbar.engine.layout import Layout
 from highbar.engine.per_scenario import beside_facts, ends_of
 from highbar.engine.protocol import Request, Rows
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, contribution
-from highbar.engine.ranks import rank_column
+from highbar.engine.ranks import finite, rank_column
 from highbar.model import Term
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Records
@@ -96,14 +95,10 @@ def _ranks(
     lists = ", ".join(f"list({column} ORDER BY {column}) FILTER ({column} IS NOT NULL)" for column in sql)
     return {
         id_: {
-            name: tuple(_finite(value) for value in values) for name, values in zip(names, found, strict=True) if values
+            name: tuple(finite(value) for value in values) for name, values in zip(names, found, strict=True) if values
         }
         for id_, *found in rows(f"SELECT id, {lists} FROM {trials} GROUP BY id")
     }
-
-
-def _finite(value: float) -> Fraction | None:
-    return None if math.isinf(value) else Fraction(str(value))
 
 
 def _record(

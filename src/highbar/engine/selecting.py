@@ -68,7 +68,7 @@ def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str
     listed = ", ".join(map(literal, values))
     conditions = [f"({column_text('', column, part).columns[0][1]}) IN ({listed})"]
     if inherited and "id" in part.columns:
-        id_ = READERS["id"]("id", part.columns["id"]).columns[0][1]
+        id_ = part.id_sql
         conditions.append(f"({id_}) IN (SELECT id FROM inherited WHERE col_{place} IN ({listed}))")
     return f"coalesce({', '.join(conditions)}, false)"
 

@@ -48,6 +48,11 @@ class SourcePart(Struct, frozen=True):
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
     chosen_by: tuple[str, ...] = ()  # the columns that the condition needs
 
+    @property
+    def id_sql(self) -> str:
+        """SQL for the id of a row, as text."""
+        return READERS["id"]("id", self.columns["id"]).columns[0][1]
+
     def stated_twice(self) -> list[str]:
         """SQL conditions, each of which is true for a row with a duplicate."""
         inside = [twice.in_column(self.columns[name], supposed=self.alike) for name in self.nested]

@@ -23,9 +23,10 @@ from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
 from highbar.engine.trials import TYPED
-from highbar.engine.twice import KEEP_ONE, refuse_duplicate_columns
+from highbar.engine.twice import refuse_duplicate_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
+from highbar.load import hints
 from highbar.model.reduction import Records, Reduction
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     again = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
     rows = lines.select(spark.explode(keys).alias("key"), again.alias("again")).distinct().collect()
     if any(row["again"] for row in rows if row["key"] is not None):
-        raise InputError(Problem("a key stands twice in a result; case makes no difference", hint=KEEP_ONE))
+        raise InputError(Problem("a key stands twice in a result; case makes no difference", hint=hints.DUPLICATE))
     found = {row["key"] for row in rows}
     if None in found:
         raise InputError(Problem("cannot be read by Spark: a line is not a JSON object", hint="wanted one per line"))

@@ -98,7 +98,6 @@ FUNCTIONS: Mapping[str, Builder] = {
         this="array_size", expressions=[_spark("array_distinct({0})")(arguments)]
     ),
     "APPROX_QUANTILES": _spark("approx_percentile({0}, {1}, {2})"),
-    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # approximate; exact values come from `values_at`
     "REGEXP_FULL_MATCH": _regexp_full_match,
     "REGEXP_REPLACE": lambda arguments: exp.Anonymous(this="regexp_replace", expressions=list(arguments[:3])),
     "STRING_SPLIT": lambda arguments: exp.Anonymous(

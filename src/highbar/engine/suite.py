@@ -117,7 +117,7 @@ def _other_values(database: Database, parts: Sequence[SourcePart], column: str, 
     """
     database.list_texts("fixed", ("id", "wants"), list(fixed.items()))
     values = " UNION ALL ".join(
-        f"SELECT {_id(part)} AS id, {column_text('has', column, part).columns[0][1]} AS has,"
+        f"SELECT {part.id_sql} AS id, {column_text('has', column, part).columns[0][1]} AS has,"
         f" {_is_number(part, column)} AS is_number"
         f" FROM {part.relation(dict.fromkeys(('id', column.partition('.')[0], column)))}"
         for part in parts
@@ -136,7 +136,7 @@ def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
     database.list_texts("fixed", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(
-        f"SELECT {_id(part)} AS id, CAST({READERS[column](column, part.columns[column]).columns[0][1]} AS VARCHAR[])"
+        f"SELECT {part.id_sql} AS id, CAST({READERS[column](column, part.columns[column]).columns[0][1]} AS VARCHAR[])"
         f" AS has FROM {part.relation(['id', column])}"
         for part in parts
         if column in part.columns
@@ -154,7 +154,3 @@ def _is_number(part: SourcePart, column: str) -> str:
     if raw is None or column.startswith("tags."):
         return "false"
     return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.is_number).lower()
-
-
-def _id(part: SourcePart) -> str:
-    return READERS["id"]("id", part.columns["id"]).columns[0][1]

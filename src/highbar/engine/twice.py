@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from highbar.engine.limits import MOST_JSON_WORK
 from highbar.engine.sql import literal, pointer
 from highbar.errors import InputError, Problem
+from highbar.load import hints
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from highbar.engine.typed import Raw
 
-KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
 UNNAMED = r"'C\d+'"
 """The names that DuckDB gives to columns of Parquet files without a name."""
 NUMBERED = r"_\d"
@@ -137,7 +137,7 @@ def refuse_duplicate_columns(names: Sequence[str], file: str | None = None, line
     what = f"duplicate column {again!r}"
     if other != again:
         what = f"the columns {other!r} and {again!r} differ only in case"
-    raise InputError(Problem(what, file=file, line=line, hint=KEEP_ONE))
+    raise InputError(Problem(what, file=file, line=line, hint=hints.DUPLICATE))
 
 
 def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, described: str) -> None:

@@ -26,7 +26,7 @@ def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | No
     for part in parts:
         names = [name for name in part.columns if _names_an_agent(name)]
         read = [f"CAST({part.columns[name].as_json()} AS VARCHAR)" for name in names]
-        same = [f"({READERS['id']('id', part.columns['id']).columns[0][1]}) = {literal(id_)}"]
+        same = [f"({part.id_sql}) = {literal(id_)}"]
         if repeated and "trial" in part.columns:
             number = READERS["trial"]("trial", part.columns["trial"]).columns[0][1]
             same.append(f"({number}) IS NULL" if trial is None else f"({number}) = {trial}")
@@ -81,7 +81,7 @@ def _named(rows: Rows, each: str, place: int) -> list[str]:
 
 
 def _values(part: SourcePart, columns: Sequence[str], *, clustered: bool) -> str:
-    unit = READERS["id"]("id", part.columns["id"]).columns[0][1]
+    unit = part.id_sql
     if clustered and "cluster" in part.columns:
         unit = f"coalesce({READERS['cluster']('cluster', part.columns['cluster']).columns[0][1]}, {unit})"
     values = (f"{column_text('', column, part).columns[0][1]} AS value_{i}" for i, column in enumerate(columns))

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
-from highbar.engine.typed import READERS
 from highbar.model import FailedScenario
 
 COLUMN = "missed"
@@ -32,7 +31,7 @@ def with_wanted(
 
 
 def _wanted_sql(part: SourcePart, ids: Sequence[str]) -> str:
-    id_ = READERS["id"]("id", part.columns["id"]).columns[0][1]
+    id_ = part.id_sql
     wanted = f"json_extract_string({part.columns[COLUMN].as_json()}, {pointer('answer')})"
     listed = ", ".join(map(literal, ids))
     return f"SELECT ({id_}) AS id, {wanted} AS wanted FROM {part.relation(['id', COLUMN])} WHERE ({id_}) IN ({listed})"

@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from typing import IO, Any
 
 from highbar.columns import of_form
@@ -132,11 +131,22 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_surrogates(row: dict[str, Any]) -> None:
     for name, value in row.items():
-        for text in (name, value):
-            if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
+        for text in (name, *_texts_in(value)):
+            if any("\ud800" <= character <= "\udfff" for character in text):
                 shown = name.encode("ascii", "backslashreplace").decode()
                 message = f"{shown!r} holds half of a surrogate pair: this is not text"
                 raise _Refused(message, "where text is cut, cut at a whole character")
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts of a value, itself or in lists; not those in objects."""
+    rest = [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, list):
+            rest += one
+        elif isinstance(one, str):
+            yield one
 
 
 def _no_constant(name: str) -> float:
@@ -374,17 +384,3 @@ def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
 
 
 _READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _parquet}
-
-
-def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:
-    """The place where a key or a value first occurs: its file, and its line if the file has lines."""
-    # Both as JSON escapes it and as it is: a writer may do either.
-    wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
-    for file in files:
-        if file.format == "parquet":
-            continue
-        with open_file(file) as stream, suppress(unpacking.Damaged):
-            for number, line in enumerate(stream, 1):
-                if any(form in line for form in wanted):
-                    return Problem("", file=file.name, line=None if file.imported else number)
-    return Problem("", file=files[0].name if files else None)

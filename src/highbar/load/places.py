@@ -1,4 +1,4 @@
-"""Results that occur twice → their files and lines. Slow: the files are read again, in Python."""
+"""Results that occur twice, or a text → their files and lines. Slow: the files are read again, in Python."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from highbar.errors import Problem
+from highbar.load import unpacking
 from highbar.load.explain import LONGEST_LINE, open_file
 from highbar.model import ResultsFile
 
@@ -96,3 +98,17 @@ def _of_table(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     for cells in reader:
         yield line, dict(zip(header, cells, strict=False))
         line = reader.line_num + 1
+
+
+def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:
+    """The place where a key or a value first occurs: its file, and its line if the file has lines."""
+    # Both as JSON escapes it and as it is: a writer may do either.
+    wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
+    for file in files:
+        if file.format == "parquet":
+            continue
+        with open_file(file) as stream, suppress(unpacking.Damaged):
+            for number, line in enumerate(stream, 1):
+                if any(form in line for form in wanted):
+                    return Problem("", file=file.name, line=None if file.imported else number)
+    return Problem("", file=files[0].name if files else None)

@@ -165,6 +165,6 @@ def _near_tag(what: str, name: str) -> str | None:
 
 def _place(results: Results, text: str) -> Problem:
     """A problem without a message, at the file and line where a text first occurs."""
-    from highbar.load import explain  # only for refused columns or categories
+    from highbar.load import places  # only for refused columns or categories
 
-    return explain.locate_text(results.files, text)
+    return places.locate_text(results.files, text)

@@ -26,7 +26,6 @@ class Truths(Struct, frozen=True):
 
     table: Mapping[str, bool]
     reading: tuple[bool | None, ...]  # row by row
-    crashed: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     doubt: str | None = None
     finished: bool = False  # whether a true value may only mean that the run ended
@@ -51,13 +50,11 @@ def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -
         return None
     if not any(meaning in (True, False) for meaning in by_word.values()):
         return UNREAD if _are_words(unknown, given, clear=clear) else None
-    crashed = tuple(text for text, meaning in by_word.items() if meaning == "crashed")
-    # A trial that crashed has not passed: its word is false here, and also feeds `error` (`guess`).
+    # A trial that crashed has not passed: its word is false here, and `guess` lets it feed `error`, too.
     table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
     return Truths(
         {**table, **_opposites(table)},
         tuple(None if value is None else table.get(scalar_text(value) or "") for value in values),
-        crashed,
         tuple(text for text, meaning in by_word.items() if meaning == "unjudged"),
         _doubt(name, by_word, unknown),
         finished=bool(_good(by_word) & names.FINISHED),
