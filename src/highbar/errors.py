@@ -40,9 +40,13 @@ class Problem(Struct, frozen=True):
         """The hint, with the example below it if there is one."""
         return self.hint if self.example is None else "\n".join(filter(None, (self.hint, self.example)))
 
+    @property
+    def place_text(self) -> str:
+        """`file:line:column`, as far as they are known."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        text = f"{place}: {self.message}" if place else self.message
+        text = f"{self.place_text}: {self.message}" if self.place_text else self.message
         return f"{text}\nhint: {self.advice}" if self.advice else text
 
 

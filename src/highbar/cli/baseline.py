@@ -190,7 +190,7 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 
 @click.command("show", short_help="Say what a baseline holds.")
 @click.argument("file", required=False, type=click.Path())
-@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy that names it, where FILE does not.")
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy that names it, if FILE is not given.")
 @format_option()
 def show_baseline(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.commands import format_option, output_option
-from highbar.cli.guard import REFUSED
+from highbar.cli.guard import FAILED, INCONCLUSIVE, NOT_WRITTEN, REFUSED
 from highbar.cli.options import (
     FORMAT_HELP,
     INPUT_FORMAT,
@@ -40,9 +40,7 @@ from highbar.model.comparison import Comparison
 from highbar.model.job import Job, Wants
 from highbar.report import COMPARISONS, PAGE
 
-_EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
-_STRICT = 1
-_NOT_WRITTEN = 4
+_EXIT = {None: 0, "pass": 0, "fail": FAILED, "inconclusive": INCONCLUSIVE}
 _ONE_LINE = 1000  # columns; wider than any headline
 
 _EXAMPLES = """\b
@@ -130,7 +128,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     code = _report(comparison, report_format, wanted, meta, quiet=quiet)
     if strict and code == 0 and any(rule.outcome != "pass" for rule in comparison.rules):
         streams.say("highbar: strict, so these warnings make the exit code 1")
-        code = _STRICT
+        code = FAILED
     return tell_github(github, code, lambda tell: tell.tell_comparison(comparison, code, wanted))
 
 
@@ -158,7 +156,7 @@ def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, .
     )
     for failure in failures:
         streams.say(f"highbar: {failure}")
-    return _NOT_WRITTEN if failures else _EXIT[comparison.verdict]
+    return NOT_WRITTEN if failures else _EXIT[comparison.verdict]
 
 
 def _printed(comparison: Comparison, report_format: str, meta: Meta, *, quiet: bool) -> str:

@@ -44,7 +44,7 @@ _ENDINGS = (".jsonl", ".ndjson")
 @click.option(
     "--judge", metavar="JUDGE", help="The judge: MODEL@ADDRESS or python:module:function. Else the one of the suite."
 )
-@click.option("--fresh", is_flag=True, help="Ask the judge about every answer again, also where it has judged before.")
+@click.option("--fresh", is_flag=True, help="Ask the judge about every answer again, even if it has judged it before.")
 @click.option("--quiet", is_flag=True, help="Print nothing unless something is wrong.")
 def command(
     *,

@@ -19,11 +19,14 @@ from types import FrameType
 
 from highbar.errors import InputError, Problem, ReportError
 
+FAILED = 1
 REFUSED = 2
-INTERNAL = 4
+INCONCLUSIVE = 3
+INTERNAL = NOT_WRITTEN = 4
+KILLED_BY = 128
+"""Plus the number of the signal: the exit code that a shell gives a process killed by it."""
 REPORTS_BEGUN = "highbar.reports_begun"
 """The key in click's `meta` that is set once the report files say that they are of this run."""
-_KILLED_BY = 128
 _OBJECTS_AT_ONCE = 100_000
 """New objects between two searches for cycles: a check makes half as many, with hardly any cycle among them."""
 
@@ -169,7 +172,7 @@ def _failed(message: str) -> int:
 
 def _stopped(number: int) -> int:
     _failed(f"stopped by {signal.Signals(number).name}")
-    return _KILLED_BY + number
+    return KILLED_BY + number
 
 
 def _crashed(error: BaseException) -> int:

@@ -13,6 +13,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.commands import SuggestingGroup, format_option, help_of_group
+from highbar.cli.guard import FAILED, INCONCLUSIVE
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:  # not needed for help and usage errors
@@ -40,7 +41,6 @@ _ELSEWHERE = {
 }
 """The commands that have their own modules, loaded only when they are used."""
 FOLDER = "history"
-_FAILED, _UNDECIDED = 1, 3
 _COMPARED = 2
 
 
@@ -184,7 +184,7 @@ def trend(
         _refuse_several_agents(judged, folder)
     drifting = drift(history, judged)
     code = drift_code(drifting, history.damaged, unseen=len(runs) - len(judged)) if fail_on else 0
-    if code == _UNDECIDED:
+    if code == INCONCLUSIVE:
         streams.say("highbar: damaged records, or runs that are left out, leave open whether there is drift")
     say_damaged(folder, drifting.damaged)
     if report_format == "json":
@@ -208,10 +208,10 @@ def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord], unseen: int = 
     `unseen` counts the runs of other branches. They and left-out runs matter only if nothing is left to compare.
     """
     if drifting.found.is_alarm:
-        return _FAILED
+        return FAILED
     chosen = drifting.chosen
     alone = len(chosen.runs) < _COMPARED and (chosen.left_out or unseen)
-    return _UNDECIDED if damaged or drifting.damaged or chosen.lacking or alone else 0
+    return INCONCLUSIVE if damaged or drifting.damaged or chosen.lacking or alone else 0
 
 
 def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord]:

@@ -13,7 +13,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.commands import format_option, output_option
-from highbar.cli.guard import REFUSED
+from highbar.cli.guard import NOT_WRITTEN, REFUSED
 from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
 from highbar.cli.outputs import (
     Output,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # see command
     from highbar.calibration import Calibrated
     from highbar.model.calibration import Calibration
 
-_NOT_WRITTEN = 4
 _EXAMPLES = """\b
 Examples:
   highbar judge calibrate runs/pr --labels labels.jsonl
@@ -141,7 +140,7 @@ def _report(
         failures += attempt([lambda: _write_new(Path(bind), found.labels)])
     for failure in failures:
         streams.say(f"highbar: {failure}")
-    return _NOT_WRITTEN if failures else 0
+    return NOT_WRITTEN if failures else 0
 
 
 def _printed(calibration: Calibration, report_format: str, *, quiet: bool) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.commands import output_option
-from highbar.cli.guard import REFUSED
+from highbar.cli.guard import FAILED, INCONCLUSIVE, NOT_WRITTEN, REFUSED
 from highbar.cli.options import Meta, github_option, meta_option, tell_github
 from highbar.cli.outputs import REPORT_FORMAT, Output, read_outputs, refuse_meta, refuse_outputs, report_everywhere
 from highbar.cli.progress import watching
@@ -26,9 +26,7 @@ if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
     from highbar.model.job import Job, JobWatch, Wants
     from highbar.verdicts import CheckResult
 
-EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
-_STRICT = 1
-_NOT_WRITTEN = 4
+EXIT = {"pass": 0, "fail": FAILED, "inconclusive": INCONCLUSIVE, None: REFUSED}
 
 
 class BarOptions(Struct, frozen=True, eq=False):
@@ -247,7 +245,7 @@ def _remember(job: Job, done: CheckResult, folder: str, code: int, *, quiet: boo
         remember(job, done, folder, quiet=quiet)
     except ReportError as error:
         streams.say(f"highbar: {error}")
-        return _NOT_WRITTEN
+        return NOT_WRITTEN
     return code
 
 
@@ -262,10 +260,10 @@ def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...
     if failures:
         for failure in failures:
             streams.say(f"highbar: {failure}")
-        return _NOT_WRITTEN
+        return NOT_WRITTEN
     if reports.strict and verdict.verdict == "pass" and _has_warnings(verdict):
         streams.say("highbar: strict, so these warnings make the exit code 1")
-        return _STRICT
+        return FAILED
     return EXIT[verdict.verdict]
 
 

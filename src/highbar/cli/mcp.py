@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from highbar.cli import streams
+from highbar.cli.guard import KILLED_BY
 from highbar.errors import InputError, Problem
 
-_KILLED_BY = 128
 _EXAMPLES = """\b
 Examples:
   highbar mcp                                    for the files below this folder
@@ -59,7 +59,7 @@ def command(*, folder: str, policy: str | None, against_ref: str | None, allow_r
 def _end(number: int) -> None:
     """End the process at once with the signal's exit code, since a thread that waits for stdin would never end."""
     streams.say(f"highbar: stopped by {signal.Signals(number).name}")
-    os._exit(_KILLED_BY + number)
+    os._exit(KILLED_BY + number)
 
 
 def _budget(text: str | None, *, allow_run: bool) -> Fraction | None:

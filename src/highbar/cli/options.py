@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from highbar import importers
 from highbar.cli import streams
+from highbar.cli.guard import NOT_WRITTEN
 from highbar.errors import ReportError
 from highbar.model import Format
 
@@ -198,9 +199,6 @@ def _of_ci(environment: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:
 
 # --- --github: whether GitHub Actions gets a summary, annotations and outputs ----------------
 
-_NOT_WRITTEN = 4
-"""The exit code if a report could not be written."""
-
 
 def github_option(help_: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Add `--github/--no-github` to a command; its value is True, False, or None for "only in a workflow"."""
@@ -218,5 +216,5 @@ def tell_github(wanted: bool | None, code: int, tell: Callable[[ModuleType], Non
     except ReportError as error:
         streams.say(f"highbar: {error}")
         # Without --github a failure changes nothing: a container in a workflow may not see the files of the step.
-        return _NOT_WRITTEN if wanted else code
+        return NOT_WRITTEN if wanted else code
     return code

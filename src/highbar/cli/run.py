@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.cli import streams
+from highbar.cli.guard import INCONCLUSIVE, KILLED_BY
 from highbar.cli.judging import (
     BarOptions,
     ReportOptions,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:  # see command
 SUITE = "suite.yaml"
 _PACE = ("concurrency", "retries", "budget", "max_time")
 """Settings that affect no answer, so that a resumed run may change them."""
-_UNDECIDED = 3
-_KILLED_BY = 128
 
 _EXAMPLES = """\b
 Examples:
@@ -230,10 +229,10 @@ def command(
         done, ended_by = run_in_terminal(prepared, quiet=reports.quiet, until=until(prepared.plan))
         # An interrupted run is not judged; the code is the one that a shell gives a process killed by this signal.
         if ended_by is not None:
-            return _KILLED_BY + ended_by
+            return KILLED_BY + ended_by
         if no_check:
             is_open = done.document.done.undecided or (done.document.judge is not None and done.document.judge.failed)
-            return _UNDECIDED if is_open else 0
+            return INCONCLUSIVE if is_open else 0
         if not done.document.whole and not subset:
             _say_outcomes(done.folder)
         job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))

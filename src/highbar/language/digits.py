@@ -26,6 +26,8 @@ _THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
 _SCORE = rf"final_score {_THRESHOLD.pattern}"
 _BASELINE = r"(>=|<=) baseline(?: ([+-]) ([0-9]+(?:\.[0-9]+)?)(ms|%)?)?"
 _NOTHING: tuple[Fraction, ...] = ()
+Bounds = Mapping[str, tuple[Fraction, ...]]
+"""For each metric, numbers that rounding must not cross."""
 
 
 def show(value: Value, bounds: Iterable[Fraction] = _NOTHING) -> str:
@@ -116,7 +118,7 @@ def held_against(threshold: str) -> tuple[str, Fraction] | None:
     return None if found is None else (found[1], Fraction(found[2]))
 
 
-def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction, ...]]:
+def bounds_by_metric(rules: Iterable[RuleResult]) -> Bounds:
     """For each metric, the thresholds that rules compare it with: rounding must not cross them."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from highbar.language.digits import amount, show
@@ -10,9 +10,8 @@ from highbar.language.phrases import count
 from highbar.model import Value
 from highbar.model.calibration import CalibratedMetric, CalibratedWord, Calibration, ReaderDisagreement
 from highbar.model.judge_quality import JudgeRate
-from highbar.report.visible import cut
+from highbar.report.visible import Encode, cut
 
-Encode = Callable[[str], str]
 RATES = ("", "labels", "sensitivity", "specificity")
 RATES_EXPLAINED = (
     "Sensitivity: of what people pass, or observe, the share that the judge does. Specificity: the same of what they "

@@ -12,13 +12,12 @@ from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
-from highbar.report.markdown import LONGEST, code_span
+from highbar.report.markdown import CUT_HERE, LONGEST, code_span
 from highbar.report.markdown import render_problems as render_verdict_problems
 from highbar.report.titles import demands
 
 _MOST_ROWS = 50
 """Rows of a table: a GitHub comment has room for 65,536 characters."""
-_CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
 
 
 def render(comparison: Comparison, _display: Display = PAGE) -> str:
@@ -26,8 +25,8 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
     parts = [f"## {words.headline(comparison)}", _about(comparison)]
     sections = (_rules, _metrics, _scenarios, _slices, _notes)
     for section in (make(comparison) for make in sections):
-        if sum(len(part) + 2 for part in (*parts, section, _CUT_HERE)) > LONGEST:
-            parts.append(_CUT_HERE)
+        if sum(len(part) + 2 for part in (*parts, section, CUT_HERE)) > LONGEST:
+            parts.append(CUT_HERE)
             break
         parts += [section] if section else []
     return "\n\n".join(parts) + "\n"

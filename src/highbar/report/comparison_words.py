@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from highbar.language.digits import amount, show_change
@@ -12,11 +12,11 @@ from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
 from highbar.model.details import Details
 from highbar.report.headline import WORDS, judged_line, met, selected
+from highbar.report.visible import Encode
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
     {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "unclear"}
 )
-Encode = Callable[[str], str]
 _UNITS = re.compile(r" (?:points?|ms|per token)(?= |$)")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from highbar.errors import Problem
-from highbar.language.digits import bounds_by_metric
+from highbar.language.digits import Bounds, bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.early import saved_line
@@ -50,7 +50,6 @@ _NUMBERS = {
 # What a spreadsheet may take as the start of a formula (OWASP), also in full width, and the apostrophe that we add.
 _FORMULA = tuple("=+-@\t\r\n\0'＝＋－＠")
 _NEW_CELL = re.compile(r";(?=[\s\"']*[=+\-@＝＋－＠])")
-_Bounds = Mapping[str, tuple[Fraction, ...]]
 _Row = Mapping[str, str | int | None]
 
 
@@ -71,7 +70,7 @@ def _about(verdict: Verdict) -> tuple[str, ...]:
     return (headline(verdict), evidence(verdict.counts), *origin, quarantine_line(verdict, str), saved_line(verdict))
 
 
-def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
+def _rows(verdict: Verdict, bounds: Bounds) -> Iterator[_Row]:
     counts = verdict.counts
     yield {
         "kind": "verdict",
@@ -113,7 +112,7 @@ def _value(value: Value, bounds: tuple[Fraction, ...]) -> _Row:
     }
 
 
-def _rule(rule: RuleResult, bounds: _Bounds) -> _Row:
+def _rule(rule: RuleResult, bounds: Bounds) -> _Row:
     value = _value(rule.value, bounds.get(rule.metric or "", ())) if rule.value else {}
     return {
         **value,
@@ -138,9 +137,9 @@ def _where(where: Where) -> _Row:
 
 
 def _scenarios(verdict: Verdict) -> Iterator[_Row]:
-    freed = quarantined_ids(verdict)
+    quarantined = quarantined_ids(verdict)
     for row in _listed(verdict):
-        yield {**row, "quarantined": _yes(row.get("name") in freed)} if freed else row
+        yield {**row, "quarantined": _yes(row.get("name") in quarantined)} if quarantined else row
 
 
 def _listed(verdict: Verdict) -> Iterator[_Row]:
@@ -177,7 +176,7 @@ def _scenario(scenario: ScenarioResult) -> _Row:
 
 
 def _problem(problem: Problem) -> _Row:
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    place = problem.place_text
     hint = f" (hint: {problem.hint})" if problem.hint else ""
     return {"kind": "problem", "name": place, "reason": f"{problem.message}{hint}"}
 

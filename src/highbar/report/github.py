@@ -14,7 +14,7 @@ from msgspec import Struct
 from highbar.errors import Problem
 from highbar.model import Verdict
 from highbar.report import markdown
-from highbar.report.headline import NO_VERDICT, could_change, headline, how_sure, not_passed, warnings
+from highbar.report.headline import NO_VERDICT, could_change, headline, how_sure, warnings
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
@@ -90,7 +90,7 @@ def summary(verdict: Verdict) -> str:
 def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
     """The outputs of the step."""
     counts = verdict.counts
-    missed = [rule for rule in not_passed(verdict.rules) if rule.level == "blocking"]
+    missed = [rule for rule in verdict.rules if rule.outcome != "pass" and rule.level == "blocking"]
     return {
         "verdict": verdict.verdict or "none",
         "exit_code": str(exit_code),

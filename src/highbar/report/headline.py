@@ -5,7 +5,7 @@ Texts from files go through the `encode` of the calling report; everything else 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +15,7 @@ from highbar.language.phrases import count
 from highbar.model import Counts, Decision, Outcome, RuleResult, Slice, Value, Verdict
 from highbar.model.judging import Judging, Selection
 from highbar.report.titles import demands
+from highbar.report.visible import Encode
 
 if TYPE_CHECKING:  # few results use a judge
     from highbar.model.judge_quality import JudgeReport
@@ -55,7 +56,7 @@ def evidence(counts: Counts) -> str:
     return ", ".join(parts)
 
 
-def judged_line(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> str:
+def judged_line(judged_by: Iterable[Judging], encode: Encode) -> str:
     """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; empty if all rows are in our own format."""
     judges = []
     for one in judged_by:
@@ -64,7 +65,7 @@ def judged_line(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> s
     return f"judged by {'; '.join(judges)}" if judges else ""
 
 
-def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
+def selected(selection: Selection | None, encode: Encode) -> str:
     """`only rows with tags.model x: 12 rows left out`; empty if there was no selection."""
     if selection is None:
         return ""
@@ -75,7 +76,7 @@ def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
     return f"only rows with {chosen}: {count(selection.rows, 'row')} left out{lost}"
 
 
-def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
+def judge_line(report: JudgeReport | None, encode: Encode) -> str:
     """Which judge judged how much, and whether it is calibrated; empty if no trial was judged by a judge."""
     if report is None:
         return ""
@@ -84,7 +85,7 @@ def judge_line(report: JudgeReport | None, encode: Callable[[str], str]) -> str:
     return one_line(report, encode)
 
 
-def quarantine_line(verdict: Verdict, encode: Callable[[str], str]) -> str:
+def quarantine_line(verdict: Verdict, encode: Encode) -> str:
     """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if none is quarantined."""
     found = verdict.quarantined
     if not found:
@@ -130,17 +131,12 @@ def lacks(value: Value) -> str:
     return ", ".join(filter(None, (*parts, corrected(value))))
 
 
-def undecided(verdict: Verdict, encode: Callable[[str], str]) -> list[tuple[str, str, str]]:
+def undecided(verdict: Verdict, encode: Encode) -> list[tuple[str, str, str]]:
     """The first `MOST_UNDECIDED` undecided scenarios: id, category (`-` if none) and why each is undecided."""
     return [
         (encode(one.id), encode(one.category or "-"), encode(one.reason))
         for one in verdict.scenarios_undecided[:MOST_UNDECIDED]
     ]
-
-
-def not_passed(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
-    """The rules that did not pass, blocking ones first, each group in the policy's order."""
-    return tuple(sorted((rule for rule in rules if rule.outcome != "pass"), key=lambda rule: rule.level != "blocking"))
 
 
 def warnings(verdict: Verdict) -> int:
@@ -281,7 +277,7 @@ def bounds_label(verdict: Verdict) -> str:
     return f"value ({amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds)" if bounded else "value"
 
 
-def standing_lines(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
+def standing_lines(parts: Iterable[Slice], encode: Encode) -> list[str]:
     """A sentence for each slice of one column that is worse than the rest, and for the lowest one if it is not."""
     known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
     sentences = []
@@ -384,7 +380,7 @@ def _unjudged(verdict: Verdict) -> str:
     return f"nothing was judged; of the typical thresholds {would} would fail{unsure}"
 
 
-def weakened_rows(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[str]]:
+def weakened_rows(verdict: Verdict, encode: Encode) -> tuple[str, list[str]]:
     """A heading, and a sentence for each demand that was stricter at the git ref; empty if no ref was given."""
     against = verdict.against
     if against is None:

@@ -5,13 +5,12 @@ The name of the judge comes from files, so it goes through the `encode` of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from highbar.language.digits import show
 from highbar.language.phrases import count
 from highbar.model import Value
-from highbar.report.visible import cut
+from highbar.report.visible import Encode, cut
 
 if TYPE_CHECKING:  # few results use a judge
     from highbar.model.judge_quality import JudgeRate, JudgeReport
@@ -23,7 +22,7 @@ _LONGEST_NAME = 100
 _SOURCES = {"same run": "of this run", "another run": "of another run", "mixed": "some of them of another run"}
 
 
-def one_line(report: JudgeReport, encode: Callable[[str], str]) -> str:
+def one_line(report: JudgeReport, encode: Encode) -> str:
     """`judged by judge-1 #0123456789ab: 120 trials, 300 statements, 2 undecided; not calibrated`."""
     names = ", ".join(encode(cut(name, _LONGEST_NAME)) for name in report.by[:_MOST_NAMED]) or "a judge without a name"
     more = f" and {len(report.by) - _MOST_NAMED} more" if len(report.by) > _MOST_NAMED else ""
@@ -36,7 +35,7 @@ def one_line(report: JudgeReport, encode: Callable[[str], str]) -> str:
     return f"judged by {names}{more}: {', '.join(parts)}; {known}{itself}"
 
 
-def judge_details(report: JudgeReport, encode: Callable[[str], str]) -> list[tuple[str, str]]:
+def judge_details(report: JudgeReport, encode: Encode) -> list[tuple[str, str]]:
     """All facts about the judge, as pairs of a name and a text."""
     facts = [("judge", ", ".join(encode(name) for name in report.by)), ("calibrated", _calibrated(report, encode))]
     facts += [("sensitivity", _rate(report.sensitivity))] if report.sensitivity else []
@@ -53,7 +52,7 @@ def judge_details(report: JudgeReport, encode: Callable[[str], str]) -> list[tup
     return facts
 
 
-def _calibrated(report: JudgeReport, encode: Callable[[str], str]) -> str:
+def _calibrated(report: JudgeReport, encode: Encode) -> str:
     if report.labels is None or not report.calibrated:
         return f"no: {encode(report.why)}" if report.why else "no"
     who = f"{count(report.labels.trials, 'trial')} labeled by {_people(report.labels.people)}"

@@ -14,7 +14,7 @@ ASCII only, so that the file reads the same in any encoding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from xml.parsers import expat
 from msgspec import Struct, field
 
 from highbar.errors import Problem
-from highbar.language.digits import bounds_by_metric
+from highbar.language.digits import Bounds, bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.early import at_stopping, saved_line
@@ -45,7 +45,6 @@ _LONGEST_MESSAGE = 1000
 """Characters of a line of a message: CI systems show it in a list."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _Attributes = Iterable[tuple[str, str | int | None]]
-_Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 class _TestSuite(Struct):
@@ -123,12 +122,12 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
         rules.add(_advice(rule, verdict, bounds))
     room = LARGEST - rules.size
     listed = 0
-    freed = quarantined_ids(verdict)
+    quarantined = quarantined_ids(verdict)
     # The list has failed scenarios first, so that the ones that do not fit are the least important.
     for scenario in verdict.scenarios or _failed(verdict):
         if scenarios.size > room:
             break
-        scenarios.add(_scenario(scenario, quarantined=scenario.id in freed))
+        scenarios.add(_scenario(scenario, quarantined=scenario.id in quarantined))
         listed += 1
     if listed < verdict.counts.scenarios:
         scenarios.add(_unlisted(verdict, listed))
@@ -175,7 +174,7 @@ def render_comparison_problems(problems: Iterable[Problem], display: Display = P
 
 
 def _problem(problem: Problem) -> _TestCase:
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    place = problem.place_text
     hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""
     message = visible(problem.message)
     name = visible(place) or NO_VERDICT
@@ -200,7 +199,7 @@ def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
+def _rule(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
     """A failure if a blocking rule did not pass for any reason; its name has the rule's title and path."""
     # A warning as a failure would mark a build that the gate passes as unstable; as a success nobody would see it.
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
@@ -243,7 +242,7 @@ def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     )
 
 
-def _advice(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
+def _advice(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
     """A typical threshold, if there is no policy: always skipped, since it decides nothing."""
     message = f"advice: {visible(rule.reason)}"
     properties = _rule(rule, verdict, bounds).properties
@@ -272,7 +271,7 @@ def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[
         yield f"{named}corrected.high", interval_end(value.corrected.high) or None
 
 
-def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int | None]]:
+def _whole(verdict: Verdict, bounds: Bounds) -> Iterator[tuple[str, str | int | None]]:
     counts = verdict.counts
     yield "verdict", verdict.verdict or "none"
     yield "agent_version", verdict.agent_version

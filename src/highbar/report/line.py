@@ -30,8 +30,8 @@ def render(verdict: Verdict) -> str:
     shown = [_demand(demand) for demand in blocking[:_MOST_DEMANDS]]
     rest = [f"{len(blocking) - _MOST_DEMANDS} more"] if len(blocking) > _MOST_DEMANDS else []
     left = [f"{count(verdict.counts.left_out, 'row')} left out"] if verdict.selection else []
-    freed = [f"{count(len(verdict.quarantined), 'scenario')} quarantined"] if verdict.quarantined else []
-    return "; ".join([headline(verdict), *shown, *rest, *left, *freed])
+    quarantined = [f"{count(len(verdict.quarantined), 'scenario')} quarantined"] if verdict.quarantined else []
+    return "; ".join([headline(verdict), *shown, *rest, *left, *quarantined])
 
 
 def _plain(name: str) -> str:

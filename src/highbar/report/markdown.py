@@ -7,13 +7,12 @@ an issue. Inputs and outputs of scenarios are omitted, since more people read a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from highbar.errors import Problem
-from highbar.language.digits import amount, bounds_by_metric, show
+from highbar.language.digits import Bounds, amount, bounds_by_metric, show
 from highbar.model import NO_POLICY, FailedScenario, Slice, Verdict
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.early import at_stopping, saved_line
@@ -53,10 +52,9 @@ _TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # characters of a cel
 _FOLDED = "<details><summary>All demands, metrics, slices and notes</summary>"
 _UNFOLD = "</details>"
 _SCENARIO = ("scenario", "category", "trials passed", "why")
-_CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
+CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
 _BACKTICKS = re.compile(r"`+")
 _PIPE = re.compile(r"(\\?)\|")
-_Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 class _Section(Struct, frozen=True):
@@ -90,11 +88,11 @@ def within(verdict: Verdict, longest: int) -> str:
     """The report in at most `longest` characters: what a reader must see, and everything else folded."""
     top = _top(verdict)
     # 12 more characters are enough for the blank lines between these parts and the final newline.
-    room = longest - len(top) - len(_FOLDED) - len(_UNFOLD) - len(_CUT_HERE) - 12
+    room = longest - len(top) - len(_FOLDED) - len(_UNFOLD) - len(CUT_HERE) - 12
     parts: list[str] = []
     for section in (section for section in _sections(verdict) if section.rows):
         text = _fitted(section, room)
-        parts.append(text or _CUT_HERE)
+        parts.append(text or CUT_HERE)
         if not text:
             break
         room -= len(text) + 2
@@ -227,7 +225,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 
 def _problem(problem: Problem, short: Callable[[str], str] = code_span) -> str:
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    place = problem.place_text
     hint = f" (hint: {short(problem.hint)})" if problem.hint else ""
     return f"- {short(place) + ' ' if place else ''}{short(problem.message)}{hint}"
 
@@ -268,7 +266,7 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _rules(verdict: Verdict, bounds: _Bounds) -> _Section:
+def _rules(verdict: Verdict, bounds: Bounds) -> _Section:
     """Every demand: those that are not met first, blocking ones before warnings."""
     found = sorted(
         demands(verdict, code_span), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking")
@@ -278,7 +276,7 @@ def _rules(verdict: Verdict, bounds: _Bounds) -> _Section:
     )
 
 
-def _row_of(demand: DemandResult, bounds: _Bounds) -> Sequence[str]:
+def _row_of(demand: DemandResult, bounds: Bounds) -> Sequence[str]:
     rule = demand.rule
     value = rule.value
     outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
@@ -291,7 +289,7 @@ def _row_of(demand: DemandResult, bounds: _Bounds) -> Sequence[str]:
     )
 
 
-def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
+def _metrics(verdict: Verdict, bounds: Bounds) -> _Section:
     rows = (
         (
             code_span(name),
@@ -304,7 +302,7 @@ def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
     return _table("### Metrics", ("metric", bounds_label(verdict), "scenarios", "note"), rows)
 
 
-def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
+def _slices(verdict: Verdict, bounds: Bounds) -> list[_Section]:
     """For each column a table of its slices, and sentences on which of them are worse."""
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     sections: list[_Section] = []
@@ -315,7 +313,7 @@ def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
     return sections
 
 
-def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bounds: _Bounds) -> _Section:
+def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bounds: Bounds) -> _Section:
     names = [name for name in parts[0].metrics if name in ruled]
     rows = (
         (
@@ -332,15 +330,15 @@ def _failed_scenarios(verdict: Verdict) -> _Section:
     return _table("### Failed scenarios", _SCENARIO, _failed(verdict, code_span), verdict.counts.failed)
 
 
-def _mark(scenario: FailedScenario, freed: frozenset[str]) -> str:
-    return " **required**" if scenario.required else " **quarantined**" if scenario.id in freed else ""
+def _mark(scenario: FailedScenario, quarantined: frozenset[str]) -> str:
+    return " **required**" if scenario.required else " **quarantined**" if scenario.id in quarantined else ""
 
 
 def _failed(verdict: Verdict, short: Callable[[str], str]) -> list[Sequence[str]]:
-    freed = quarantined_ids(verdict)
+    quarantined = quarantined_ids(verdict)
     return [
         (
-            short(scenario.id) + _mark(scenario, freed),
+            short(scenario.id) + _mark(scenario, quarantined),
             short(scenario.category) if scenario.category else "",
             f"{scenario.passed_trials} of {scenario.trials}",
             short(scenario.reason),

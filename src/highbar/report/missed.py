@@ -6,7 +6,7 @@ from highbar.language.digits import bounds_by_metric, held_against, show
 from highbar.language.phrases import count
 from highbar.model import RuleResult, Verdict
 from highbar.report.headline import as_judged, lacks
-from highbar.report.titles import Encode
+from highbar.report.visible import Encode
 
 
 def short_reason(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:

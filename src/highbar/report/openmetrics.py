@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct, field
 
 from highbar.errors import Problem
-from highbar.language.digits import bounds_by_metric
+from highbar.language.digits import Bounds, bounds_by_metric
 from highbar.model import Decision, Outcome, RuleResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.numbers import interval_end, number, threshold_number
@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # few results use a judge
     from highbar.model.judge_quality import JudgeReport
 
 _Labels = Mapping[str, str]
-_Bounds = Mapping[str, tuple[Fraction, ...]]
 _NO_LABELS: _Labels = {}
 _LIKE_AN_ESCAPE = re.compile(r"\\(?=[ntr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 """A backslash with which a text looks like the escape of another one: two samples with equal labels would be one."""
@@ -98,7 +97,7 @@ def _text(families: Iterable[_Family]) -> str:
 
 
 def _verdict(state: str) -> _Family:
-    family = _Family("highbar_verdict", "stateset", "The verdict; none where nothing could be judged.")
+    family = _Family("highbar_verdict", "stateset", "The verdict; none if nothing could be judged.")
     family.add_state(state, _DECISIONS)
     return family
 
@@ -115,7 +114,11 @@ def _about(verdict: Verdict) -> _Labels:
 def _counts(verdict: Verdict) -> Iterator[_Family]:
     counts = verdict.counts
     for name, value, help_text in (
-        ("highbar_confidence", number(verdict.confidence), "With which each end of an interval holds by itself."),
+        (
+            "highbar_confidence",
+            number(verdict.confidence),
+            "The confidence with which each end of an interval holds by itself.",
+        ),
         ("highbar_scenarios", str(counts.scenarios), "Scenarios that have a result."),
         ("highbar_scenarios_failed", str(counts.failed), "Scenarios that failed a trial."),
         ("highbar_scenarios_quarantined", str(len(verdict.quarantined)), "Scenarios that are no new failures."),
@@ -130,14 +133,14 @@ def _counts(verdict: Verdict) -> Iterator[_Family]:
         yield family
 
 
-def _metrics(metrics: Mapping[str, Value], bounds: _Bounds) -> list[_Family]:
+def _metrics(metrics: Mapping[str, Value], bounds: Bounds) -> list[_Family]:
     families = _value_families("highbar_metric", "Of a metric over all scenarios")
     for name, value in metrics.items():
         _add_value(families, value, bounds.get(name, ()), {"metric": name, "unit": value.unit})
     return families
 
 
-def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Family]:
+def _slices(verdict: Verdict, bounds: Bounds) -> list[_Family]:
     families = _value_families("highbar_slice", "Of a metric over the scenarios of one slice")
     for part in verdict.slices:
         for name, value in part.metrics.items():
@@ -146,7 +149,7 @@ def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Family]:
     return families
 
 
-def _rules(rules: Iterable[RuleResult], bounds: _Bounds) -> list[_Family]:
+def _rules(rules: Iterable[RuleResult], bounds: Bounds) -> list[_Family]:
     outcome = _Family("highbar_rule_outcome", "stateset", "What became of a rule.")
     threshold = _Family("highbar_rule_threshold", "gauge", "What a rule demands of its metric.")
     values = _value_families("highbar_rule", "Of the metric that a rule is about")
@@ -167,9 +170,9 @@ def _where(where: Where) -> str:
 
 def _value_families(prefix: str, what: str) -> list[_Family]:
     return [
-        _Family(f"{prefix}_value", "gauge", f"{what}: its value; no sample where it is undefined."),
-        _Family(f"{prefix}_low", "gauge", f"{what}: the lower end of its interval; none where there is none."),
-        _Family(f"{prefix}_high", "gauge", f"{what}: the upper end of its interval; none where there is none."),
+        _Family(f"{prefix}_value", "gauge", f"{what}: its value; no sample if it is undefined."),
+        _Family(f"{prefix}_low", "gauge", f"{what}: the lower end of its interval; no sample if it has none."),
+        _Family(f"{prefix}_high", "gauge", f"{what}: the upper end of its interval; no sample if it has none."),
         _Family(f"{prefix}_scenarios", "gauge", f"{what}: how many scenarios it rests on."),
         _Family(f"{prefix}_missing", "gauge", f"{what}: how many lack what it needs."),
         _Family(f"{prefix}_undecided", "gauge", f"{what}: how many trials are undecided; the value has them at worst."),

@@ -22,7 +22,7 @@ _SUPPOSED_SIZE = (
     ". Without --scenarios, up to: the rule's horizon, or the policy's suite, or as many as it takes to pass an agent"
     " halfway to perfection"
 )
-_TOLD = {
+_EXPLANATIONS = {
     "needs": (
         "at least: if every scenario is good; scenarios: if the true rate is halfway to perfection; together: so that"
         " all blocking rules pass at once, even if they vary independently"
@@ -105,7 +105,7 @@ def _reaches(plan: Plan, display: Display) -> list[str]:
     rows = [(f"≥ {_percent(row.threshold)}", *_rates(row), *(_limits(row) if counted else ())) for row in plan.reaches]
     header = ("wanted", "passes", "fails", *(("to pass", "to fail") if counted else ()))
     heading = f"What {_scenarios(plan.reaches[0].scenarios)} can show"
-    return _section(heading, header, rows, display, _TOLD["passes"])
+    return _section(heading, header, rows, display, _EXPLANATIONS["passes"])
 
 
 def _rates(row: Reach) -> tuple[str, str]:
@@ -148,7 +148,9 @@ def _early(plan: Plan, display: Display) -> list[str]:
             ("true rate", "pass", "inconclusive", "fail", "scenarios", "as good as"),
             [_stopped(row) for row in rows],
             display,
-            "" if lines else _TOLD["early"] + ("" if plan.scenarios or rows[0].rule is None else _SUPPOSED_SIZE),
+            ""
+            if lines
+            else _EXPLANATIONS["early"] + ("" if plan.scenarios or rows[0].rule is None else _SUPPOSED_SIZE),
         )
     return lines + _early_joint(plan, display)
 
@@ -187,7 +189,7 @@ def _differences(plan: Plan, display: Display) -> list[str]:
         for row in plan.differences
     ]
     heading = "Difference between two versions on the same scenarios"
-    return _section(heading, ("differing", "shown from", "scenarios"), rows, display, _TOLD["differing"])
+    return _section(heading, ("differing", "shown from", "scenarios"), rows, display, _EXPLANATIONS["differing"])
 
 
 # --- rules -----------------------------------------------------------------------------------
@@ -201,11 +203,11 @@ def _needs(plan: Plan, display: Display) -> list[str]:
             (*_named(row), str(row.fewest), _count(row.scenarios), _count(row.together), _supposition(row))
             for row in known
         ]
-        lines = _section("Scenarios that each rule needs", header, rows, display, _TOLD["needs"])
+        lines = _section("Scenarios that each rule needs", header, rows, display, _EXPLANATIONS["needs"])
     else:
         heading = f"What {_scenarios(plan.scenarios)} can show of each rule"
         sized = [(*_named(row), *_suited(row)) for row in known]
-        lines = _section(heading, ("", "wanted", "passes", "fails"), sized, display, _TOLD["passes"])
+        lines = _section(heading, ("", "wanted", "passes", "fails"), sized, display, _EXPLANATIONS["passes"])
     lines += _joint(plan, display)
     return lines + _unknown([row for row in plan.rules if row.fewest is None], display)
 
@@ -261,14 +263,14 @@ def _standings(plan: Plan, display: Display) -> list[str]:
         ("", "value", "wanted", "scenarios", "settled by"),
         [(*_stood(row), _settled_by(row)) for row in needing],
         display,
-        _TOLD["settled"],
+        _EXPLANATIONS["settled"],
     )
     plain = ("", "value", "wanted", "scenarios")
     lines += _section(
         "Rules that are on the threshold, or that no number of scenarios settles", plain, map(_stood, stuck), display
     )
     settled = [(*_stood(row), chance_cell(row)) for row in rows if row.settled]
-    lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _TOLD["clear"])
+    lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _EXPLANATIONS["clear"])
     return lines + _unknown([row for row in plan.standings if row not in rows], display)
 
 

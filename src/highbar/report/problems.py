@@ -14,7 +14,7 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
     """For each problem `file:line:column: message`, then the line of the file, the hint and its example, if any."""
     lines: list[str] = []
     for problem in problems:
-        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        place = problem.place_text
         # The colon that follows the place is escaped with it: after a file named `:`, the two would be a CI command.
         where = visible(f"{place}:").removesuffix(":")
         lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))

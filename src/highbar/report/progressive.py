@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from highbar.language.digits import gap, wanted
 from highbar.model import Goal, Unit, Verdict
+from highbar.report.visible import Encode
 
 HEADING = "Progressive thresholds"
 COLUMNS = ("step", "wanted", "to go")
-
-Encode = Callable[[str], str]
 
 
 def progressive_rows(verdict: Verdict, encode: Encode) -> list[tuple[str, ...]]:

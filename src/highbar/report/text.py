@@ -112,12 +112,12 @@ def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
         return []
     # The sort is stable: among the required scenarios and among the others, the worst stay first.
     scenarios = sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)[:most]
-    freed = quarantined_ids(verdict)
+    quarantined = quarantined_ids(verdict)
     rows = [
         (
             visible(scenario.id),
             visible(scenario.category or "-"),
-            "required" if scenario.required else "quarantined" if scenario.id in freed else "",
+            "required" if scenario.required else "quarantined" if scenario.id in quarantined else "",
             cut(visible(scenario.reason), _LONGEST_REASON),
         )
         for scenario in scenarios

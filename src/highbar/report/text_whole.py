@@ -11,7 +11,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from highbar.language.digits import bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import Bounds, bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Slice, Value, Verdict
 from highbar.report import Display, progressive
 from highbar.report.early import at_stopping
@@ -58,7 +58,6 @@ _CLOSE = (
 )
 _TOO_CLOSE = "too close"
 _CLEAR = "settled"
-_Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 def report_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -112,7 +111,7 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
     return ("INCONCLUSIVE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
 
 
-def _met(found: list[DemandResult], bounds: _Bounds, display: Display) -> list[str]:
+def _met(found: list[DemandResult], bounds: Bounds, display: Display) -> list[str]:
     """The demands that are met; first, in a separate list, those that a re-run may judge differently."""
     close = [demand for demand in found if could_change(demand.rule)]
     firm = [demand for demand in found if not could_change(demand.rule)]
@@ -142,14 +141,14 @@ def _with_paths(
     return [*text, *rest_line(len(found), _MOST_MET)]
 
 
-def _firm_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
+def _firm_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
     if rule.value is None or not _is_plain(rule):
         return (cut(visible(rule.reason), _LONGEST_REASON),)
     rests = ", ".join(filter(None, (counted(rule.value), at_stopping(rule), as_judged(rule), accepted(rule))))
     return _bare(rule.value, bounds.get(rule.metric or "", ())), rests
 
 
-def _close_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
+def _close_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
     value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
     value = ", ".join(filter(None, (value, at_stopping(rule), as_judged(rule), accepted(rule))))
     size = settled_by(rule)
@@ -182,7 +181,7 @@ def _progressive(verdict: Verdict, display: Display) -> list[str]:
 # --- metrics and slices ----------------------------------------------------------------------
 
 
-def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
+def _metrics(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
     rows = [
         (visible(name), show(value, bounds.get(name, ())), counted(value))
         for name, value in verdict.metrics.items()
@@ -204,7 +203,7 @@ def _undefined(metrics: Mapping[str, Value]) -> dict[str, list[str]]:
     return found
 
 
-def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
+def _slices(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
     text: list[str] = []
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     for column, group in groupby(verdict.slices, key=lambda part: part.by[0]):
@@ -221,7 +220,7 @@ def _has(parts: Iterable[Slice], name: str) -> bool:
     return any(name in part.metrics and part.metrics[name].value is not None for part in parts)
 
 
-def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display: Display) -> list[str]:
+def _slice_table(parts: list[Slice], names: list[str], bounds: Bounds, display: Display) -> list[str]:
     """A row for each slice, with as many metrics as fit; without intervals if not all fit with them."""
     room = display.width - 2
     header = ["", "scenarios", *(visible(name) for name in names)]
@@ -236,7 +235,7 @@ def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display:
     return [*text_table(first, rest, display), *([more_metrics] if left_out else [])]
 
 
-def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: bool) -> list[str]:
+def _slice_row(part: Slice, names: list[str], bounds: Bounds, *, intervals: bool) -> list[str]:
     row = [cut(visible(part.by[1]), 30), str(part.scenarios)]
     for name in names:
         value = part.metrics.get(name)

@@ -6,7 +6,6 @@ Titles contain names from the policy, which go through the `encode` of the calli
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -17,9 +16,7 @@ from highbar.language.exact import write_decimal
 from highbar.language.formula import FormulaError, metric_first, parse_condition, to_words
 from highbar.language.phrases import count
 from highbar.model import Condition, Constant, Name, Relation, RuleResult, Unit, Verdict, Where
-from highbar.report.visible import visible
-
-Encode = Callable[[str], str]
+from highbar.report.visible import Encode, visible
 
 # The name of a rule at a git ref begins with the ref and a colon. A scenario's id may contain anything, even the name
 # of a rule, so the first `required_scenarios.` ends the prefix.
@@ -109,7 +106,7 @@ def rule_title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> 
     if rule.metric is None and rule.threshold is None:
         return _of_scenarios(scenario[1], scenario[2], encode) if scenario else _of_path(rule, encode)
     words = _of_condition(rule, verdict, encode) if held_against(rule.threshold or "") is None else None
-    return _started(f"{words or _of_metric(rule, verdict, encode)}{_weighed(rule, verdict)}")
+    return _capitalized(f"{words or _of_metric(rule, verdict, encode)}{_evidence_words(rule, verdict)}")
 
 
 def metric_words(name: str, encode: Encode = visible) -> str:
@@ -152,7 +149,7 @@ def _of_metric(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     if plain:
         return f"{subject} {_compared(*plain, unit, metric)}"
     if relative:
-        return f"{subject} is {_beside_baseline(*relative, unit)} the baseline"
+        return f"{subject} is {_relative_to_baseline(*relative, unit)} the baseline"
     if threshold:
         return f"{subject} is {encode(threshold)}"
     baseline = re.match(r"(?:[^:]*:)?baseline\.", rule.rule)
@@ -168,7 +165,7 @@ def _compared(operator: str, bound: Fraction, unit: Unit | None, metric: str) ->
     return f"{word} {bound_words(bound, unit)}"
 
 
-def _beside_baseline(operator: str, way: str, size: Fraction, share: bool, unit: Unit | None) -> str:  # noqa: FBT001 - as it is read
+def _relative_to_baseline(operator: str, way: str, size: Fraction, share: bool, unit: Unit | None) -> str:  # noqa: FBT001 - as it is read
     """`at most 5 points below`, `at least 200 ms above`, `not below`."""
     if not size:
         return "not below" if operator == ">=" else "not above"
@@ -190,7 +187,7 @@ def _unit(metric: str, verdict: Verdict) -> Unit | None:
     return verdict.metrics[metric].unit if metric in verdict.metrics else None
 
 
-def _weighed(rule: RuleResult, verdict: Verdict) -> str:
+def _evidence_words(rule: RuleResult, verdict: Verdict) -> str:
     """What the rule demands beyond the value: confidence, margin, accepted failures and a least number of scenarios."""
     confident = rule.evidence not in (None, "estimate")
     parts = [f" with {write_decimal(verdict.confidence * 100)}% confidence"] if confident else []
@@ -261,6 +258,6 @@ def _one_of(patterns: tuple[str, ...], encode: Encode) -> str:
     return f" {', '.join(shown)} or {rest} more" if rest else f" {' or '.join(shown)}" if shown else ""
 
 
-def _started(text: str) -> str:
+def _capitalized(text: str) -> str:
     """The text with a capital first letter, unless its first word has an underscore: such a name must not change."""
     return text if "_" in text.partition(" ")[0] else text[:1].upper() + text[1:]

@@ -7,6 +7,10 @@ stripped: dangerous characters become escapes (`\x1b`, `\u202e`, `\n`), so that 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+Encode = Callable[[str], str]
+"""How a format makes an untrusted text harmless: `visible`, or the encoder of its module."""
 
 # Unicode calls these printable, but they are drawn as nothing: joiners, fillers, variation selectors, blank braille.
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"

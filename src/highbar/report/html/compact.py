@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from highbar.language.digits import bounds_by_metric, show
+from highbar.language.digits import Bounds, bounds_by_metric, show
 from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
@@ -23,7 +23,6 @@ from highbar.report.headline import (
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.page import package_text
 from highbar.report.html.parts import badge, code, icon, table
-from highbar.report.html.slices import Bounds
 from highbar.report.titles import DemandResult, demands
 
 _MOST_ROWS = 20

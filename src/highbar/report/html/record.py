@@ -45,7 +45,7 @@ def problem_list(problems: Iterable[Problem]) -> Markup:
 
 
 def _problem(problem: Problem) -> tuple[Markup, ...]:
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    place = problem.place_text
     hint = element("p", element("b", "hint: "), problem.hint) if problem.hint else EMPTY
     return element("p", code(place) if place else EMPTY, " ", problem.message), hint
 

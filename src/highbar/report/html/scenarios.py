@@ -37,8 +37,8 @@ def failed_section(verdict: Verdict) -> Markup:
     details = verdict.details.rows.scenarios if verdict.details else ()
     opened = sorted(details, key=lambda detail: _group(detail.scenario))
     listed = [detail.scenario for detail in opened] or sorted(verdict.scenarios_failed, key=_group)
-    freed = quarantined_ids(verdict)
-    rows = element("ul", *_rows(listed[:PAGE_LENGTH], freed), class_="scenarios")
+    quarantined = quarantined_ids(verdict)
+    rows = element("ul", *_rows(listed[:PAGE_LENGTH], quarantined), class_="scenarios")
     shown = min(len(listed), PAGE_LENGTH)
     left_out = element("p", more(total, len(listed)), class_="dim") if more(total, len(listed)) else EMPTY
     quiet = element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim", id="quiet")
@@ -50,7 +50,7 @@ def failed_section(verdict: Verdict) -> Markup:
         _pager() if opened else EMPTY,
         quiet if opened else EMPTY,
         left_out,
-        _packed(opened, freed) if opened else EMPTY,
+        _packed(opened, quarantined) if opened else EMPTY,
         aria_labelledby="failed",
     )
 
@@ -76,7 +76,7 @@ def _group(scenario: FailedScenario) -> int:
     return list(KINDS).index(kinds_of(scenario.reason)[0])
 
 
-def _rows(listed: Sequence[FailedScenario], freed: frozenset[str]) -> Iterator[Markup]:
+def _rows(listed: Sequence[FailedScenario], quarantined: frozenset[str]) -> Iterator[Markup]:
     """The closed rows, with a heading above each kind of reason. The script builds the same markup: change both."""
     before = None
     for scenario in listed:
@@ -84,16 +84,16 @@ def _rows(listed: Sequence[FailedScenario], freed: frozenset[str]) -> Iterator[M
         if kind != before:
             yield element("li", kind, class_="group")
         before = kind
-        yield element("li", element("div", *_summary(scenario, freed), class_="summary"))
+        yield element("li", element("div", *_summary(scenario, quarantined), class_="summary"))
 
 
-def _summary(scenario: FailedScenario, freed: frozenset[str]) -> tuple[Markup, ...]:
+def _summary(scenario: FailedScenario, quarantined: frozenset[str]) -> tuple[Markup, ...]:
     """The content of a scenario's closed row."""
     trials = f"{scenario.passed_trials} of {scenario.trials} trials passed" if scenario.trials > 1 else ""
     return (
         code(scenario.id),
         element("span", "required", class_="chip strong") if scenario.required else EMPTY,
-        element("span", "quarantined", class_="chip strong") if scenario.id in freed else EMPTY,
+        element("span", "quarantined", class_="chip strong") if scenario.id in quarantined else EMPTY,
         element("span", cut(revealed(scenario.category), 60), class_="chip") if scenario.category else EMPTY,
         element("span", trials, class_="chip") if trials else EMPTY,
         element("span", cut(revealed(scenario.reason), LONGEST_TEXT), class_="reason"),
@@ -125,8 +125,8 @@ def _pager(name: str = "") -> Markup:
 # --- what the script unpacks -----------------------------------------------------------------
 
 
-def _packed(opened: Sequence[ScenarioDetail], freed: frozenset[str]) -> Markup:
-    index = [_indexed(detail, freed) for detail in opened]
+def _packed(opened: Sequence[ScenarioDetail], quarantined: frozenset[str]) -> Markup:
+    index = [_indexed(detail, quarantined) for detail in opened]
     # In blocks, because the list and its search need only the index, and opening a scenario then unpacks one block.
     blocks = [
         pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
@@ -147,7 +147,7 @@ def pack(value: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
 
 
-def _indexed(detail: ScenarioDetail, freed: frozenset[str]) -> list[Any]:
+def _indexed(detail: ScenarioDetail, quarantined: frozenset[str]) -> list[Any]:
     scenario = detail.scenario
     return [
         revealed(scenario.id),
@@ -155,11 +155,11 @@ def _indexed(detail: ScenarioDetail, freed: frozenset[str]) -> list[Any]:
         cut(revealed(scenario.reason), LONGEST_TEXT),
         scenario.trials,
         scenario.passed_trials,
-        _kinds(detail, freed),
+        _kinds(detail, quarantined),
     ]
 
 
-def _kinds(detail: ScenarioDetail, freed: frozenset[str]) -> str:
+def _kinds(detail: ScenarioDetail, quarantined: frozenset[str]) -> str:
     """A letter for each filter that shows the scenario; the first one is the group that it is listed in."""
     scenario = detail.scenario
     reasons = kinds_of(scenario.reason)
@@ -167,7 +167,7 @@ def _kinds(detail: ScenarioDetail, freed: frozenset[str]) -> str:
         "v": any(trial.violations or trial.violation_count for trial in detail.trials),
         "e": any(trial.error for trial in detail.trials),
         "r": scenario.required,
-        "q": scenario.id in freed,
+        "q": scenario.id in quarantined,
         "s": 0 < scenario.passed_trials < scenario.trials,
     }
     return reasons + "".join(letter for letter, holds in more.items() if holds and letter not in reasons)

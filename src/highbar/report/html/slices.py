@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
-from highbar.language.digits import bounds_by_metric, show
+from highbar.language.digits import Bounds, bounds_by_metric, show
 from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, standing_lines
 from highbar.report.html.charts import axis_scale, shared_axis, value_line
@@ -15,7 +15,6 @@ from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, plural, 
 from highbar.report.titles import metric_words
 from highbar.report.visible import cut
 
-Bounds = Mapping[str, tuple[Fraction, ...]]
 MOST_ROWS = 60
 """Rows that are drawn for one column."""
 ALL_ROWS = 180
