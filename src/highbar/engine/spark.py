@@ -96,7 +96,7 @@ class SparkEngine:
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._tag = f"highbar-{own}"
-        # A session's tags belong to a thread and cannot be cancelled from another one, so the context has the tag. A
+        # A session's tags belong to a thread and cannot be canceled from another one, so the context has the tag. A
         # Connect server has no context.
         self._context = self._session.sparkContext if hasattr(self._session, "_jsparkSession") else None
         (self._context.addJobTag if self._context else self._session.addTag)(self._tag)

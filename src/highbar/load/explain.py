@@ -368,7 +368,7 @@ def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
 
     from highbar.load import parquet_rows  # only for a refused file of this kind
 
-    with parquet_rows.opened(file.path) as query:
+    with parquet_rows.queried(file.path) as query:
         cursor = query(f"SELECT * FROM {parquet_rows.ROWS}")
         names = [column[0] for column in cursor.description or ()]
         number = 0

@@ -28,7 +28,7 @@ def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
     Raises InputError for names that occur twice, and for decimals that would be rounded.
     """
     footer.row_count(path)
-    with opened(path) as query:
+    with queried(path) as query:
         query("SET TimeZone = 'UTC'")  # the same text on every machine
         _refuse_repeated(iter(query("SELECT name, num_children FROM parquet_schema($path)").fetchall()))
         described = query(f"DESCRIBE SELECT * FROM {ROWS}").fetchall()
@@ -41,7 +41,7 @@ def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
+def queried(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
     """A function that asks DuckDB about exactly this file, which `$path` stands for in the query."""
     import duckdb  # only for files of this kind
 

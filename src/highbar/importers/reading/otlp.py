@@ -12,7 +12,7 @@ import msgspec
 
 from highbar.importers.limits import LARGEST_VALUE
 from highbar.importers.reading import json, otlp_typed
-from highbar.importers.reading.otlp_numbers import whole_number
+from highbar.importers.reading.otlp_numbers import integer_value
 from highbar.importers.record import Record, refuse, shown
 
 Attributes = dict[str, object]
@@ -174,7 +174,7 @@ def _opened(value: object, place: str) -> object:
             return text
         whole = value.int_value
         if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
-            return whole_number(whole)
+            return integer_value(whole)
         return _plain(otlp_typed.untyped(value), place)
     if value is None or value is msgspec.UNSET:
         return None
@@ -326,7 +326,7 @@ def _plain(value: object, place: str) -> object:
         if value.get(key) is not None:
             return value[key]
     if value.get("intValue") is not None:
-        return whole_number(value["intValue"])
+        return integer_value(value["intValue"])
     for key in ("arrayValue", "kvlistValue"):
         nested = value.get(key)
         if nested is not None:

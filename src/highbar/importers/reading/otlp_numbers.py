@@ -18,7 +18,7 @@ def finite_number(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def whole_number(value: object) -> int | None:
+def integer_value(value: object) -> int | None:
     """A whole number; None for anything else."""
     # Not as a float, which would round a number of 64 bits.
     if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:

@@ -34,7 +34,7 @@ class CallSlots:
         try:
             return await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # the slot was assigned just before the cancellation
+            if turn.done() and not turn.cancelled():  # it got the slot just before it was canceled
                 self.give_back(turn.result(), None)
             raise
 

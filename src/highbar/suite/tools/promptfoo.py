@@ -23,7 +23,7 @@ from highbar.suite.tools.promptfoo_cases import Case, CaseReader, loaded
 from highbar.suite.tools.promptfoo_prompts import PromptTemplate, read_prompts
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_text, js_value
-from highbar.suite.tools.thresholds import all_of, enough
+from highbar.suite.tools.thresholds import enough, joined_checks
 
 _READ = ("description", "prompts", "tests", "defaultTest", "assertionTemplates")
 _AGENTS = ("providers", "targets")
@@ -203,7 +203,7 @@ class _Checks:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns of the scenario with its demands."""
-        expected = {name: all_of(checks) for name, checks in self.behaviors.items()}
+        expected = {name: joined_checks(checks) for name, checks in self.behaviors.items()}
         # By the rule of the importer, so that `correct` means the same in promptfoo's results and in a run.
         right = [check for name, check in expected.items() if means_correct(name)]
         must_not = {
@@ -213,7 +213,7 @@ class _Checks:
         return {
             "expected_behaviors": expected or None,
             "must_not": must_not or None,
-            "answer": all_of(right) if right else None,
+            "answer": joined_checks(right) if right else None,
         }
 
     @property
@@ -270,7 +270,7 @@ class _Checks:
         if wanted is None:
             for one in parts:
                 self._add(one)
-            check = all_of([one.demanded for one in parts])
+            check = joined_checks([one.demanded for one in parts])
         else:
             share = _threshold(wanted, place.at("threshold"))
             weighted = [(one.demanded, one.weight) for one in parts]

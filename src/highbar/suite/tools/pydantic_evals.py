@@ -19,7 +19,7 @@ from highbar.language.spelling import did_you_mean
 from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, text_or_json, value_digest
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_value
-from highbar.suite.tools.thresholds import all_of
+from highbar.suite.tools.thresholds import joined_checks
 from highbar.suite.values import entries, refuse_unknown
 
 _KEYS = ("$schema", "name", "cases", "evaluators", "report_evaluators")
@@ -117,7 +117,7 @@ def _add(
     if right:
         paths["answer",] = paths["expected_behaviors", right[0]]
     columns, metadata = _described(case.get("metadata"))
-    answer = all_of([behaviors[name] for name in right]) if right else None
+    answer = joined_checks([behaviors[name] for name in right]) if right else None
     made = {"id": _id(case, names), "input": _asked(case["inputs"]), **columns, "tags": metadata or None}
     inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
     inside |= {(name,): (*place.path, "metadata", name) for name in columns}

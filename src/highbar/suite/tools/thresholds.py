@@ -35,12 +35,12 @@ def enough(parts: Sequence[Weighted], threshold: Fraction, place: ValueCursor) -
             place.refuse("rounding decides whether this threshold is reached", "choose one that no sum of weights hits")
             return None
         chosen = _smallest(weights, total * threshold)
-        options = [all_of([parts[index][0] for index in choice]) for choice in chosen]
+        options = [joined_checks([parts[index][0] for index in choice]) for choice in chosen]
         return options[0] if len(options) == 1 else {"any": options}
     return None
 
 
-def all_of(checks: Sequence[Any]) -> Any:
+def joined_checks(checks: Sequence[Any]) -> Any:
     """The check that holds if all of these do."""
     return checks[0] if len(checks) == 1 else {"all": list(checks)}
 
