@@ -62,7 +62,7 @@ def test_by_the_typical_thresholds_the_oracle_and_the_product_agree(random):
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
-@examples(3)
+@examples(2)
 @given(random=seeded())
 def test_every_file_format_is_judged_alike_on_the_command_line(form, random):
     rows = rows_of(random, scenarios=12, uniform=True)
@@ -78,7 +78,7 @@ def test_every_file_format_is_judged_alike_on_the_command_line(form, random):
         assert not wrong, "\n".join([*wrong, *map(repr, rows), json.dumps(policy, ensure_ascii=False)])
 
 
-@examples(5)
+@examples(3)
 @given(seeded())
 def test_every_file_format_is_judged_alike_by_the_python_interface(random):
     rows = rows_of(random, scenarios=12, uniform=True)
