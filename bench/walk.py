@@ -109,9 +109,11 @@ def main() -> None:
     options = parser.parse_args()
     checkouts = [path.resolve() for path in (options.against, options.checkout) if path]
     if options.list:
-        for count in measured(checkouts[-1]):
-            if options.list in count.what:
-                print(count.what.strip(), count.number, *count.places, sep="\n  ")
+        found = [count for count in measured(checkouts[-1]) if options.list in count.what]
+        for count in found:
+            print(count.what.strip(), count.number, *count.places, sep="\n  ")
+        if not found:
+            parser.error(f"no line of the table has {options.list!r} in its name")
         return
     columns = [list(measured(checkout)) for checkout in checkouts]
     print(f"{machine()}\n")

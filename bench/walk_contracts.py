@@ -21,7 +21,6 @@ class Contract:
 CONTRACTS: Mapping[str, Contract] = {
     "main": Contract("the entry point of a process", ("cli/guard", "running/agents/keeper", "running/child/__main__")),
     "command": Contract("the click command of a module of the command line", ("cli/",)),
-    "refusal": Contract("the report of a command that could not judge", ("cli/",)),
     "check": Contract("judges results: for callers, then for the stages", ("api", "pipeline")),
     "compare": Contract("compares two runs: for callers, then for the stages", ("api", "pipeline")),
     "render": Contract(

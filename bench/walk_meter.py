@@ -78,8 +78,8 @@ def counts(package: Path) -> Iterator[Count]:
     comments = sum(1 for module in source for _ in whole_line_comments(module))
     yield Count("comments on lines of their own per 1,000 lines", f"{comments / lines * 1000:.1f}")
     limits, bare = limit_constants(source)
-    yield Count("constants named MOST_, LARGEST_, MAX_, FEW_ …", f"{len(limits)}", tuple(limits))
-    yield Count("  of them without a reason beside them", f"{len(bare)}", tuple(bare))
+    yield Count("limits: constants named MOST_, LARGEST_, MAX_, FEW_ …", f"{len(limits)}", tuple(limits))
+    yield Count("limits without a reason beside them", f"{len(bare)}", tuple(bare))
 
 
 def words(source: list[Module]) -> set[str]:

@@ -27,7 +27,7 @@ AT_MOST = {
     "imports inside functions without a reason beside them": 0,
     "mutable fields of frozen dataclasses and structs": 0,
     "limits without a reason beside them": 0,
-    "modules entered by a plain check": 120,
+    "modules entered by a plain check": 110,
     "calls of a plain check": 25_000,
 }
 """A ratchet: lower a figure if you can, and never raise it. `scripts/walk --list WORD` shows the places behind it."""
@@ -80,8 +80,8 @@ def test_the_meter_counts_names_words_fields_imports_and_comments(tmp_path: Path
         "imports inside functions without a reason beside them": "1",
         "mutable fields of frozen dataclasses and structs": "2",
         "comments on lines of their own per 1,000 lines": "83.3",
-        "constants named MOST_, LARGEST_, MAX_, FEW_ …": "1",
-        "of them without a reason beside them": "1",
+        "limits: constants named MOST_, LARGEST_, MAX_, FEW_ …": "1",
+        "limits without a reason beside them": "1",
     }
     assert found["distinct words in identifiers"].places == ("answer", "map", "most", "name", "read", "row", "rows")
     assert found["imports inside functions without a reason beside them"].places == ("one/files.py:16 import csv",)

@@ -7,11 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from highbar.columns import MEASURED
 from tests.oracle.formulas import translated
 from tests.oracle.judging import judge
 from tests.oracle.oracle import Group
 from tests.oracle.scenarios import FAILED, PASSED, UNDECIDED, Scenario, scenarios_of
+from tests.oracle.suites import COLUMNS
 from tests.oracle.trials import CELLS, Settings, Trial, observed_names
+
+
+def test_every_measured_column_is_in_the_generated_suites():
+    assert {column.name for column in MEASURED} <= {*COLUMNS}, "without it no law and no oracle sees the column"
+
 
 # --- the guide's own code ------------------------------------------------------------------------
 

@@ -31,7 +31,9 @@ class Layout(Struct, frozen=True):
     per_k: bool  # whether pass_at_K or pass_hat_K is requested, so that scenarios are grouped by passed trials
     demands: bool  # whether a suite says what its scenarios must be judged by
     ends: Mapping[str, Ends]
-    lone_bits: Mapping[str, int]  # the bit of a quantity in `lone`; 0 if every trial has the quantity
+    # The bit of a quantity in `lone`: set for a scenario in which no trial is given the quantity, but an error or an
+    # open trial has it anyway. 0 if every trial has the quantity.
+    lone_bits: Mapping[str, int]
 
     @property
     def measured(self) -> tuple[Column, ...]:

@@ -100,7 +100,7 @@ def open_(results: Results) -> AbstractContextManager[Engine]:
 
 
 def reduce(results: Results, needs: Needs) -> Reduction:
-    """The requested sums, once all results of the files are known to be in them. Raises InputError with lines."""
+    """The requested sums. Raises InputError, with lines, unless as many rows were summed as the files have."""
     with refusals.explained(results), open_(results) as engine, engine.watched(results.progress):
         with _counted(results, engine) as settle:
             reduction = _reduced(engine, results, needs)
@@ -138,7 +138,7 @@ def _of_part(request: Request, results: Results) -> Request:
 
 @contextmanager
 def _counted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
-    """Count the results without the engine; give a function that refuses any other number of used rows."""
+    """Yield a function to call with the number of rows used; it raises InputError if the files have another number."""
     if results.table is not None:
         yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with
         return

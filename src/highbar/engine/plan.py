@@ -32,11 +32,12 @@ class ReductionPlan(Struct, frozen=True):
     described: bool  # whether `trials` is joined with the suite's descriptions and demands
     trials: Query
     scenarios: str
-    settled: str  # rows of the profile at the worst that are the same at the best: nothing in them is undecided
+    # Undecided trials are counted twice, at their worst and at their best; scenarios without any are summed once.
+    settled: str  # rows of the profile in which nothing is undecided: they are the same at the best
     unsettled: str  # the trials of all other scenarios
     scenarios_unsettled: str  # those scenarios
     profile: str
-    profile_of_grave: str  # the same, with only the gravest failures among the worst
+    profile_of_grave: str  # as `profile`, but only the gravest failures are among its worst scenarios
     worst: Worst
     with_reasons: bool  # whether `worst` has the categories and reasons of scenarios too
     keys: tuple[str, ...]

@@ -33,10 +33,11 @@ class QuantitySql(Struct, frozen=True):
 
     `count` is the column that counts the trials with the number, `total` the one that sums it up.
 
-    A trial has the number if its columns give it or demand it (`given`), and then so do all other trials of its
-    scenario. `alone` is true for the trials that have it anyway: errors, violations and unjudged trials, which count if
-    other scenarios have the number. `worst` and `best` are whole numbers, 0 for any other trial. A trial that lacks
-    what its scenario has counts `lack_worst` and `lack_best`, each times `unit`, SQL over a scenario.
+    Example: `accuracy`, and three trials of one scenario. The first says `correct: true`: it is `given` an answer, and
+    so the scenario has one, and all its trials count. The second says nothing about an answer: it lacks what its
+    scenario has, and counts `lack_worst` or `lack_best`, each times `unit`, SQL over a scenario. The third crashed: it
+    has the number anyway (`alone`), as errors, violations and unjudged trials do, also if no trial of its scenario is
+    given it but other scenarios have it. `worst` and `best` are whole numbers, 0 for any other trial.
     """
 
     count: str

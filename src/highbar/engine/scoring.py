@@ -23,6 +23,15 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     lacking_bits                what a row that passed by its evidence lacks if another trial, or the suite, has it
     why                         for a trial that did not pass: the reason in words
 
+Steps on the way: `wanted` has the expected behaviors without repetitions, `seen` whether each was observed, and
+`seen_count` how many were. `lists_must_nots` says that the row has must-nots, `marks_must_nots` that it says of each of
+them if it happened, and `must_nots_checked` that somebody looked, in whatever way. A row `is_silent` if nothing in it
+judges anything; `is_blank` adds that it neither crashed nor violated anything.
+
+Four columns come from objects such as `behaviors: {greets: true, refunds: false}` and `must_not: {leaks: false}`:
+`denied` has the behaviors that are false, `unmarked` those that are null, `happened` the must-nots that are true, and
+`must_not_says` tells if every must-not has a value.
+
 Unknown amounts are at their worst here; the relation `scenarios` adds what they could be at best.
 """
 

@@ -32,6 +32,7 @@ _BAD_NAMES = {
     **dict.fromkeys(("flak", "rerun"), UNCLEAR),
 }
 _LONGEST_WORD = 30
+"""Characters of a value that may be an ending, such as `failed`: a longer one is a text about the test."""
 _BAD_NAME = re.compile("|".join(_BAD_NAMES))
 _DENIED = frozenset({"", "0", "false", "no", "none", "null"})
 """Values that say that what an attribute is named after did not happen."""

@@ -30,7 +30,7 @@ class Results(Struct, frozen=True, eq=False):
     table: Table | None = None
     paths: tuple[str, ...] = ()  # for an engine that finds and reads the files itself
     input_format: str | None = None
-    accounts: accounts.Accounts = tuple  # waits until the files are counted; without files there are no accounts
+    accounts: accounts.Accounts = tuple  # call it for the counts of the files; it waits for them
     progress: Progress | None = None
     chosen: frozenset[str] | None = None  # the ids of a filtered run; None if the whole suite is demanded
     order: RunOrder | NoOrder | None = None  # the order in which scenarios are looked at; None if no rule is sequential

@@ -23,10 +23,12 @@ _RUNNER_ORDER = re.compile(r"(?<!\S)::|##(?=\w*\[)")
 def visible(text: str) -> str:
     r"""`text` on one line, with invisible and control characters and CI commands as escapes.
 
-    >>> print(visible("ok\x1b[2J\n::error::x"))
-    ok\x1b[2J\n::error::x
+    A runner obeys `::` only at the start of a word, so it stays as it is elsewhere.
+
     >>> print(visible("::error::x ##[error]y"))
     \x3a:error::x #\x23[error]y
+    >>> print(visible("ok\x1b[2J\n::error::x"))
+    ok\x1b[2J\n::error::x
     """
     return _RUNNER_ORDER.sub(lambda match: r"\x3a:" if match[0] == "::" else r"#\x23", revealed(text))
 

@@ -24,6 +24,7 @@ _FRACTION = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
 _LARGEST = 10**30
 """No number of a scenario comes near it; sums of products of such numbers are doubles still."""
 _LARGEST_COUNT = 2**63 - 1
+"""What a 64-bit counter holds: no file has more rows."""
 _AGAIN = "highbar baseline record writes it anew"
 KEYS = (
     "schema", "agent_version", "date", "verdict", "forced", "confidence", "scoring", "judges", "suites", "policy",
