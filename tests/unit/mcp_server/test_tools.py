@@ -16,6 +16,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import highbar
+from highbar.engine import scenarios
+from highbar.mcp_server import checking
 from highbar.mcp_server.arguments import path_arguments
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.serving import make_server, tools_for_client
@@ -78,8 +80,8 @@ def test_failures_are_listed_page_by_page(example: Path) -> None:
 
 
 def test_more_undecided_scenarios_than_are_listed_are_not_said_to_be_all(tmp_path: Path, monkeypatch) -> None:
-    for module in ("highbar.engine.scenarios", "highbar.mcp_server.checking"):
-        monkeypatch.setattr(f"{module}.MOST_UNDECIDED_LISTED", 3)
+    for module in (scenarios, checking):
+        monkeypatch.setattr(module, "MOST_UNDECIDED_LISTED", 3)
     rows = "".join(f"{json.dumps({'id': str(number), 'unjudged': 'lost'})}\n" for number in range(5))
     put(tmp_path, {"r.jsonl": rows, "highbar.json": json.dumps({"thresholds": {"pass_rate": "80%"}})})
     said = "undecided: only the first 3 are listed and counted; there may be more"
