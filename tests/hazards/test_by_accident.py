@@ -236,7 +236,7 @@ def test_r09_a_step_over_fewer_scenarios_does_not_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=12)  # of three rules each
+@settings(max_examples=20)  # of three rules each
 @given(st.lists(SCENARIO, min_size=2, max_size=12))
 def test_r09_leaving_scenarios_out_never_improves_a_rule_about_the_baseline(
     scenarios: list[tuple[bool, bool, bool]],
@@ -251,10 +251,8 @@ def test_r09_leaving_scenarios_out_never_improves_a_rule_about_the_baseline(
     failures = "baseline.new_failures"
     assert set(found) == {"baseline.pass_rate", "baseline.step.pass_rate", failures}
     assert [name for name, outcome in found.items() if outcome == "pass" and name != failures] == []
-    if found[failures] == "pass" and any(before for before, _, there in scenarios if not there):
-        # Only what failed before may be left out.
-        whole = {rule.rule: rule.outcome for rule in highbar.compare(base, head, policy).rules}
-        assert whole[failures] == "pass"
+    # Only what failed before may be left out.
+    assert found[failures] != "pass" or not any(before for before, _, there in scenarios if not there)
 
 
 def test_a_margin_where_a_column_is_no_slice_is_judged(tmp_path: Path) -> None:
