@@ -12,6 +12,8 @@ space,,,leak, ,hi
 separator,,,leak,;,hi
 separators,,,leak, ; ;,hi
 quoted,,,leak," ",hi
+no-break,,,leak,\u00a0,hi
+wide,,,leak,;\u3000;\u2003,hi
 nothing,,,leak,,hi
 unseen,cite, ,,,hi
 unsaid,cite,;,,,hi
@@ -19,7 +21,7 @@ list,,,leak,[],hi
 count,,,leak,0,hi
 seen,cite,cite; ,;, ,hi
 """
-BLANK = {"space", "separator", "separators", "quoted", "nothing", "unseen", "unsaid"}
+BLANK = {"space", "separator", "separators", "quoted", "no-break", "wide", "nothing", "unseen", "unsaid"}
 MAPPING = {"columns": {name: name for name in ROWS.splitlines()[0].split(",")}}
 
 

@@ -38,6 +38,17 @@ def test_a_mapping_reads_the_parquet_file_that_was_named(tmp_path, name):
     assert done.exit == 1, done.err + done.out
 
 
+def test_a_folder_that_is_called_as_the_home_folder_is_not_it(tmp_path, monkeypatch):
+    two_files(tmp_path, "~/r.parquet")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "run1.parquet").rename(tmp_path / "home" / "r.parquet")
+    (tmp_path / "map.yaml").write_text(MAP, encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    done = run(tmp_path, "check", "~/r.parquet", "--map", "map.yaml", "--policy", "policy.yaml")
+    assert done.exit == 1, done.err + done.out
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_guess_is_made_from_the_parquet_file_that_was_named(tmp_path, name):
     found = sample.read_sample(files.file_named(str(two_files(tmp_path, name))))

@@ -97,7 +97,10 @@ def _lack(check: Check, answer: Answer) -> str | None:
     What was not recorded may still have happened, so that its absence proves nothing.
     """
     if isinstance(check, Called | CalledInOrder | CalledOnly):
-        return "no tool calls were recorded" if "tool_calls" in answer.unrecorded else None
+        if "tool_calls" not in answer.unrecorded:
+            return None
+        some = answer.calls and "replies" in answer.unrecorded  # those of some turns
+        return "not all tool calls were recorded" if some else "no tool calls were recorded"
     if "replies" in answer.unrecorded and getattr(check, "reply", "last") != "last":
         return _ONLY_LAST
     return None

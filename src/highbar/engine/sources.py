@@ -300,7 +300,7 @@ def csv_cell(name: str, cell: str) -> str:
         return (
             f"CASE {count}WHEN left(ltrim({cell}), 1) IN ('[', '{{') THEN json({written})"
             # A field that names nothing is absent: only `[]` and `0` say that it was checked and nothing happened.
-            f" WHEN NOT regexp_full_match({cell}, '[ ;]*') THEN CAST(to_json({items}) AS VARCHAR) END"
+            f" WHEN len({items}) > 0 THEN CAST(to_json({items}) AS VARCHAR) END"
         )
     return f"CASE WHEN regexp_full_match({cell}, {NUMBER}) THEN {cell} ELSE {as_text} END"
 
