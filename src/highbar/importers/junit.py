@@ -16,14 +16,15 @@ from typing import IO
 from msgspec import Struct, field
 
 from highbar.importers import Row, junit_outcomes
+from highbar.importers.junit_cases import Ending, OpenCase
 from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
-from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TAG, LONGEST_TEXT
+from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TEXT
 from highbar.importers.naming import Trials
 from highbar.importers.reading import xml
 from highbar.importers.record import refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id
+from highbar.language.tool_names import flat_tags, scenario_id
 
 OUTCOME = "outcome"
 """The only judge of a report, as `judged_by` names it: the runner, which records how each test ended."""
@@ -36,7 +37,6 @@ _KNOWN = {
 }  # fmt: skip
 _TEST_TAG = re.compile(r"test|case|spec|scenario|example|result")
 _NAMES = frozenset({"name", "classname"})
-_COLUMNS = (*DESCRIBED, "agent_version")
 _SUBTESTS = "subtests"
 _SECONDS = re.compile(
     r"[0-9]{1,3}(,[0-9]{3})+\.[0-9]+|[0-9]{1,9}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?|\.[0-9]+"
@@ -77,50 +77,6 @@ def _settle_judges(report: Report) -> None:
     report.judges = (OUTCOME,)
 
 
-class _Ending(Struct):
-    """How an attempt that did not pass ended, with its message."""
-
-    kind: str
-    message: str = ""
-    repeated: bool = False
-    is_attribute: bool = False
-    text: list[str] = field(default_factory=list)
-
-    def reason(self) -> str:
-        return self.message or "".join(self.text).strip() or f"a {self.kind} without a message"
-
-
-class _OpenCase(Struct):
-    """A test case between its opening and its closing tag."""
-
-    attributes: dict[str, str]
-    endings: list[_Ending] = field(default_factory=list)
-    output: list[str] = field(default_factory=list)
-    columns: dict[str, str] = field(default_factory=dict)  # properties that are columns of a row
-    properties: dict[str, list[str]] = field(default_factory=dict)  # other properties, each with its values
-    unknown: str | None = None  # an attribute or a text with an unknown outcome
-
-    def add_property(self, name: str, attribute: str, text: str) -> None:
-        """Add a property; its value is an attribute or the text between the tags. Refuses two values for one column."""
-        values = [value for value in (attribute, text.strip()) if value.strip()]
-        column = name.strip().lower()
-        if column not in _COLUMNS:
-            known = self.properties.setdefault(name, [])
-            known += [value for value in (values or [""])[:1] if value not in known]
-            return
-        for value in values:
-            before = self.columns.setdefault(column, value.strip())
-            if before != value.strip():
-                hint = "record it once for each test"
-                test = _name(self.attributes)
-                refuse(f"{test}: the property {column} is {shown(before)} and {shown(value.strip())}", hint=hint)
-
-    def tags(self) -> dict[str, str]:
-        """The short properties that are not columns, each with all its values."""
-        joined = {name: ", ".join(values) for name, values in self.properties.items() if name}
-        return {name: value for name, value in joined.items() if len(value) <= LONGEST_TAG}
-
-
 class _OpenSuite(Struct):
     """A suite before its closing tag: its attributes, and its test cases without and with inner suites."""
 
@@ -143,8 +99,8 @@ class _JUnitReader:
         self._buffer = buffer
         self._rows = 0
         self._suites: list[_OpenSuite] = []
-        self._cases: list[_OpenCase] = []
-        self._endings: list[_Ending] = []
+        self._cases: list[OpenCase] = []
+        self._endings: list[Ending] = []
         self._others: list[tuple[str, list[str]]] = []  # other tags in a test case, with their texts
         self._properties: list[tuple[str, str, list[str]]] = []  # name, value and texts
         self._tags: list[str] = []  # the role of every open tag
@@ -178,23 +134,33 @@ class _JUnitReader:
 
     def _open(self, tag: str, attributes: dict[str, str]) -> str:
         """Open a tag, and return its role."""
+        for around in self._endings[-1:]:
+            around.has_tags = True
         if tag in _SUITES:
             if tag == "testsuite" and _ITS_PROMPTS.fullmatch(attributes.get("name", "")):
                 _refuse_promptfoo()
             self._suites.append(_OpenSuite(attributes))
             return "suite"
         if tag == "testcase":
-            self._cases.append(self._test_case(attributes))
+            self._cases.append(OpenCase(attributes))
+            self._cases[-1].read_attributes()
             return "case"
         if (ending := self._ending(tag, attributes)) is not None:
             self._endings.append(ending)
             self._open_texts(ending.text)
             return "ending"
+        return self._open_inner(tag, attributes)
+
+    def _open_inner(self, tag: str, attributes: dict[str, str]) -> str:
+        """Open a tag that is neither a suite, a test case nor an ending."""
         if tag == "system-out" and self._cases and not self._endings:
+            self._cases[-1].read_inner(tag, attributes)
             self._open_texts(self._cases[-1].output)
             return "output"
         if tag == "property" and self._cases:
-            self._properties.append((attributes.get("name", ""), attributes.get("value", ""), []))
+            name, value = (attributes.pop(key, "") for key in ("name", "value"))
+            self._cases[-1].read_inner(tag, attributes)
+            self._properties.append((name, value, []))
             self._open_texts(self._properties[-1][2])
             return "property"
         return "" if self._endings else self._open_other(tag, attributes)
@@ -205,12 +171,10 @@ class _JUnitReader:
             self._skip(tag, attributes)
         if not self._cases:
             return ""
-        for key, value in attributes.items():
-            if junit_outcomes.attribute_outcome(key, value):
-                self._cases[-1].unknown = junit_outcomes.neither(f"<{tag}>: {key} is {shown(value)}")
+        self._cases[-1].read_inner(tag, attributes)
         if tag in _KNOWN:
             return ""
-        self._others.append((tag, []))
+        self._others.append((tag, _value(attributes)))
         self._open_texts(self._others[-1][1])
         return "other"
 
@@ -227,27 +191,17 @@ class _JUnitReader:
         if in_suite or self._cases:
             self._report.warn(f"not read: <{tag}> in a {'suite' if in_suite else 'test case'}")
 
-    def _test_case(self, attributes: dict[str, str]) -> _OpenCase:
-        """A test case with the outcome that its attributes give: a known bad word is an ending."""
-        case = _OpenCase(attributes)
-        for key, value in attributes.items():
-            kind = junit_outcomes.attribute_outcome(key, value)
-            if kind == junit_outcomes.UNCLEAR:
-                case.unknown = junit_outcomes.neither(f"{key} is {shown(value)}")
-            elif kind:
-                case.endings.append(_Ending(kind, f"{key}: {value}", is_attribute=True))
-        return case
-
-    def _ending(self, tag: str, attributes: dict[str, str]) -> _Ending | None:
+    def _ending(self, tag: str, attributes: dict[str, str]) -> Ending | None:
         """The ending that a tag means, even if its name only resembles that of an ending; None for other tags."""
         message = attributes.get("message", "")
         if tag in ENDINGS:
-            return _Ending(tag, message)
+            return Ending(tag, message)
         if tag in _REPEATED_TAGS:
-            return _Ending(_REPEATED_TAGS[tag], message, repeated=True)
-        if self._endings or tag in _KNOWN or not junit_outcomes.has_bad_name(tag):
+            return Ending(_REPEATED_TAGS[tag], message, repeated=True)
+        kind = None if self._endings or tag in _KNOWN else junit_outcomes.tag_ending(tag)
+        if kind is None or (kind == junit_outcomes.UNCLEAR and self._cases):  # then the test is undecided
             return None
-        return _Ending("failure", message or f"<{tag}>")
+        return Ending("skipped" if kind == "skipped" else "failure", message, tag=tag, text=_value(attributes))
 
     def _open_texts(self, text: list[str]) -> None:
         self._texts, self._length = text, 0
@@ -268,18 +222,20 @@ class _JUnitReader:
             self._resume_texts()
         elif opened == "other":
             tag, texts = self._others.pop()
-            if junit_outcomes.text_is_bad(text := "".join(texts).strip()):
-                self._cases[-1].unknown = junit_outcomes.neither(f"<{tag}> is {shown(text)}")
+            if junit_outcomes.tag_outcome(tag, text := "".join(texts)):
+                self._cases[-1].doubt_tag(tag, text)
             self._resume_texts()
         elif opened == "case":
             self._put_trials(self._cases.pop())
         elif opened == "suite":
             self._close_suite(self._suites.pop())
 
-    def _end(self, ending: _Ending) -> None:
+    def _end(self, ending: Ending) -> None:
         self._resume_texts()
         if self._cases:
-            self._cases[-1].endings.append(ending)
+            self._cases[-1].end(ending)
+            return
+        if ending.outcome() is None:
             return
         for found in self._suites[-1].each():
             found.outside[ending.kind] += 1
@@ -305,7 +261,7 @@ class _JUnitReader:
             if numbers[-1] in self._broke_late:  # the cases before it passed their call too, and were repeated
                 self._repeated.update(numbers[:-1])
 
-    def _put_trials(self, case: _OpenCase) -> None:
+    def _put_trials(self, case: OpenCase) -> None:
         """Put the rows of earlier attempts, then the row of the last one, with the worst of its endings."""
         for ending in case.endings:
             if ending.repeated:
@@ -324,7 +280,7 @@ class _JUnitReader:
             self._note_subtests(found, case, last)
         self._put(row)
 
-    def _note_subtests(self, found: ListedTests, case: _OpenCase, endings: list[_Ending]) -> None:
+    def _note_subtests(self, found: ListedTests, case: OpenCase, endings: list[Ending]) -> None:
         number = case.tags().get(_SUBTESTS, "").strip()
         found.subtests += int(number) if number.isascii() and number.isdigit() and len(number) <= 9 else 0
         if any(_SUBTEST.search(ending.message) or _SUBTEST.search("".join(ending.text)) for ending in endings):
@@ -334,7 +290,7 @@ class _JUnitReader:
         self._buffer.put(row, self._rows)
         self._rows += 1
 
-    def _row(self, case: _OpenCase, kind: str, ending: _Ending | None, latency: float | None) -> Row:
+    def _row(self, case: OpenCase, kind: str, ending: Ending | None, latency: float | None) -> Row:
         self._report.records += 1
         self._report.skipped += kind == "skipped"
         unjudged = case.unknown if kind == "passed" else None
@@ -356,12 +312,14 @@ class _JUnitReader:
         """The class and the name; without a class, the suite and the name."""
         suites = [name for suite in self._suites if (name := suite.attributes.get("name"))]
         prefix = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
-        name = _name(attributes)
+        name = attributes.get("name") or "(no name)"
         return scenario_id(f"{prefix}::{name}" if prefix else name)
 
 
-def _name(attributes: dict[str, str]) -> str:
-    return attributes.get("name") or "(no name)"
+def _value(attributes: dict[str, str]) -> list[str]:
+    """The value of a tag that has it as an attribute, as its first text; beside a name, it is that of the name."""
+    written = (attributes.get(key, "") for key in ("value", "count") if "name" not in attributes)
+    return [value for value in written if value.strip()]
 
 
 def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
@@ -373,7 +331,7 @@ def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _milliseconds(case: _OpenCase) -> float | None:
+def _milliseconds(case: OpenCase) -> float | None:
     """The time in milliseconds. Refuses an unreadable time: without it, a slow test would be absent in percentiles.
 
     `1,234.5` is more than a thousand seconds and `0,5` is half a second; `1,234` is ambiguous.
@@ -386,7 +344,7 @@ def _milliseconds(case: _OpenCase) -> float | None:
     plain = text.replace(",", "") if "." in text else f"{whole}{point and '.'}{rest}"
     seconds = float(plain) if _SECONDS.fullmatch(text) else LONGEST_SECONDS
     if seconds >= LONGEST_SECONDS:
-        name = _name(case.attributes)
+        name = case.name()
         hint = "seconds are written with a point, such as 1.5; what nobody measured is left out"
         refuse(f"{name}: time: found {shown(text)}, wanted a number of seconds", hint=hint)
     return seconds * 1000
