@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,8 @@ from highbar.checks.schema_words import SAY_NOTHING, Fault, ignored_words
 from highbar.checks.values import NotJson, Unreadable, decode_json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LATER_FORMATS = ("uuid", "duration")
+"""Formats that came after draft 7. Generators of schemas write them in older drafts, too."""
 _ADVICE = ". Adjust configuration to ignore unrecognized formats"
 """What the validator advises those who call it, after the name of an unknown format."""
 
@@ -27,7 +29,8 @@ def schema_faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
     try:
         _validator(schema_text(schema))
     except ValueError as error:
-        yield (), f"not a valid JSON Schema: {_first_line(error)}", None
+        hint = "leave it out, or write it as a `pattern`" if "Unknown format" in str(error) else None
+        yield (), f"not a valid JSON Schema: {_first_line(error)}", hint
 
 
 def schema_text(schema: Any) -> str:
@@ -79,11 +82,22 @@ def _validator(schema: str) -> Any:
             # The newest drafts leave formats to the validator, which ignores them unless told otherwise.
             validate_formats=True,
             ignore_unknown_formats=False,
+            formats={name: _format_of_newest_draft(name) for name in _LATER_FORMATS},
             pattern_options=RegexOptions(),
             offline=True,
         )
     except (ValidationError, ReferencingError) as error:  # a ValueError each
         raise ValueError(_first_line(error).removesuffix(_ADVICE)) from None
+
+
+@lru_cache
+def _format_of_newest_draft(name: str) -> Callable[[str], bool]:
+    """Whether a text has a format of the newest draft."""
+    # Only for a suite with schemas.
+    from jsonschema_rs import Draft202012Validator
+
+    is_valid: Callable[[str], bool] = Draft202012Validator({"format": name}, validate_formats=True).is_valid
+    return is_valid
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -132,3 +132,19 @@ def test_a_property_with_the_name_of_a_keyword_is_a_schema_all_the_same():
     for name in KEYWORDS:
         found = dict(subschemas({"properties": {name: A_TEXT}, "enum": [{"properties": {"b": 1}}]}))
         assert found == {(): found[()], ("properties", name): A_TEXT}
+
+
+@pytest.mark.parametrize("draft", [f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 7)])
+@pytest.mark.parametrize(("name", "good"), [("uuid", "123e4567-e89b-12d3-a456-426614174000"), ("duration", "P1D")])
+def test_a_format_of_a_later_draft_is_checked_in_an_older_one(draft, name, good):
+    schema = {"$schema": draft, "type": "string", "format": name}
+    assert list(schema_faults(schema)) == []
+    text = schema_text(schema)
+    assert meets(good, text) is None
+    assert meets("x", text) is not None
+
+
+def test_an_unknown_format_is_refused_with_a_hint():
+    ((_, message, hint),) = schema_faults({"type": "string", "format": "int32"})
+    assert message == "not a valid JSON Schema: Unknown format: 'int32'"
+    assert hint == "leave it out, or write it as a `pattern`"
