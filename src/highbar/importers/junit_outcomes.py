@@ -62,6 +62,7 @@ _STEP_LEFT_OUT = frozenset({"skipped", "skip", "ignored", "disabled"})
 _LONGEST_WORD = 30
 """Characters of a value that may be an ending, such as `failed`: a longer one is a text about the test."""
 _LONGEST_NAME = 60
+"""Letters of a name from which prefixes are taken: a longer one is no name of an ending."""
 _ZERO = re.compile(r"[-+]?[0.,]*0[0.,]*(e[-+]?[0-9]+)?%?|0x0+|zero")
 _NO = frozenset({"false", "no", "n", "f"})
 _DENIED = _NO | {"", "none", "null", "nil", "n/a", "na", "-", "--", "undefined", "never", "off"}
