@@ -294,7 +294,9 @@ def csv_cell(name: str, cell: str) -> str:
     if name in _BOOLEANS:
         return f"CASE WHEN {truth} THEN lower({cell}) ELSE {as_text} END"
     if name in _LISTS:
-        items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"
+        # Not `trim`: DuckDB's takes away spaces of every kind, Spark's only those of ASCII.
+        trimmed = r"regexp_replace(x, '^\p{Zs}+|\p{Zs}+$', '', 'g')"
+        items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: {trimmed}), lambda x: x <> '')"
         written = f"CASE WHEN json_valid({cell}) THEN CAST(CAST({cell} AS JSON) AS VARCHAR) ELSE {as_text} END"
         count = f"WHEN regexp_full_match({cell}, {NUMBER}) THEN {cell} " if name == "violations" else ""
         return (
