@@ -86,7 +86,8 @@ def record_pooled(
     rules = tuple(_judged(policy, run, before))
     reasons = (*_missed(rules), *_lost(policy, run, before))
     forced = force if reasons else None
-    verdict = gate.decide(rules) if rules else "pass"  # the rules may all be about single runs
+    # The rules may all be about single runs. Then nothing was judged, and nothing is claimed.
+    verdict = gate.decide(rules) if rules else "inconclusive"
     baseline = replace(_made(policy, run, rules), date=date, forced=forced, verdict=verdict)
     baseline = replace(
         baseline,
