@@ -271,8 +271,10 @@ class _Scheduler:
     def _allow(self) -> None:
         limit = self._concurrency.limit
         self._tally.progress.at_once = limit
-        # A caller that takes questions ahead needs a second worker for each slot, to hand it the next question.
-        self._most_workers = 2 * limit if self._caller.ahead else limit
+        # A caller that takes questions ahead needs a second worker for each slot, to hand it the next question. With a
+        # budget it gets none: it would begin that question before anyone knows what the answer before it cost.
+        is_ahead = self._caller.ahead and self._settings.budget is None
+        self._most_workers = 2 * limit if is_ahead else limit
         self._caller.allow(limit)
 
     def _fill(self) -> None:

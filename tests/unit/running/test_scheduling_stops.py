@@ -48,8 +48,8 @@ def costing(cost: str | None) -> Attempt:
 class PaidAgent(ScriptedAgent):
     """Every answer costs the same, unless the plan says something else."""
 
-    def __init__(self, cost: str | None, plan: dict[str, list[Attempt]] | None = None) -> None:
-        super().__init__(plan)
+    def __init__(self, cost: str | None, plan: dict[str, list[Attempt]] | None = None, *, ahead: bool = False) -> None:
+        super().__init__(plan, ahead=ahead)
         self.cost = cost
 
     async def answer(self, call: AgentCall) -> Attempt:
@@ -88,16 +88,18 @@ async def until(condition: Callable[[], object]) -> None:
 # --- money and time ----------------------------------------------------------------------------
 
 
-def test_no_trial_begins_once_the_budget_is_used_up() -> None:
-    run, agent = of(20, concurrency=1, budget=Fraction(1)), PaidAgent("0.30")
+@pytest.mark.parametrize("ahead", [False, True])
+def test_no_trial_begins_once_the_budget_is_used_up(ahead: bool) -> None:
+    run, agent = of(20, concurrency=1, budget=Fraction(1)), PaidAgent("0.30", ahead=ahead)
     summary = run.with_(agent)
     assert (summary.how, summary.reason) == ("budget", "the budget of $1 is used up")
     assert (len(agent.calls), summary.ended, summary.cost_usd) == (4, 4, Decimal("1.20"))
     assert run.progress.cost_usd == Decimal("1.20")
 
 
-def test_calls_that_run_when_the_budget_is_used_up_are_finished() -> None:
-    run, agent = of(20, concurrency=4, budget=Fraction(1)), PaidAgent("0.30")
+@pytest.mark.parametrize("ahead", [False, True])
+def test_calls_that_run_when_the_budget_is_used_up_are_finished(ahead: bool) -> None:
+    run, agent = of(20, concurrency=4, budget=Fraction(1)), PaidAgent("0.30", ahead=ahead)
     summary = run.with_(agent)
     assert (len(agent.calls), len(run.ended), summary.how) == (7, 7, "budget")
 
