@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from highbar.importers import IMPORTERS
-from highbar.policy.judging import TOOLS, UNJUDGED_TOOLS
+from highbar.policy.judging import TOOLS, TOOLS_WITHOUT_SCORERS
 from tests.commandline import Run, judged, refused, run
 from tests.importers.imported import FIXTURES
 from tests.importers.judging import FILE, installed
@@ -174,8 +174,8 @@ def test_what_is_wrong_with_judged_by_is_said_with_its_line(tmp_path, block, tol
 
 
 def test_every_tool_is_one_that_has_scorers_to_choose_from_or_one_that_has_not():
-    assert sorted({*TOOLS, *UNJUDGED_TOOLS}) == sorted(importer.name for importer in IMPORTERS)
-    assert not {*TOOLS} & {*UNJUDGED_TOOLS}
+    assert sorted({*TOOLS, *TOOLS_WITHOUT_SCORERS}) == sorted(importer.name for importer in IMPORTERS)
+    assert not {*TOOLS} & {*TOOLS_WITHOUT_SCORERS}
 
 
 def test_a_format_that_leaves_nothing_to_choose_says_what_judged(tmp_path):

@@ -51,6 +51,10 @@ class Node(Struct, frozen=True):
         first_line, first_column = self.text_at
         return Place(file, first_line + line - 1, first_column + column - 1)
 
+    def place_at(self, file: str | None, offset: int) -> Place:
+        """The place in `file` of the character at `offset` in this node's text."""
+        return self.place(file, self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset))
+
 
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from highbar.language.threshold import read_margin
-from highbar.model import BaselineRule, Demand, Level, Metric, NewFailuresRule, Place, Rule, ScenarioRule, StepRule
-from highbar.policy.cursor import Cursor
+from highbar.model import BaselineRule, Demand, Metric, NewFailuresRule, Place, Rule, ScenarioRule, StepRule
+from highbar.policy.cursor import Cursor, read_description
+from highbar.policy.demands import read_level
 from highbar.policy.metrics import MetricTable
 from highbar.policy.settings import Settings, read_where
 from highbar.policy.suite import read_ids
@@ -40,8 +41,7 @@ class BaselineReader:
             cursor.refuse_kind("a file and what it is compared by", hint)
             return []
         fields = cursor.fields(BASELINE_KEYS)
-        if "description" in fields:
-            fields["description"].text()
+        read_description(fields)
         missing = [] if fields.keys() & {"margin", "step", "new_failures"} else ["margin"]
         for key in [*([] if "file" in fields else ["file"]), *missing]:
             if cursor.is_kind("mapping"):
@@ -78,7 +78,7 @@ class BaselineReader:
             fields = cursor.fields((key, *ENTRY_KEYS))
             if key not in fields:
                 cursor.refuse(f"no {key}", f"{key}: 1%")
-        level = self._level(fields)
+        level = read_level(fields)
         where = read_where(fields.get("where"), self.settings)
         # Here `margin` is the rule itself. The reader of demands would take it for the margin of a threshold.
         demand, description = self.demand({k: v for k, v in fields.items() if k != "margin"}, metric)
@@ -93,10 +93,6 @@ class BaselineReader:
             name, level, metric_name, amount.value, amount.relative, file, where, cursor.place, demand, description
         )
 
-    def _level(self, fields: Mapping[str, Cursor]) -> Level:
-        level = fields["level"].choice("blocking", "warning") if "level" in fields else "blocking"
-        return "warning" if level == "warning" else "blocking"
-
     def _history(self, fields: Mapping[str, Cursor], folder: Path) -> tuple[str, str] | None:
         """The folder of earlier runs, as written and relative to `folder`; None if the block does not name one."""
         name = fields["history"].text() if "history" in fields else None
@@ -109,11 +105,11 @@ class BaselineReader:
         if "ids" not in fields:
             cursor.refuse("no ids", "ids: required")
             return []
-        description = fields["description"].text() if "description" in fields else None
+        description = read_description(fields)
         patterns = self._patterns(fields["ids"])
         if not patterns:
             return []
-        level = self._level(fields)
+        level = read_level(fields)
         name = "baseline.new_failures"
         return [NewFailuresRule(name, level, patterns, file, cursor.place, description, *(past or (None, None)))]
 

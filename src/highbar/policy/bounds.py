@@ -74,9 +74,7 @@ def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mappi
     if len(found) != 1:
         return None
     offset = node.text.index(rule.text) + found[0].start(1)
-    line = node.text.count("\n", 0, offset) + 1
-    column = offset - (node.text.rfind("\n", 0, offset) + 1) + 1
     unit = metrics[left.name].unit
     threshold = Threshold(operator, right.value, unit, canonical(operator, right.value, unit))
     file = rule.place.file
-    return Bound(left.name, threshold, node.place(file, line, column), node.place(file))
+    return Bound(left.name, threshold, node.place_at(file, offset), node.place(file))

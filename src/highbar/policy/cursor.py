@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from highbar.documents.tree import KIND_NAMES, Kind, Node
 from highbar.errors import Problem
+from highbar.language.exact import read_decimal
 from highbar.language.formula import FormulaError
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, spelled_out
@@ -173,6 +174,26 @@ class Cursor(Struct):
         text = self.scalar(wanted)
         return None if text is None else self.attempt(lambda: read(text))
 
+    def whole_number(self, least: int, most: int | None = None, hint: str | None = None) -> int | None:
+        """A whole number from `least` to `most`, if that is given; `hint` is for a larger one."""
+        value = read_decimal(self.node.text) if self.is_kind("number") else None
+        if value is None or value.denominator != 1 or value < least or "." in self.node.text:
+            self.refuse_kind(f"a whole number, {least} or more")
+            return None
+        if most is not None and value > most:
+            self.refuse(f"found {self.node.text[:40]}, wanted at most {most}", hint)
+            return None
+        return int(value)
+
+    def signed_number(self, hint: str) -> Fraction | None:
+        """The number of a node that is one, of any size and sign."""
+        text = self.node.text
+        number = read_decimal(text.removeprefix("-"))
+        if number is None:
+            self.refuse(f"cannot read '{text[:60]}' as a number", hint)
+            return None
+        return -number if text.startswith("-") else number
+
     def attempt(self, read: Callable[[], T]) -> T | None:
         """The result of `read`, or None after noting the problem that it raised."""
         try:
@@ -186,6 +207,11 @@ class Cursor(Struct):
     def key_place(self, name: str) -> Place:
         """The place of the key `name` of this mapping."""
         return next(key.place(self.file) for key, _ in self.node.entries if spelled_out(key.text) == spelled_out(name))
+
+
+def read_description(fields: Mapping[str, Cursor]) -> str | None:
+    """The `description` among these fields; None if it is absent or not text."""
+    return fields[DESCRIPTION].text() if DESCRIPTION in fields else None
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from highbar.language.threshold import read_share
 from highbar.model import JudgeKey, JudgePolicy, JudgeRule, Level
-from highbar.policy.cursor import Cursor
-from highbar.policy.demands import read_count
+from highbar.policy.cursor import Cursor, read_description
+from highbar.policy.demands import read_level
 
 KEYS = ("labels", "min_labels", "min_sensitivity", "min_specificity", "correct", "uncalibrated", "description")
 BOUND_KEYS = ("threshold", "level", "description")
@@ -22,12 +22,11 @@ _LABELS = "highbar judge label RESULTS makes such a file"
 def read_judge(cursor: Cursor, folder: Path) -> tuple[JudgePolicy, tuple[JudgeRule, ...]]:
     """The block's settings and rules; the file of labels is relative to `folder`. Notes every problem."""
     fields = cursor.fields(KEYS)
-    if "description" in fields:
-        fields["description"].text()
+    read_description(fields)
     rules = [
-        *_bounded(fields, "min_labels", _labels_wanted),
-        *_bounded(fields, "min_sensitivity", _rate),
-        *_bounded(fields, "min_specificity", _rate),
+        *_bound_rule(fields, "min_labels", _label_count),
+        *_bound_rule(fields, "min_sensitivity", _rate),
+        *_bound_rule(fields, "min_specificity", _rate),
         _uncalibrated(cursor, fields.get("uncalibrated")),
     ]
     labels = _labels(fields["labels"], folder) if "labels" in fields else None
@@ -47,30 +46,23 @@ def _labels(cursor: Cursor, folder: Path) -> str | None:
     return str(path)
 
 
-def _bounded(
+def _bound_rule(
     fields: Mapping[str, Cursor], key: JudgeKey, read: Callable[[Cursor], Fraction | None]
 ) -> tuple[JudgeRule, ...]:
     """The rule of one key, which is a bound, or a mapping with a bound and a level."""
     if key not in fields:
         return ()
-    cursor, level, description = fields[key], "blocking", None
-    if cursor.is_kind("mapping"):
-        inside = cursor.fields(BOUND_KEYS)
-        if "threshold" not in inside:
-            cursor.refuse("no threshold", "threshold: 50" if key == "min_labels" else "threshold: 90%")
-            return ()
-        level = (inside["level"].choice("blocking", "warning") if "level" in inside else None) or "blocking"
-        description = inside["description"].text() if "description" in inside else None
-        cursor = inside["threshold"]
-    bound = read(cursor)
-    if bound is None:
+    cursor = fields[key]
+    inside = cursor.fields(BOUND_KEYS) if cursor.is_kind("mapping") else {"threshold": cursor}
+    if "threshold" not in inside:
+        cursor.refuse("no threshold", "threshold: 50" if key == "min_labels" else "threshold: 90%")
         return ()
-    of: Level = "warning" if level == "warning" else "blocking"
-    return (JudgeRule(f"judge.{key}", of, key, bound, fields[key].place, description),)
+    level, description, bound = read_level(inside), read_description(inside), read(inside["threshold"])
+    return () if bound is None else (JudgeRule(f"judge.{key}", level, key, bound, cursor.place, description),)
 
 
-def _labels_wanted(cursor: Cursor) -> Fraction | None:
-    found = read_count(cursor)
+def _label_count(cursor: Cursor) -> Fraction | None:
+    found = cursor.whole_number(1)
     return None if found is None else Fraction(found)
 
 

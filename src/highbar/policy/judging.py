@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from highbar.language.exact import read_decimal, write_decimal
+from highbar.language.exact import write_decimal
 from highbar.model.judging import ScorerDemand
 from highbar.policy.cursor import Cursor
 
 TOOLS = ("inspect", "promptfoo", "lm-eval", "every-eval-ever", "deepeval", "pydantic-evals", "mlflow", "otel")
 """The tools whose files may have several scorers."""
-UNJUDGED_TOOLS = {
+TOOLS_WITHOUT_SCORERS = {
     "junit": "a test case passed or it did not",
     "tau-bench": "its reward judges",
     "agentskills": "every expectation judges",
@@ -41,8 +41,10 @@ def read_judged_by(cursor: Cursor | None) -> dict[str, tuple[ScorerDemand, ...]]
 
 
 def _is_tool(cursor: Cursor, entry: Cursor, name: str, tool: str) -> bool:
-    if tool in UNJUDGED_TOOLS:
-        entry.refuse(f"{tool} has nothing to choose: {UNJUDGED_TOOLS[tool]}", "leave it out", at=cursor.key_place(name))
+    if tool in TOOLS_WITHOUT_SCORERS:
+        entry.refuse(
+            f"{tool} has nothing to choose: {TOOLS_WITHOUT_SCORERS[tool]}", "leave it out", at=cursor.key_place(name)
+        )
         return False
     if tool in TOOLS or tool in _plugin_tools():
         return True
@@ -97,12 +99,7 @@ def _at_least(cursor: Cursor) -> Fraction | None:
     if not cursor.is_kind("number"):
         cursor.refuse_kind("a number", "at_least: 0.8")
         return None
-    text = cursor.node.text
-    number = read_decimal(text.removeprefix("-"))
-    if number is None:
-        cursor.refuse(f"cannot read '{text[:60]}' as a number", "at_least: 0.8")
-        return None
-    return -number if text.startswith("-") else number
+    return cursor.signed_number("at_least: 0.8")
 
 
 def say_demand(demand: ScorerDemand) -> str:

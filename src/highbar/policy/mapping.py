@@ -11,11 +11,10 @@ from highbar.columns import COLUMN_NAMES, JUDGING
 from highbar.documents.files import read_tree
 from highbar.documents.tree import from_values
 from highbar.errors import InputError, Problem
-from highbar.language.exact import read_decimal
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_positive
 from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
-from highbar.policy.cursor import Cursor
+from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.paths import PathError, read_path, read_records_path
 
 T = TypeVar("T")
@@ -65,8 +64,7 @@ def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | Non
     """The block `map`; None after noting what is wrong with it."""
     known = len(cursor.problems)
     fields = cursor.fields(MAP_KEYS)
-    if "description" in fields:
-        fields["description"].text()
+    read_description(fields)
     rows = _parsed(fields["rows"], read_records_path) if "rows" in fields else ()
     where = _when(fields["where"]) if "where" in fields else None
     columns = _columns(fields["columns"], allow_columns, judges=bool(rows or where)) if "columns" in fields else ()
@@ -218,12 +216,7 @@ def _scalar(cursor: Cursor) -> Scalar | None:
     if cursor.is_kind("boolean"):
         return cursor.node.text.lower() == "true"
     if cursor.is_kind("number"):
-        text = cursor.node.text
-        number = read_decimal(text.removeprefix("-"))
-        if number is None:
-            cursor.refuse(f"cannot read '{text[:60]}' as a number", "for example 0.5")
-            return None
-        return -number if text.startswith("-") else number
+        return cursor.signed_number("for example 0.5")
     cursor.refuse_kind("text, a number, true or false")
     return None
 

@@ -18,7 +18,7 @@ from highbar.columns import COLUMN_NAMES
 from highbar.language.formula import FUNCTIONS, leaves, names, parse
 from highbar.language.spelling import near_miss, spelled_out
 from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Relation, Unit
-from highbar.policy.cursor import Cursor
+from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.limits import MOST_CHAIN, MOST_WEIGHTS
 from highbar.policy.settings import Settings, read_where
 
@@ -177,9 +177,7 @@ def _read_definition(
         fields["better"].choice("higher", "lower") if "better" in fields else (before and before.better) or "higher"
     )
     use_case = fields["use_case"].text() if "use_case" in fields else None
-    if "description" in fields:
-        described = fields["description"].text()
-        use_case = use_case or described
+    description = read_description(fields)
     if "formula" not in fields:
         if item.is_kind("mapping"):
             item.refuse("a metric without a formula")
@@ -193,7 +191,8 @@ def _read_definition(
         item.refuse(f"'{name}' is a built-in percentile, and this is another formula", "say better: lower or higher")
         return None
     range_ = _read_range(fields["range"].node.text) if "range" in fields else None
-    metric = Metric(name, text.strip(), expression, unit, better, use_case or "", where=where, range=range_)  # type: ignore[arg-type]
+    about = use_case or description or ""
+    metric = Metric(name, text.strip(), expression, unit, better, about, where=where, range=range_)  # type: ignore[arg-type]
     return Definition(metric, fields["formula"], fields.get("typical_threshold"))
 
 
@@ -329,13 +328,13 @@ def _check_column(cursor: Cursor, leaf: Call, allowed: frozenset[str]) -> None:
 def _place(cursor: Cursor, name: str) -> Place:
     """The place of `name` in the formula at `cursor`."""
     found = re.search(rf"\b{re.escape(name)}\b", cursor.node.text)
-    offset = found.start() if found else 0
-    line = cursor.node.text.count("\n", 0, offset) + 1
-    return cursor.node.place(cursor.file, line, offset - cursor.node.text.rfind("\n", 0, offset))
+    return cursor.node.place_at(cursor.file, found.start() if found else 0)
 
 
 def _check_cycles(formulas: Mapping[str, Cursor], table: MetricTable) -> None:
-    from graphlib import CycleError, TopologicalSorter  # only to read a policy
+    if not formulas:  # built-in metrics have no cycle
+        return
+    from graphlib import CycleError, TopologicalSorter  # only if a policy has formulas
 
     uses = {name: names(metric.expression) & table.metrics.keys() for name, metric in table.metrics.items()}
     while True:  # each error has one cycle: report it, remove it, and look for the next

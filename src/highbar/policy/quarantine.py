@@ -13,8 +13,7 @@ from pathlib import Path
 
 from highbar.model import QuarantineRule, Rule, ScenarioRule
 from highbar.model.quarantine import MOST_RUNS, QuarantineEntry, QuarantinePolicy
-from highbar.policy.cursor import Cursor
-from highbar.policy.demands import read_count
+from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.patterns import is_pattern, matches
 from highbar.policy.suite import read_id
 
@@ -32,7 +31,7 @@ def read_quarantine(
 ) -> tuple[QuarantinePolicy | None, tuple[QuarantineRule, ...]]:
     """The block's settings and its rule; the folder of the history is relative to `folder`. Notes every problem."""
     fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(KEYS)
-    description = fields["description"].text() if "description" in fields else None
+    description = read_description(fields)
     if not fields.keys() & {"ids", "auto"}:
         if cursor.is_kind("mapping"):
             cursor.refuse("no scenario is quarantined", _EXAMPLE)
@@ -68,8 +67,7 @@ def _entries(cursor: Cursor, rules: Sequence[Rule]) -> tuple[QuarantineEntry, ..
 
 def _entry(cursor: Cursor) -> QuarantineEntry | None:
     fields = cursor.fields(ENTRY_KEYS) if cursor.is_kind("mapping") else {"id": cursor}
-    if "description" in fields:
-        fields["description"].text()
+    read_description(fields)
     if "id" not in fields:
         cursor.refuse("no id", "{ id: FLAKY-1, until: 2026-12-01 }")
         return None
@@ -92,13 +90,12 @@ def _date(cursor: Cursor) -> date | None:
 
 def _auto(cursor: Cursor) -> int | None:
     fields = cursor.fields(AUTO_KEYS)
-    if "description" in fields:
-        fields["description"].text()
+    read_description(fields)
     if "runs" not in fields:
         if cursor.is_kind("mapping"):
             cursor.refuse("no runs", "runs: 5")
         return None
-    runs = read_count(fields["runs"])
+    runs = fields["runs"].whole_number(1)
     if runs is not None and not _FEWEST_RUNS <= runs <= MOST_RUNS:
         fields["runs"].refuse(f"found {runs}, wanted {_FEWEST_RUNS} to {MOST_RUNS} runs", "runs: 5")
         return None

@@ -29,13 +29,19 @@ from highbar.model import (
     Where,
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
-from highbar.policy.cursor import Cursor
-from highbar.policy.demands import read_count, read_failures, read_threshold_margin, read_tolerate
+from highbar.policy.cursor import Cursor, read_description
+from highbar.policy.demands import (
+    LEVELS,
+    read_failures,
+    read_level,
+    read_threshold_margin,
+    read_tolerate,
+    read_weighing,
+)
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.notes import time_notes
 from highbar.policy.patterns import matches
 from highbar.policy.ranges import value_range
-from highbar.policy.sequential import read_weighing
 from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.shapes import (
     category_hints,
@@ -56,7 +62,6 @@ THRESHOLDS_KEYS = ("blocking", "warning", "description")
 RISK_KEYS = ("critical", "high", "medium", "low", "description")
 PASS_CRITERIA_KEYS = ("overall", "by_category", "description")
 SCENARIOS_KEYS = ("ids", "description")
-LEVELS: tuple[Level, ...] = ("blocking", "warning")
 RISK_LEVELS: dict[str, Level] = {"critical": "blocking", "high": "blocking", "medium": "warning", "low": "warning"}
 TARGET = "target"
 
@@ -113,7 +118,7 @@ class RuleReader(Struct):
         return self._by_level(cursor.fields(RISK_KEYS, dict.fromkeys(metrics, hint)), RISK_LEVELS)
 
     def _by_level(self, fields: Mapping[str, Cursor], levels: Mapping[str, Level]) -> list[Rule]:
-        _check_description(fields)
+        read_description(fields)
         return [
             rule
             for key, level in levels.items()
@@ -172,7 +177,7 @@ class RuleReader(Struct):
             overall = self._rule(cursor, "pass_criteria.overall", "blocking", "pass_rate")
             return [overall] if overall else []
         fields = cursor.fields(PASS_CRITERIA_KEYS, category_hints(cursor, PASS_CRITERIA_KEYS))
-        _check_description(fields)
+        read_description(fields)
         rules = []
         if "overall" in fields:
             rules.append(self._rule(fields["overall"], "pass_criteria.overall", "blocking", "pass_rate"))
@@ -214,7 +219,7 @@ class RuleReader(Struct):
 
     def _listed_rule(self, item: Cursor) -> Rule | None:
         fields = item.fields(RULE_KEYS, self._entry_hints(item))
-        level = fields["level"].choice(*LEVELS) if "level" in fields else "blocking"
+        level = read_level(fields)
         where = read_where(fields.get("where"), self.settings)
         for key in ("metric", "threshold"):
             if key not in fields and item.is_kind("mapping"):
@@ -224,11 +229,10 @@ class RuleReader(Struct):
             None if name is None else self.table.look_up(fields["metric"], spelled_out(name), fields["metric"].place)
         )
         bar = self.bar(fields["threshold"], metric, fields) if metric and "threshold" in fields else None
-        if metric is None or bar is None or level is None:
+        if metric is None or bar is None:
             return None
-        blocking: Level = "blocking" if level == "blocking" else "warning"
         return ThresholdRule(
-            item.path, blocking, metric.name, bar.threshold, where, bar.demand, bar.description, item.place, bar.place
+            item.path, level, metric.name, bar.threshold, where, bar.demand, bar.description, item.place, bar.place
         )
 
     def _entry_hints(self, item: Cursor) -> dict[str, str]:
@@ -306,9 +310,8 @@ class RuleReader(Struct):
         weighing = read_weighing(fields, self.settings.weighing)
         margin = read_threshold_margin(fields["margin"], metric) if metric and "margin" in fields else None
         tolerate = read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
-        least = read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
+        least = fields["min_scenarios"].whole_number(1) if "min_scenarios" in fields else None
         failures = read_failures(fields["failures"], weighing.evidence) if "failures" in fields else None
-        description = fields["description"].text() if "description" in fields else None
         default = Demand()
         demand = Demand(
             weighing.evidence,
@@ -319,7 +322,7 @@ class RuleReader(Struct):
             weighing.spending,
             weighing.horizon,
         )
-        return demand, description
+        return demand, read_description(fields)
 
 
 def _check_margin(fields: Mapping[str, Cursor], threshold: Threshold, demand: Demand, metric: Metric) -> None:
@@ -357,7 +360,7 @@ def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioR
         cursor.refuse_kind("a list of ids", f"write {cursor.path}: [{cursor.node.text[:60]}]")
         return []
     fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(SCENARIOS_KEYS)
-    description = fields["description"].text() if "description" in fields else None
+    description = read_description(fields)
     if "ids" not in fields:
         if cursor.is_kind("mapping"):
             cursor.refuse("no ids", "ids: [SEC-001, SEC-002]")
@@ -370,11 +373,6 @@ def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioR
 
 def _same(first: str, second: str) -> bool:
     return matches(first, second) or matches(second, first)
-
-
-def _check_description(fields: Mapping[str, Cursor]) -> None:
-    if "description" in fields:
-        fields["description"].text()
 
 
 def _read_threshold(cursor: Cursor, metric: Metric) -> Threshold | None:

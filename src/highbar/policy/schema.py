@@ -9,9 +9,9 @@ from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
+from highbar.policy.demands import EVIDENCE, SCHEMA
 from highbar.policy.judging import TOOLS
 from highbar.policy.quarantine_schema import quarantine_schema
-from highbar.policy.sequential import EVIDENCE, SCHEMA
 from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}

@@ -1,14 +1,10 @@
-"""Reads how the evidence of a rule is weighed: `evidence`, and with `sequential` also `spending` and `horizon`."""
+"""Sequential rules: what they cannot do, and the scenarios that each is about."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
-
-from msgspec import Struct
 
 from highbar import catalogue
-from highbar.language.exact import read_decimal
 from highbar.language.formula import leaves
 from highbar.language.phrases import count
 from highbar.model import (
@@ -18,14 +14,12 @@ from highbar.model import (
     ConditionRule,
     Constant,
     DriftRule,
-    EvidenceKind,
     JudgeRule,
     Metric,
     Name,
     ProgressiveRule,
     QuarantineRule,
     Rule,
-    SpendingKind,
     StepRule,
     SuiteDemands,
     SuiteRule,
@@ -34,67 +28,7 @@ from highbar.model import (
 )
 from highbar.model.rules import demands_of
 from highbar.policy.cursor import Cursor
-from highbar.policy.limits import MOST_HORIZON
-
-EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
-SPENDING: tuple[SpendingKind, ...] = get_args(SpendingKind)
-KEYS = ("spending", "horizon")
-"""The keys that only a sequential rule may have."""
-SCHEMA: Mapping[str, Any] = {
-    "spending": {
-        "enum": list(SPENDING),
-        "description": "With sequential: whether a run can be decided early from its start, or mostly near its end.",
-    },
-    "horizon": {
-        "type": "integer",
-        "minimum": 1,
-        "description": "With sequential: how many scenarios are planned in all; as many as there are unless given.",
-    },
-}
-"""The JSON Schema of these keys."""
-
-
-class Weighing(Struct, frozen=True):
-    """How the evidence of one rule, or of all rules, is weighed."""
-
-    evidence: EvidenceKind = "estimate"
-    spending: SpendingKind = "linear"
-    horizon: int | None = None
-
-
-def read_weighing(fields: Mapping[str, Cursor], outer: Weighing | None = None) -> Weighing:
-    """How these keys weigh the evidence; absent ones come from `outer`, the setting of the whole policy.
-
-    A key without effect on a rule is a problem. The keys of the policy (`outer` is None) are checked later, by
-    `refuse_sequential`, because only the rules tell whether they have an effect.
-    """
-    base = outer or Weighing()
-    word = fields["evidence"].choice(*EVIDENCE) if "evidence" in fields else None
-    evidence = next((kind for kind in EVIDENCE if kind == word), base.evidence)
-    if outer is not None and evidence != "sequential":
-        for key in KEYS:
-            if key in fields:
-                _refuse_without_effect(fields[key], key)
-        return Weighing(evidence)
-    spread = fields["spending"].choice(*SPENDING) if "spending" in fields else None
-    spending = next((kind for kind in SPENDING if kind == spread), base.spending)
-    horizon = _read_horizon(fields["horizon"]) if "horizon" in fields else base.horizon
-    return Weighing(evidence, spending, horizon)
-
-
-def _read_horizon(cursor: Cursor) -> int | None:
-    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
-    if value is None or value.denominator != 1 or value < 1 or "." in cursor.node.text:
-        cursor.refuse_kind("a whole number, 1 or more")
-        return None
-    if value > MOST_HORIZON:
-        cursor.refuse(f"found {cursor.node.text[:40]}, wanted at most {MOST_HORIZON}")
-        return None
-    return int(value)
-
-
-def _refuse_without_effect(cursor: Cursor, key: str) -> None:
-    cursor.refuse(f"{key} has an effect only with sequential", f"add `evidence: sequential`, or remove {key}")
+from highbar.policy.demands import SEQUENTIAL_KEYS, refuse_without_effect
 
 
 def refuse_sequential(
@@ -106,9 +40,9 @@ def refuse_sequential(
 ) -> None:
     """Refuse keys that no rule uses, a horizon that is too small, and corrections for the errors of a judge."""
     sequential = [(rule, demand) for rule in rules for demand in demands_of(rule) if demand.is_sequential]
-    for key in KEYS:
+    for key in SEQUENTIAL_KEYS:
         if key in top and not sequential:
-            _refuse_without_effect(top[key], key)
+            refuse_without_effect(top[key], key)
     if not sequential:
         return
     correct = top["judge"].child("correct") if "judge" in top else None

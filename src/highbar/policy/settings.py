@@ -14,7 +14,7 @@ from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_dollars, read_duration, read_positive, read_share
 from highbar.model import Place, Weights, Where
 from highbar.policy.cursor import Cursor
-from highbar.policy.sequential import Weighing, read_weighing
+from highbar.policy.demands import Weighing, read_weighing
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
 LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}

@@ -52,23 +52,17 @@ def read_rule(item: Cursor) -> WrittenRule | None:
     if found is None:
         item.refuse(f"cannot read '{text[:60]}' as a rule", _rule_hint(text))
         return None
-    at = _place(item, found.start(2))
+    at = item.node.place_at(item.file, found.start(2))
     text_at = (at.line, at.column) if item.node.text_at and at.line and at.column else None
     node = Node("text", found[2].rstrip(), line=at.line, column=at.column, text_at=text_at)
     threshold = Cursor(node, item.path, item.file, item.problems)
-    return WrittenRule(spelled_out(found[1]), _place(item, found.start(1)), threshold)
+    return WrittenRule(spelled_out(found[1]), item.node.place_at(item.file, found.start(1)), threshold)
 
 
 def threshold_offset(text: str) -> int | None:
     """The offset of the threshold of a rule in one text; None if the text is not a rule."""
     found = None if re.search(_JOINED, text) else re.fullmatch(_RULE, text)
     return found.start(2) if found else None
-
-
-def _place(item: Cursor, offset: int) -> Place:
-    text = item.node.text
-    line = text.count("\n", 0, offset) + 1
-    return item.node.place(item.file, line, offset - text.rfind("\n", 0, offset))
 
 
 def _rule_hint(text: str) -> str:
