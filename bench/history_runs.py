@@ -15,7 +15,7 @@ from highbar.model import Counts, Decision, RuleResult, Source, Value, Verdict
 from highbar.model.history import MetricInRun, NewRun, RuleInRun, RunRecord, ScenarioCounts
 from highbar.store import history as store
 from highbar.store import verdict as verdicts
-from highbar.store.encoding import encode
+from highbar.store.writing import encode
 
 DIGEST = "d" * 64
 _FIRST = datetime(2026, 1, 1, tzinfo=UTC)

@@ -19,7 +19,7 @@ from highbar import policy as policies
 from highbar.bar.recording import made
 from highbar.changes.run import measured, run_in
 from highbar.model.job import Job, Wants
-from highbar.store import replacing
+from highbar.store import writing
 from highbar.store.baseline_reading import read_baseline
 from highbar.store.baseline_text import render
 from tests.laws.breaks import BREAKS
@@ -58,7 +58,9 @@ def recorded(rows, folder, policy):
     file = Path(folder, "baseline.json")
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
     done = pipeline.checked(job)
-    replacing.write(file, render(made(done.verdict, done.policy, done.run, None, "a law")), seen=None)
+    writing.replace_baseline(
+        file, render(made(done.verdict, done.policy, done.run, None, "a law")), expected_digest=None
+    )
     return done.verdict, read_baseline(file)
 
 

@@ -44,7 +44,7 @@ from highbar.model.comparison import Side
 from highbar.model.history import DamagedRecord, RunRecord
 from highbar.model.job import Job
 from highbar.model.records import ScenarioRecord
-from highbar.store import baseline_reading, replacing
+from highbar.store import baseline_reading, writing
 from highbar.store import history as store
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 from highbar.verdicts.corrections import Corrections
@@ -76,7 +76,7 @@ def record_pooled(
     if policy.advisory:
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
-    seen = replacing.digest(target)
+    seen = writing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
     history = histories.read(folder)
     found = _read_runs(history, most)

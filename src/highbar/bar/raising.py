@@ -18,7 +18,7 @@ from highbar.model.proposals import PooledRuns, Proposal, Ratchet
 from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
 from highbar.store import baseline_reading
-from highbar.store.replacing import rewrite_policy
+from highbar.store.writing import replace_policy
 
 _CLIMB_WARNING = (
     "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"
@@ -60,7 +60,7 @@ def ratchet(
     after = text.edited(edits) if edits else data
     _prove(_thresholds(policy, path, data), _thresholds(policies.read(path, after), path, after), proposals)
     if write and after != data:
-        rewrite_policy(path, data, after)
+        replace_policy(path, data, after)
     return Ratchet(
         policy=str(path),
         baseline=str(recorded.file),

@@ -20,7 +20,7 @@ from highbar.model import Policy, Verdict
 from highbar.model.baseline import Baseline, RecordedRule
 from highbar.model.history import DamagedRecord
 from highbar.model.job import SILENT, Job, JobWatch
-from highbar.store import baseline_reading, replacing
+from highbar.store import baseline_reading, writing
 from highbar.store.baseline_text import render
 
 
@@ -50,7 +50,7 @@ def record(
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
     # The digest comes first: the write at the end is refused if the file changed in the meantime.
-    seen = replacing.digest(target)
+    seen = writing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(
         with_history(replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True))),
@@ -76,7 +76,7 @@ def write_baseline(
     if reasons and not force:
         hint = "--force REASON records it anyway; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
-    replacing.write(target, render(baseline), seen=seen)
+    writing.replace_baseline(target, render(baseline), expected_digest=seen)
 
 
 def _refuse_undecided(run: ScoredRun, target: str) -> None:

@@ -30,9 +30,9 @@ from highbar.model.records import ScenarioRecord
 from highbar.running.folder import read_run
 from highbar.store import verdict as verdicts
 from highbar.store.baseline_text import scenario_text
-from highbar.store.encoding import encode
 from highbar.store.history import identity
 from highbar.store.run_document import RunDocument, read_document
+from highbar.store.writing import encode
 from highbar.verdicts import CheckResult
 
 _BOUND = re.compile(r"(>=|>|<=|<|=|!=) (-?[0-9]+(?:\.[0-9]+)?)(?:ms)?")

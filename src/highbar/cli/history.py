@@ -272,6 +272,6 @@ def last_of(history: History, branch: str | None, agent: str | None, last: int |
 
 
 def _put_json(document: dict[str, Any]) -> None:
-    from highbar.store.encoding import encode  # only for JSON
+    from highbar.store.writing import encode  # only for JSON
 
     streams.print_text(encode(document))

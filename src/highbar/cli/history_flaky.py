@@ -32,7 +32,7 @@ def command(*, folder: str, branch: str | None, agent: str | None, runs: int, re
     found = flaky(history, last_of(history, branch, agent, None), runs)
     say_damaged(folder, found.damaged)
     if report_format == "json":
-        from highbar.store.encoding import encode  # only for JSON
+        from highbar.store.writing import encode  # only for JSON
 
         streams.print_text(encode(write_flaky(folder, found, history.damaged)))
     else:

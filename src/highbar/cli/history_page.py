@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -60,11 +59,11 @@ def command(
 
 
 def _write(target: Path, page: str) -> None:
-    from highbar.store.writing import replace  # see command
+    from highbar.store.writing import replace_file  # see command
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        replace(Path(os.path.realpath(target)), page.encode())
+        replace_file(target, page.encode())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReportError(f"{target} could not be written: {reason}") from error

@@ -140,10 +140,10 @@ def _seed(run: RunToLabel, existing: Labels | None) -> int:
 def _write_page(book: LabelBook, by: str | None, target: Path) -> None:
     from highbar.errors import ReportError  # see command
     from highbar.labeling.page import render  # as above
-    from highbar.store.writing import replace  # as above
+    from highbar.store.writing import replace_file  # as above
 
     try:
-        replace(Path(os.path.realpath(target)), render(book, by).encode())
+        replace_file(target, render(book, by).encode())
     except OSError as error:
         raise ReportError(f"{target} could not be written: {error.strerror or error}") from error
 

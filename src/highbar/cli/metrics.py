@@ -25,7 +25,7 @@ Examples:
 def command(report_format: str) -> int:
     """List the metrics: formula, unit, direction, typical threshold, use; and the measures for formulas of your own."""
     if report_format == "json":
-        from highbar.store.encoding import encode  # only for JSON
+        from highbar.store.writing import encode  # only for JSON
 
         streams.print_text(encode(_document()))
     else:

@@ -26,7 +26,7 @@ from highbar.cli import streams
 from highbar.cli.guard import REPORTS_BEGUN
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import REPORTERS, Reporter, format_named, format_of, report_formats, reporter
-from highbar.store.writing import replace
+from highbar.store.writing import replace_file
 
 _OF_ITS_OWN = "give the report a file of its own"
 _PATIENCE = 10  # seconds to wait for the reader of a pipe, each time that it takes nothing
@@ -143,7 +143,7 @@ def begin_outputs(outputs: Sequence[Output], formats: Formats, results: Sequence
         if mode is None or stat.S_ISREG(mode):  # a pipe or a device gets only the report itself
             text = refusal(formats, output.format, (UNFINISHED,))
             with suppress(OSError):  # write_output will fail too, and report it
-                replace(Path(os.path.realpath(output.file)), _encoded(text), sync=False)
+                replace_file(output.file, _encoded(text), sync=False)
     if made:
         from highbar.load import files  # only for a report that was not there before
 
@@ -277,7 +277,7 @@ def write_output(file: str, text: str) -> None:
     try:
         mode = _mode(file)
         if mode is None or stat.S_ISREG(mode):
-            replace(Path(os.path.realpath(file)), data)
+            replace_file(file, data)
         elif stat.S_ISFIFO(mode):
             _feed(file, data)
         else:

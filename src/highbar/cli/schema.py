@@ -25,7 +25,7 @@ An editor with a YAML language server then checks a policy that starts with
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
     """Print the JSON Schema of a policy, a suite, results, a verdict, a comparison, a calibration or a run.json."""
-    from highbar.store.encoding import encode  # not needed for help
+    from highbar.store.writing import encode  # not needed for help
 
     streams.print_text(encode(_schema(what)))
     return 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from highbar.running.rows import line
-from highbar.store.writing import replace
+from highbar.store.writing import replace_file
 
 ENDING = ".jsonl"
 UNFINISHED = "the pytest session has not ended"
@@ -41,7 +40,7 @@ def write_results(path: Path, rows: Iterable[Mapping[str, Any]], incomplete: str
     lines = [line(row) for row in rows]
     if incomplete is not None:
         lines.append(json.dumps(f"incomplete: {incomplete[:LONGEST_REASON]}").encode() + b"\n")
-    replace(Path(os.path.realpath(path)), b"".join(lines))
+    replace_file(path, b"".join(lines))
 
 
 def withdraw_results(path: str) -> None:

@@ -22,7 +22,7 @@ from highbar.model.verdict import NO_POLICY
 from highbar.report import PAGE, Display
 from highbar.report.numbers import interval_end, number, two_sided_level
 from highbar.report.titles import metric_words
-from highbar.store.encoding import encode
+from highbar.store.writing import encode
 
 SCHEMA_VERSION = "0.3.0"
 _Texts = dict[str, str]

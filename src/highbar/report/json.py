@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from highbar.errors import Problem
 from highbar.model import Verdict
 from highbar.report import PAGE, Display
-from highbar.store.encoding import encode
+from highbar.store.writing import encode
 
 if TYPE_CHECKING:  # each document is loaded only if it is written
     from highbar.model.calibration import Calibration

@@ -14,7 +14,7 @@ from highbar.model.proposals import PooledRuns, Proposal, Ratchet
 from highbar.report import PAGE, Display
 from highbar.report.layout import paint, paragraph
 from highbar.report.visible import visible
-from highbar.store.encoding import encode
+from highbar.store.writing import encode
 
 SCHEMA = "highbar/ratchet/1"
 _COLORS = {"+": "green", "-": "red"}

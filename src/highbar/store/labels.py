@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,12 +19,12 @@ import msgspec
 from msgspec import Struct
 
 from highbar.documents.files import decode_text, read_bytes
-from highbar.errors import InputError, Problem, ReportError
+from highbar.errors import InputError, Problem
 from highbar.model.judgments import JudgedTrial, Label, LabeledTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_label
 from highbar.store.reading import MOST_BYTES, MOST_PROBLEMS, finite_float, path_text, refuse_constant, unique
-from highbar.store.replacing import digest, locked, replace_file
+from highbar.store.writing import digest, exclusive, replace_file
 
 UNDECIDED = "labels: "
 """How `unjudged` begins in the row of a trial that the labels leave undecided."""
@@ -113,21 +112,17 @@ class LabelsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.target = Path(os.path.realpath(path))
-        self.seen = digest(self.target)
+        self.expected_digest = digest(path)
 
     def write(self, text: str) -> None:
         """Replace the file. Raises InputError if somebody else changed it, ReportError if it cannot be written."""
         data = text.encode("ascii")
-        try:
-            with locked(self.target):
-                if digest(self.target) != self.seen:
-                    hint = "run it again: it goes on with what is in the file"
-                    raise InputError(Problem("changed by somebody else in the meantime", str(self.path), hint=hint))
-                replace_file(self.target, data)
-        except OSError as error:
-            raise ReportError(f"{self.path} could not be written: {error.strerror or error}") from error
-        self.seen = hashlib.sha256(data).hexdigest()
+        with exclusive(self.path) as target:
+            if digest(target) != self.expected_digest:
+                hint = "run it again: it goes on with what is in the file"
+                raise InputError(Problem("changed by somebody else in the meantime", str(self.path), hint=hint))
+            replace_file(target, data)
+        self.expected_digest = hashlib.sha256(data).hexdigest()
 
 
 def run_digest(judgments: Iterable[tuple[str, int, str]]) -> str:

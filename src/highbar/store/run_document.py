@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.store import reading, writing
-from highbar.store.encoding import encode
 from highbar.store.forms import (
     COUNT,
     DIGEST,
@@ -283,7 +282,7 @@ def write(document: RunDocument) -> dict[str, Any]:
 
 def save(document: RunDocument, folder: Path) -> None:
     """Write the `run.json` of a folder, whole or not at all. Raises ReportError if that fails."""
-    writing.write(folder / DOCUMENT, encode(write(document)))
+    writing.write(folder / DOCUMENT, writing.encode(write(document)))
 
 
 def is_run_folder(path: Path) -> bool:

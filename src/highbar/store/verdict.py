@@ -36,7 +36,6 @@ from highbar.model import (
     Where,
 )
 from highbar.store import pieces, reading, writing
-from highbar.store.encoding import encode
 from highbar.store.forms import (
     COUNT,
     END,
@@ -345,7 +344,7 @@ def _context(verdict: Verdict) -> Context:
 
 def save(verdict: Verdict, path: str | PathLike[str]) -> None:
     """Write the document to a file, whole or not at all. Raises ReportError if that fails."""
-    writing.write(path, encode(write(verdict)))
+    writing.write(path, writing.encode(write(verdict)))
 
 
 def read_verdict(path: str | PathLike[str]) -> Verdict:

@@ -18,7 +18,7 @@ from highbar.model import Value
 from highbar.model.baseline import Baseline, RecordedRule, Scoring
 from highbar.model.records import ScenarioRecord
 from highbar.store.baseline_text import render
-from highbar.store.replacing import rewrite_policy
+from highbar.store.writing import replace_policy
 
 STEP = Climb("step")
 ONE_SCENARIO = (ScenarioRecord("A", 1, 1),)
@@ -269,7 +269,7 @@ def test_a_policy_that_changed_meanwhile_is_not_overwritten(tmp_path):
     file = tmp_path / "highbar.yaml"
     file.write_bytes(b"theirs")
     with pytest.raises(InputError, match="changed while it was read"):
-        rewrite_policy(file, b"ours, before", b"ours, after")
+        replace_policy(file, b"ours, before", b"ours, after")
     assert file.read_bytes() == b"theirs"
     assert [path.name for path in tmp_path.iterdir()] == ["highbar.yaml"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from highbar.bar import raising
-from highbar.store.replacing import rewrite_policy
+from highbar.store.writing import replace_policy
 from tests.commandline import run
 from tests.patience import PATIENCE
 from tests.repository import git, put
@@ -182,7 +182,7 @@ def write_until_killed(folder: Path) -> None:
         if found == POLICY.encode():
             raising.ratchet(policy, write=True)
         else:  # the writer before this one was killed after it had raised the policy
-            rewrite_policy(policy, found, POLICY.encode())
+            replace_policy(policy, found, POLICY.encode())
 
 
 @pytest.mark.process

@@ -10,7 +10,7 @@ from highbar.errors import Problem
 from highbar.model import Value
 from highbar.report import REPORTERS
 from highbar.report.json import render_problems
-from highbar.store.encoding import encode
+from highbar.store.writing import encode
 from tests.unit.report.verdicts import FAILING
 
 

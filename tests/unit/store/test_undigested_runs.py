@@ -15,7 +15,7 @@ from highbar.model import Source
 from highbar.model.job import Job, Wants
 from highbar.store import history as store
 from highbar.store import verdict as verdicts
-from highbar.store.encoding import encode
+from highbar.store.writing import encode
 from tests.commandline import run
 from tests.history_runs import new_run
 

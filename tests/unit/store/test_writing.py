@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from highbar.errors import InputError, ReportError
 from highbar.model.baseline import Baseline
 from highbar.model.records import ScenarioRecord
-from highbar.store import replacing as store
+from highbar.store import writing as store
 from highbar.store.baseline_reading import read_baseline
 from highbar.store.baseline_text import render
 
@@ -32,13 +32,13 @@ def dated(number: int) -> str:
 
 def test_it_is_written_only_over_what_was_seen(tmp_path: Path):
     file = tmp_path / "baseline.json"
-    store.write(file, dated(1), seen=None)
+    store.replace_baseline(file, dated(1), expected_digest=None)
     first = store.digest(file)
     assert first == hashlib.sha256(dated(1).encode()).hexdigest()
-    store.write(file, dated(2), seen=first)
+    store.replace_baseline(file, dated(2), expected_digest=first)
     for seen in (None, first):
         with pytest.raises(InputError, match="changed by someone else"):
-            store.write(file, dated(3), seen=seen)
+            store.replace_baseline(file, dated(3), expected_digest=seen)
     assert read_baseline(file).date == "2"
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.json"]
 
@@ -47,14 +47,14 @@ def test_a_link_stays_a_link(tmp_path: Path):
     (tmp_path / "there").mkdir()
     link = tmp_path / "baseline.json"
     link.symlink_to("there/kept.json")
-    store.write(link, dated(1), seen=None)
+    store.replace_baseline(link, dated(1), expected_digest=None)
     assert link.is_symlink()
     assert read_baseline(tmp_path / "there" / "kept.json").date == "1"
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path):
     with pytest.raises(ReportError, match="could not be written"):
-        store.write(tmp_path / "absent" / "baseline.json", dated(1), seen=None)
+        store.replace_baseline(tmp_path / "absent" / "baseline.json", dated(1), expected_digest=None)
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="cannot be read"):
         store.digest(tmp_path / "folder")
@@ -63,14 +63,14 @@ def test_what_cannot_be_written_is_said(tmp_path: Path):
 def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path):
     left = tmp_path / ".baseline.json.0123456789ab.tmp"
     left.write_text("half")
-    store.write(tmp_path / "baseline.json", dated(1), seen=None)
+    store.replace_baseline(tmp_path / "baseline.json", dated(1), expected_digest=None)
     assert not left.exists()
 
 
 def write_until_killed(file: Path, number: int) -> None:
     while True:
         number += 1
-        store.write(file, dated(number), seen=store.digest(file))
+        store.replace_baseline(file, dated(number), expected_digest=store.digest(file))
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def write_until_killed(file: Path, number: int) -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: Path):
     file = tmp_path / "baseline.json"
-    store.write(file, dated(0), seen=None)
+    store.replace_baseline(file, dated(0), expected_digest=None)
     chance, last, kills = random.Random(4), 0, 0
     while kills < 200 or (last == 0 and kills < 5000):  # on a busy machine a writer gets less done before it is killed
         kills += 1
@@ -96,7 +96,7 @@ def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: 
         assert found.scenarios == BASELINE.scenarios
         assert int(found.date or "") >= last, "an older one came back"
         last = int(found.date or "")
-    store.write(file, dated(10**6), seen=store.digest(file))
+    store.replace_baseline(file, dated(10**6), expected_digest=store.digest(file))
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.json"]
     assert last > 0
 
@@ -107,7 +107,7 @@ def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: 
 def test_of_many_writers_at_once_each_is_kept_or_refused(tmp_path: Path):
     """Every writer that was not refused saw the one before it: in the order of their writes they make one chain."""
     file = tmp_path / "baseline.json"
-    store.write(file, dated(0), seen=None)
+    store.replace_baseline(file, dated(0), expected_digest=None)
     children = []
     for number in range(1, 21):
         child = os.fork()
@@ -134,7 +134,7 @@ def _write_once(file: Path, number: int, folder: Path) -> int:
         if store.digest(file) != seen:
             return 2
         time.sleep(random.Random(number).random() * 0.05)
-        store.write(file, dated(number), seen=seen)
+        store.replace_baseline(file, dated(number), expected_digest=seen)
     except InputError:
         return 2
     except BaseException:  # noqa: BLE001 - a child must not return into the tests
@@ -146,17 +146,19 @@ def _write_once(file: Path, number: int, folder: Path) -> int:
 def test_where_folders_cannot_be_locked_a_file_is_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "baseline.json"
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    store.write(file, dated(1), seen=None)
+    store.replace_baseline(file, dated(1), expected_digest=None)
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.json"]
     (tmp_path / ".baseline.json.lock").touch()
     monkeypatch.setattr(store, "_PATIENCE", 0.1)
     with pytest.raises(InputError, match="another writer"):
-        store.write(file, dated(2), seen=store.digest(file))
+        store.replace_baseline(file, dated(2), expected_digest=store.digest(file))
 
 
 def test_only_what_a_killed_writer_of_this_file_left_is_removed(tmp_path: Path):
+    file = tmp_path / "a.json"
+    file.write_bytes(b"{}")
     own, other = tmp_path / f".a.json.{'0' * 12}.tmp", tmp_path / f".a.json.b.{'0' * 12}.tmp"
     for path in (own, other):
         path.write_text("half")
-    store.replace_file(tmp_path / "a.json", b"{}")
+    store.replace_policy(file, b"{}", b"[]")
     assert (own.exists(), other.exists()) == (False, True)
