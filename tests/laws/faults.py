@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from highbar.engine import per_scenario, quantities, scoring, sources, trials, twice, typed
+from highbar.engine import duplicates, per_scenario, quantities, scoring, sources, trials, typed
 from highbar.engine import suite as suite_match
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, refusals, tables
@@ -152,27 +152,27 @@ def _twice_in(form: str, *seeds: int) -> Callable[[Path], object]:
 
 def _second_column_ignored(patch: Patch) -> None:
     """A column or field that stands twice is renamed, or the first one is taken."""
-    patch.setattr(twice, "refuse_in_parquet", lambda *_: None)
+    patch.setattr(duplicates, "refuse_in_parquet", lambda *_: None)
     patch.setattr(tables, "_refuse_fields", lambda *_: None)
-    patch.setattr(tables, "named_twice", lambda _: None)
+    patch.setattr(tables, "refuse_duplicate_columns", lambda _: None)
     patch.setattr(refusals, "refuse_columns", lambda *_: None)
 
 
 def _second_key_ignored(patch: Patch) -> None:
     """Keys below the columns of a row are not looked at."""
-    patch.setattr(sources.SourcePart, "stated_twice", lambda _: [])
-    patch.setattr(twice, "in_row", lambda _: "'flat'")
-    patch.setattr(twice, "key_again", lambda _: "false")
+    patch.setattr(sources.SourcePart, "duplicate_conditions", lambda _: [])
+    patch.setattr(duplicates, "duplicate_in_row", lambda _: "'flat'")
+    patch.setattr(duplicates, "has_duplicate_key", lambda _: "false")
 
 
 def _tags_read_first(patch: Patch) -> None:
     """A tag in `tags` goes before its own column."""
-    patch.setattr(twice, "beside_tags", lambda _: iter(()))
+    patch.setattr(duplicates, "tags_beside_columns", lambda _: iter(()))
 
 
 def _tags_by_their_letters(patch: Patch) -> None:
     """A tag in another case is another tag."""
-    patch.setattr(twice, "in_other_case", lambda *_: iter(()))
+    patch.setattr(duplicates, "tags_in_other_case", lambda *_: iter(()))
 
 
 def _german(folder: Path) -> None:

@@ -11,7 +11,14 @@ from highbar.engine.protocol import Database, Sizes
 from highbar.engine.sql import literal
 from highbar.model import Percentile
 from highbar.statistics.bounds import Sums, standard_error
-from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached, unseen_weight
+from highbar.statistics.percentile import (
+    Ranks,
+    first_rank_index,
+    nearest_rank,
+    percentile_ranks,
+    ranks_within,
+    unseen_weight,
+)
 
 LOW, HIGH = 0, 1
 
@@ -76,7 +83,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
     near = {
         (group, wanted, end): _between(
             known := sorted(some[group]),
-            reached(known, end, wanted.share, alpha, some[group].__getitem__, pseudo[group]),
+            first_rank_index(known, end, wanted.share, alpha, some[group].__getitem__, pseudo[group]),
         )
         for group in sizes
         for wanted in same
@@ -97,7 +104,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
 
     def end_of(group: str, wanted: Percentile, end: int) -> int:
         ranks = near[group, wanted, end]
-        return ranks.start + reached(ranks, end, wanted.share, alpha, some[group].__getitem__, pseudo[group])
+        return ranks.start + first_rank_index(ranks, end, wanted.share, alpha, some[group].__getitem__, pseudo[group])
 
     return {
         (group, wanted): ranks_within(n, end_of(group, wanted, LOW), end_of(group, wanted, HIGH))

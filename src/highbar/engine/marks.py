@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from highbar.engine import twice
+from highbar.engine import duplicates
 
 
 class Marks(Struct, frozen=True):
@@ -38,11 +38,12 @@ def marked(json: str, key: str) -> Marks:
     every = names("true", "true")
     sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
     # With two marks a name could be true and false: which of the two counts would depend on the reader.
-    again = twice.again("json_keys(x)")
+    two_marks = duplicates.has_duplicate("json_keys(x)")
     odd_mark = "x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null')"
+    bad_object = f"len(list_filter({pairs}, lambda x: {odd_mark})) > 0 OR {duplicates.has_duplicate_key(pairs)}"
     bad = (
-        f"CASE WHEN {is_object} THEN len(list_filter({pairs}, lambda x: {odd_mark})) > 0 OR {twice.key_again(pairs)}"
-        f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item} OR {again})) > 0"
+        f"CASE WHEN {is_object} THEN {bad_object}"
+        f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item} OR {two_marks})) > 0"
         f" OR list_unique(list_transform({every}, lambda n: lower(n))) < len({items}) ELSE true END"
     )
     return Marks(

@@ -166,7 +166,7 @@ def _refuse_numbers(rows: Rows, parts: Sequence[SourcePart], where: Where) -> No
 
 def _is_no_text(raw: Raw) -> str:
     """SQL: whether a value is present and not text; empty if the type of the column rules that out."""
-    if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
+    if raw.type in ("VARCHAR", "ASSUMED") or raw.type.startswith("ENUM"):
         return ""
     return f"{raw.sql} IS NOT NULL" + (f" AND NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else "")
 

@@ -13,11 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.columns import column_names, of_form
-from highbar.engine import twice
+from highbar.engine import duplicates
 from highbar.engine.limits import FEW_FILES, LONGEST_LINE
 from highbar.engine.sql import identifier, literal, literals
 from highbar.engine.typed import INTEGERS, NOT_JSON, READERS, Raw
 from highbar.errors import InputError, Problem
+from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.model import ResultsFile
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ class SourcePart(Struct, frozen=True):
         """SQL for the id of a row, as text."""
         return READERS["id"]("id", self.columns["id"]).columns[0][1]
 
-    def stated_twice(self) -> list[str]:
+    def duplicate_conditions(self) -> list[str]:
         """SQL conditions, each of which is true for a row with a duplicate."""
-        inside = [twice.in_column(self.columns[name], supposed=self.alike) for name in self.nested]
-        return [*inside, *twice.beside_tags(self.columns)]
+        inside = [duplicates.has_duplicate_in_column(self.columns[name], assumed=self.alike) for name in self.nested]
+        return [*inside, *duplicates.tags_beside_columns(self.columns)]
 
     def relation(self, wanted: Iterable[str]) -> str:
         """SQL for a relation with at least the `wanted` columns."""
@@ -145,24 +146,25 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     # Marks are an object, or objects in a list. Few files have any, and the SQL that reads them takes long to plan.
     marked = [f"/{name}{item}" for name in of_form("observed", "violated") for item in ("", "/0")]
     keys = (
-        f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd, {twice.in_row(text)} AS inside,"
+        f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd,"
+        f" {duplicates.duplicate_in_row(text)} AS inside,"
         f" json_type(json, {literals(['/id', *marked])}) AS types, regexp_matches(json, {PERHAPS_BLANK}) AS blank"
         f" FROM {source}"
     )
     rows = connection.execute(
-        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) OR inside = 'twice', odd,"
+        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) OR inside = 'duplicate', odd,"
         f" inside = 'large', coalesce(types[1] <> 'VARCHAR', false), list_contains(types[2:], 'OBJECT'), blank"
         f" FROM ({keys})"
     ).fetchall()
-    if any(again for _, again, *_ in rows):
+    if any(duplicate for _, duplicate, *_ in rows):
         raise InputError(Problem("duplicate key in a result", file=files[0].name))
     if any(odd for _, _, odd, *_ in rows):
         raise InputError(
             Problem("NaN, an infinity or a trailing comma in a result: this is not JSON", file=files[0].name)
         )
     if any(large for _, _, _, large, *_ in rows):
-        cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
-        twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
+        cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {duplicates.duplicate_in_row(text)} = 'large'")
+        duplicates.refuse_large_rows(_one_by_one(cursor), files[0].name)
     # `1` and `"1"` become the same text, so it must be known whether both kinds of ids occur.
     kinds = frozenset("number" if number else "text" for *_, number, _, _ in rows)
     columns = _as_json(
@@ -204,9 +206,9 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     for name in names:
         field = f"row.{identifier(name)}"
         if name in _TEXT_LISTS:
-            columns[name], types[name] = Raw(field, "SUPPOSED[]"), "VARCHAR[]"
+            columns[name], types[name] = Raw(field, "ASSUMED[]"), "VARCHAR[]"
         elif name in _SHORT_TEXTS:
-            columns[name], types[name] = Raw(field, "SUPPOSED"), "VARCHAR"
+            columns[name], types[name] = Raw(field, "ASSUMED"), "VARCHAR"
         else:
             columns[name], types[name] = Raw(f"CAST({field} AS VARCHAR)", "JSON"), "JSON"
     # The cast to a struct refuses a key that is missing, new or there twice; TRY_CAST and json_transform do not.
@@ -250,7 +252,7 @@ def _csv_header(file: ResultsFile) -> tuple[str, ...]:
     if problem:
         message, hint = problem
         raise InputError(Problem(message, file=file.name, line=1, hint=hint))
-    twice.refuse_duplicate_columns(header, file.name, line=1)
+    refuse_duplicate_columns(header, file.name, line=1)
     return header
 
 
@@ -316,7 +318,7 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
         footer = footers.get(file.path, file.path)
         if footer not in schemas:
             described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
-            twice.refuse_in_parquet(connection, file.path, file.name, str(described))
+            duplicates.refuse_in_parquet(connection, file.path, file.name, str(described))
             schemas[footer] = tuple((row[0], str(row[1])) for row in described if row[0] != FILE)
         schema = schemas[footer]
         folders = tuple(name for name, _ in file.partitions)

@@ -23,10 +23,10 @@ from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
 from highbar.engine.trials import TYPED
-from highbar.engine.twice import refuse_duplicate_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 from highbar.load import hints
+from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.model.reduction import Records, Reduction
 
 if TYPE_CHECKING:
@@ -318,9 +318,9 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
     keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL if it is no object
     # A variant refuses a key that occurs twice, so in lower case it also refuses `L` beside `l`.
-    again = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
-    rows = lines.select(spark.explode(keys).alias("key"), again.alias("again")).distinct().collect()
-    if any(row["again"] for row in rows if row["key"] is not None):
+    duplicate = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
+    rows = lines.select(spark.explode(keys).alias("key"), duplicate.alias("duplicate")).distinct().collect()
+    if any(row["duplicate"] for row in rows if row["key"] is not None):
         raise InputError(Problem("a key stands twice in a result; case makes no difference", hint=hints.DUPLICATE))
     found = {row["key"] for row in rows}
     if None in found:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import BY_NAME, DESCRIPTION_COLUMNS, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
-from highbar.engine import scoring, twice
+from highbar.engine import duplicates, scoring
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import NO_ENDS, known, scaled
@@ -153,7 +153,7 @@ def typed(
             bad.append(read.bad)
         elif part.alike:
             bad.append(NOT_JSON.format(raw.sql))
-    bad += [*part.stated_twice(), *twice.in_other_case(part.columns, columns)]
+    bad += [*part.duplicate_conditions(), *duplicates.tags_in_other_case(part.columns, columns)]
     # DuckDB accepts a trailing comma. A suspicion is enough here: the slower reading decides.
     if part.alike:
         bad.append(_perhaps_trailing(part))

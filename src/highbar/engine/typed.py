@@ -1,7 +1,7 @@
 """One column of the results, in any form that a file may have → its typed value, and whether the row is bad.
 
 A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
-a frame declares, or as text that is only assumed to be text (SUPPOSED): then a row that may have been anything else is
+a frame declares, or as text that is only assumed to be text (ASSUMED): then a row that may have been anything else is
 bad, and the file is read again the slower way. Nothing is coerced: a value of any other form makes the row bad.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from highbar.columns import COLUMNS, Column, Form
-from highbar.engine import twice
+from highbar.engine import duplicates
 from highbar.engine.marks import marked
 from highbar.engine.sql import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
 
-TEXT_LISTS = ("VARCHAR[]", "SUPPOSED[]")
+TEXT_LISTS = ("VARCHAR[]", "ASSUMED[]")
 LARGEST = 1e300
 """Larger than any number that makes sense; infinities and NaN are above it too."""
 _ODD = r"'(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]'"
@@ -88,7 +88,7 @@ def _is_other_type(text: str) -> str:
 
 def typed_text(name: str, raw: Raw) -> Typed:
     """Text, unchanged."""
-    if raw.type == "SUPPOSED":
+    if raw.type == "ASSUMED":
         return Typed(((name, raw.sql),), _is_other_type(raw.sql))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),))
@@ -137,7 +137,7 @@ def typed_id(name: str, raw: Raw) -> Typed:
     """The scenario's id: text, not empty, without control characters; or a whole number, which becomes its digits."""
     if raw.type in INTEGERS:
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),), f"{raw.sql} IS NULL")
-    if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
+    if raw.type in ("VARCHAR", "ASSUMED") or raw.type.startswith("ENUM"):
         value = f"CAST({raw.sql} AS VARCHAR)"
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
         return Typed(((name, value),), f"{bad} OR {typed_text(name, raw).bad}")
@@ -228,7 +228,7 @@ def typed_outcome(name: str, raw: Raw) -> Typed:
 
 def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: SQL for its value, and for whether it is bad."""
-    if raw.type == "SUPPOSED[]":
+    if raw.type == "ASSUMED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
         seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_MAY_BE_WORD.format('x')})) > 0"
         is_other = f"len(list_filter({raw.sql}, lambda x: {_is_other_type('x')})) > 0"
@@ -316,7 +316,7 @@ def typed_tags(name: str, raw: Raw) -> Typed:
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     # A tag without a value is absent, as a column without one is.
     odd = "trim(x.key) = '' OR (x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))"
-    sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
+    sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {duplicates.has_duplicate_key(pairs)}"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"
     )

@@ -12,7 +12,8 @@ from typing import IO, Any
 from highbar.columns import of_form
 from highbar.errors import Problem
 from highbar.load import counting, hints, unpacking
-from highbar.load.rows import faults, named_twice
+from highbar.load.duplicate_names import duplicate_message
+from highbar.load.rows import faults
 from highbar.model import ResultsFile
 from highbar.model.ranges import ColumnRange
 
@@ -114,17 +115,17 @@ def parse_row(text: bytes) -> Any:
     """A JSON value by the rules of results: no key twice, no NaN, no half of a surrogate pair."""
     return json.loads(
         text.decode("utf-8-sig"),
-        object_pairs_hook=_unique,
+        object_pairs_hook=_row_of_pairs,
         parse_constant=_no_constant,
         parse_float=_float,
         parse_int=_int,
     )
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _row_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len({name.casefold() for name in row}) != len(pairs):
-        raise _Refused(named_twice([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
+        raise _Refused(duplicate_message([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
     _check_surrogates(row)  # here, since every object inside a row passes through this function
     return row
 
@@ -212,7 +213,7 @@ def _array_problems(
     """The problems of the results in an array."""
     # Element by element: json.loads of the whole array would lose the line of each result.
     decoder = json.JSONDecoder(
-        object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int
+        object_pairs_hook=_row_of_pairs, parse_constant=_no_constant, parse_float=_float, parse_int=_int
     )
     place, line, seen = _skip(text, text.index("[") + 1), 1, 0
     while place < len(text) and text[place] != "]":
@@ -298,9 +299,9 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange
 
 
 def _header_problem(name: str, header: Sequence[str]) -> Problem | None:
-    again = named_twice(header)
-    if again:
-        return Problem(again, file=name, line=1, hint=hints.DUPLICATE)
+    message = duplicate_message(header)
+    if message:
+        return Problem(message, file=name, line=1, hint=hints.DUPLICATE)
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         return Problem("the header is one field", file=name, line=1, hint="wanted a comma between fields")
     return None

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from highbar.errors import InputError, Problem
-from highbar.load import footer, hints
+from highbar.load import footer
+from highbar.load.duplicate_names import refuse_duplicate_fields
 from highbar.load.exact_path import exact_path
-from highbar.load.rows import exact_number, named_twice
+from highbar.load.rows import exact_number
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,7 +30,7 @@ def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
     footer.row_count(path)
     with queried(path) as query:
         query("SET TimeZone = 'UTC'")  # the same text on every machine
-        _refuse_repeated(iter(query("SELECT name, num_children FROM parquet_schema($path)").fetchall()))
+        refuse_duplicate_fields(iter(query("SELECT name, num_children FROM parquet_schema($path)").fetchall()))
         described = query(f"DESCRIBE SELECT * FROM {ROWS}").fetchall()
         columns = ", ".join(_selected(name, type_) for name, type_, *_ in described)
         cursor = query(f"SELECT {columns} FROM {ROWS}")
@@ -60,18 +60,6 @@ def _selected(name: str, type_: str) -> str:
     """SQL for a column; times with a zone as text, since DuckDB needs pytz to return them to Python."""
     column = '"{}"'.format(name.replace('"', '""'))
     return f"CAST({column} AS {type_.replace(_ZONED, 'VARCHAR')})" if _ZONED in type_ else column
-
-
-def _refuse_repeated(fields: Iterator[tuple[str, int | None]]) -> str:
-    """Refuse fields of one level that have the same name, which DuckDB would rename.
-
-    Consumes one field and those below it from `fields`, which are in depth-first order, and returns the field's name.
-    """
-    name, children = next(fields)
-    again = named_twice([_refuse_repeated(fields) for _ in range(children or 0)])
-    if again:
-        raise InputError(Problem(again.replace("key", "column", 1), hint=hints.DUPLICATE))
-    return name
 
 
 def line(row: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from highbar.columns import COLUMNS, Column, Form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
+from highbar.load.duplicate_names import duplicate_message
 from highbar.model import Where
 from highbar.model.ranges import ColumnRange
 
@@ -151,33 +152,20 @@ def exact_number(value: Decimal) -> int | float:
     return number
 
 
-def named_twice(names: Sequence[str]) -> str | None:
-    """The message about keys that are the same, ignoring case; None if all differ."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.get(name.casefold())
-        if other is not None:
-            return (
-                f"duplicate key {name!r}" if other == name else f"the keys {other!r} and {name!r} differ only in case"
-            )
-        seen[name.casefold()] = name
-    return None
-
-
-def _inside(value: object) -> str | None:
+def _duplicate_inside(value: object) -> str | None:
     """The message about a key that occurs twice, at any depth of a value."""
     if isinstance(value, Mapping):
-        own = named_twice([str(name) for name in value])
-        return own or next(filter(None, map(_inside, value.values())), None)
-    return next(filter(None, map(_inside, value)), None) if isinstance(value, list | tuple) else None
+        own = duplicate_message([str(name) for name in value])
+        return own or next(filter(None, map(_duplicate_inside, value.values())), None)
+    return next(filter(None, map(_duplicate_inside, value)), None) if isinstance(value, list | tuple) else None
 
 
-def _stated_twice(row: Mapping[str, Any]) -> Iterator[str]:
+def _duplicate_messages(row: Mapping[str, Any]) -> Iterator[str]:
     """Messages about keys twice inside a row's values, and about columns `tags.NAME` beside the same tag in `tags`."""
     for column, value in row.items():
-        again = _inside(value)
-        if again:
-            yield f"{column}: {again}"
+        message = _duplicate_inside(value)
+        if message:
+            yield f"{column}: {message}"
     tags = row.get("tags")
     own_tags = (
         {str(name).casefold() for name, tag in tags.items() if tag is not None} if isinstance(tags, Mapping) else ()
@@ -257,7 +245,7 @@ def faults(
         wanted = None if value is None else check(value)
         if wanted:
             yield f"{column}: found {shown(value)}, {wanted}", hints.hint_for_value(column, value)
-    yield from ((message, hints.DUPLICATE) for message in _stated_twice(row))
+    yield from ((message, hints.DUPLICATE) for message in _duplicate_messages(row))
     yield from ((message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
     for column in scalars:
         if isinstance(row.get(column), Mapping | list | tuple):

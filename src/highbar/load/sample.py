@@ -152,10 +152,10 @@ def _decoded_fast(text: bytes) -> Any:
 
 
 def _decoded(text: bytes) -> Any:
-    return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_unique)
+    return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_row_of_pairs)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _row_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object. Raises ValueError for one with a key twice: no mapping can read that."""
     if len({name.casefold() for name, _ in pairs}) != len(pairs):
         raise ValueError("a key twice")

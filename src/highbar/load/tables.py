@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
+from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.load.explain import MOST_PROBLEMS, parse_row
-from highbar.load.rows import exact_number, faults, named_twice
+from highbar.load.rows import exact_number, faults
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
@@ -136,9 +137,7 @@ def _refuse_names(names: Sequence[object]) -> None:
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputError(Problem(f"the column name {odd[0]!r} is not text", hint="name every column"))
-    again = named_twice([str(name) for name in names])
-    if again:
-        raise InputError(Problem(again.replace("key", "column"), hint=hints.DUPLICATE))
+    refuse_duplicate_columns([str(name) for name in names])
 
 
 def _refuse_unnamed(names: Sequence[str]) -> None:
