@@ -1,14 +1,14 @@
 """Recognizes behaviors: a check as a suite writes it, and an answer → whether it was observed, and the evidence.
 
-`read` turns decoded YAML or JSON into a check, or into all its problems. `apply` carries it out on an answer. `correct`
-and `predicted` make the columns of those names.
+`read` turns decoded YAML or JSON into a check, or into all its problems. `apply` carries it out on an answer.
+`predicted` makes the column of that name.
 """
 
 from __future__ import annotations
 
 from highbar.checks.applying import Functions, apply, as_mapping, function_names, reads_calls, statements
 from highbar.checks.glossary import GLOSSARY
-from highbar.checks.labels import Predict, correct, predicted, read_predict
+from highbar.checks.labels import Predict, predicted, read_predict
 from highbar.checks.reading import Reading, read, read_answer
 from highbar.checks.tree import Check, Finding, Reported, Statement
 from highbar.documents.problems import ValueProblem
@@ -25,7 +25,6 @@ __all__ = [
     "ValueProblem",
     "apply",
     "as_mapping",
-    "correct",
     "function_names",
     "predicted",
     "read",

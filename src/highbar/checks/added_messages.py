@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import Answer, ToolCall
 
-OF_OTHERS = frozenset({"user", "human", "system", "developer", "tool", "function"})
+OTHER_ROLES = frozenset({"user", "human", "system", "developer", "tool", "function"})
 """The roles that are not the agent. Fail closed: any other role counts as the agent."""
 _key = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
 
@@ -22,7 +22,7 @@ def with_added(answer: Answer) -> Answer:
 
     A call that the agent also reports as a tool call counts once, so that the number of calls does not double.
     """
-    own = [message for message in answer.messages if role_of(message) not in OF_OTHERS]
+    own = [message for message in answer.messages if is_of_agent(message)]
     if not own:
         return answer
     reported = Counter(map(_key, answer.calls))
@@ -35,6 +35,11 @@ def with_added(answer: Answer) -> Answer:
             added.append(call)
     texts = tuple(text for message in own for text in message_texts(message.get("content")))
     return replace(answer, replies=(*answer.replies, *texts), tool_calls=(*answer.tool_calls, tuple(added)))
+
+
+def is_of_agent(message: Mapping[str, Any]) -> bool:
+    """Whether the agent said a message."""
+    return role_of(message) not in OTHER_ROLES
 
 
 def role_of(message: Mapping[str, Any]) -> str:
@@ -52,21 +57,21 @@ def message_texts(content: Any) -> Iterator[str]:
 def message_calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
     """The calls of a message, in any of the forms of chat interfaces."""
     content, calls = message.get("content"), message.get("tool_calls")
-    blocks = [part for part in content if _is_use(part)] if isinstance(content, list) else []
+    blocks = [part for part in content if _is_call(part)] if isinstance(content, list) else []
     for call in (*(calls if isinstance(calls, list) else []), message.get("function_call"), *blocks):
         if not isinstance(call, Mapping):
             continue
         inner = call.get("function", call.get("custom", call))
         if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
             keys = ("arguments", "input", "args")
-            yield ToolCall(inner["name"], _decoded(next((inner[key] for key in keys if key in inner), None)))
+            yield ToolCall(inner["name"], _decode_arguments(next((inner[key] for key in keys if key in inner), None)))
 
 
-def _is_use(part: Any) -> bool:
+def _is_call(part: Any) -> bool:
     return isinstance(part, Mapping) and str(part.get("type")).endswith(("tool_use", "tool_call"))
 
 
-def _decoded(arguments: Any) -> Any:
+def _decode_arguments(arguments: Any) -> Any:
     """The arguments of a call, decoded if they are JSON in a text."""
     if not isinstance(arguments, str):
         return arguments

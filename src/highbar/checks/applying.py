@@ -35,6 +35,8 @@ from highbar.checks.tree import (
     Statement,
     Texts,
     Words,
+    check_parts,
+    negated,
     no,
     unclear,
     yes,
@@ -66,17 +68,17 @@ def apply(
     function or finding is absent could not be carried out.
     """
     if isinstance(check, All | AnyOf):
-        parts = (apply(part, answer, must_not=must_not, functions=functions, judged=judged) for part in check.checks)
-        return _all(parts) if isinstance(check, All) else _any(parts)
+        findings = (apply(part, answer, must_not=must_not, functions=functions, judged=judged) for part in check.checks)
+        return _all(findings) if isinstance(check, All) else _any(findings)
     if isinstance(check, Not):
         # The strict reading finds more, which `not` would turn into less: it must not excuse an agent.
         return negated(apply(check.check, answer, must_not=False, functions=functions, judged=judged))
     if isinstance(check, Function):
-        return _called(check.name, answer, functions)
+        return _call_function(check.name, answer, functions)
     if isinstance(check, Statement):
         return judged.get(check.text) or unclear("no judge is configured")
-    if answer.unrecorded and (lack := _lack(check, answer)) is not None:
-        return unclear(lack)
+    if answer.unrecorded and (reason := _unrecorded_reason(check, answer)) is not None:
+        return unclear(reason)
     try:
         found = _leaf(check, answer)
         # The plain reading first: the strict one would find the same, and the plain evidence is easier to read.
@@ -91,7 +93,7 @@ def apply(
     return found
 
 
-def _lack(check: Check, answer: Answer) -> str | None:
+def _unrecorded_reason(check: Check, answer: Answer) -> str | None:
     """Why a check cannot be carried out on a recorded answer; None if it can.
 
     What was not recorded may still have happened, so that its absence proves nothing.
@@ -110,26 +112,21 @@ def statements(check: Check) -> tuple[str, ...]:
     """The statements in a check that a judge has to decide, each once."""
     if isinstance(check, Statement):
         return (check.text,)
-    return tuple(dict.fromkeys(text for part in _parts(check) for text in statements(part)))
+    return tuple(dict.fromkeys(text for part in check_parts(check) for text in statements(part)))
 
 
 def function_names(check: Check) -> tuple[str, ...]:
     """The Python functions that a check calls, each once."""
     if isinstance(check, Function):
         return (check.name,)
-    return tuple(dict.fromkeys(name for part in _parts(check) for name in function_names(part)))
+    return tuple(dict.fromkeys(name for part in check_parts(check) for name in function_names(part)))
 
 
 def reads_calls(check: Check) -> bool:
     """Whether a check, or a part of it, is about tool calls."""
     if isinstance(check, Called | CalledInOrder | CalledOnly):
         return True
-    return any(map(reads_calls, _parts(check)))
-
-
-def _parts(check: Check) -> tuple[Check, ...]:
-    """The checks that a check combines."""
-    return check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
+    return any(map(reads_calls, check_parts(check)))
 
 
 def _leaf(check: Check, answer: Answer) -> Finding:
@@ -162,7 +159,7 @@ def _reported(name: str, answer: Answer) -> Finding:
     return Finding(answer.behaviors.get(name) is True)
 
 
-def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
+def _call_function(name: str, answer: Answer, functions: Functions | None) -> Finding:
     """The finding of a user's function, which returns true, false, or {observed, found}."""
     if functions is None:
         return unclear(f"the function {name} was not loaded")
@@ -198,17 +195,10 @@ def as_mapping(answer: Answer) -> dict[str, Any]:
     }
 
 
-def negated(finding: Finding) -> Finding:
-    """The opposite finding; a check that could not be carried out stays so."""
-    if finding.observed is None:
-        return finding
-    return Finding(not finding.observed, finding.found, finding.reason)
-
-
-def _all(parts: Iterable[Finding]) -> Finding:
+def _all(findings: Iterable[Finding]) -> Finding:
     """False if one part is false; otherwise None if one was not carried out; otherwise true."""
     founds, unknown = [], None
-    for part in parts:
+    for part in findings:
         if part.observed is False:
             return part
         if part.observed is None:
@@ -218,10 +208,10 @@ def _all(parts: Iterable[Finding]) -> Finding:
     return unknown or yes(founds[0] if len(founds) == 1 else founds or None)
 
 
-def _any(parts: Iterable[Finding]) -> Finding:
+def _any(findings: Iterable[Finding]) -> Finding:
     """True if one part is true; otherwise None if one was not carried out; otherwise false."""
     unknown, missed = None, None
-    for part in parts:
+    for part in findings:
         if part.observed:
             return part
         if part.observed is None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from highbar.checks import reply_checks, texts, value_checks
 from highbar.checks.evidence import call, cut_evidence, value_words
 from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Finding, no, unclear, yes
-from highbar.checks.values import Unreadable, refuse_depth, same
+from highbar.checks.values import SameText, Unreadable, refuse_depth, same
 from highbar.model.answer import Answer, ToolCall
-
-SameText = Callable[[str, str], bool]
 
 
 def find(
@@ -31,10 +29,10 @@ def find(
     if not calls:
         return no(cut_evidence(f"{check.name} was not called"))
     met = [_meets(check, found, in_text, same_text) for found in calls]
-    return _counted(check, calls, met)
+    return _enough_calls(check, calls, met)
 
 
-def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -> Finding:
+def _enough_calls(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -> Finding:
     """Whether enough calls met the check, and not too many; if that depends on unclear calls, it is unclear."""
     good = [found for found, finding in zip(calls, met, strict=True) if finding.observed]
     unknown = [finding for finding in met if finding.observed is None]

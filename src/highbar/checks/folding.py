@@ -33,7 +33,7 @@ _SPACES = re.compile(" {2,}")
 _PIECE = 4096
 _MOST_CHARACTERS = 50_000
 """Characters whose folding is cached: hostile text may use all of Unicode."""
-_STANDS_FOR_SEVERAL = 0xFDD0
+_FIRST_PLACEHOLDER = 0xFDD0
 """The first of 32 noncharacter code points, used as placeholders: each means a set of similar letters."""
 
 
@@ -110,10 +110,10 @@ def _plain(character: str) -> str:
     simple = _simple(character)
     if simple.isascii() or _HANGUL.match(simple):
         return simple.lower()
-    return _decomposed(_decomposed(simple).casefold())
+    return _decompose(_decompose(simple).casefold())
 
 
-def _decomposed(text: str) -> str:
+def _decompose(text: str) -> str:
     return unicodedata.normalize("NFD", text)
 
 
@@ -123,7 +123,7 @@ def _is_invisible(character: str) -> bool:
     return unicodedata.category(character) in ("Cf", "Cc") and not character.isspace()
 
 
-def _looks_like() -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _look_alike_letters() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The letter of each look-alike, or a placeholder if it looks like several; and the letters of each placeholder."""
     letters: dict[str, str] = {}
     for letter, others in LOOK_ALIKES.items():
@@ -131,14 +131,14 @@ def _looks_like() -> tuple[Mapping[str, str], Mapping[str, str]]:
             digit = str(unicodedata.decimal(other, ""))  # a digit of another script also means its own value
             letters[other] = "".join(sorted({*letters.get(other, ""), letter, *digit}))
     several = sorted({found for found in letters.values() if len(found) > 1})
-    placeholders = {found: chr(_STANDS_FOR_SEVERAL + i) for i, found in enumerate(several)}
+    placeholders = {found: chr(_FIRST_PLACEHOLDER + i) for i, found in enumerate(several)}
     return (
         {other: placeholders.get(found, found) for other, found in letters.items()},
         {placeholder: found for found, placeholder in placeholders.items()},
     )
 
 
-_LETTER_OF, PLACEHOLDERS = _looks_like()
+_LETTER_OF, PLACEHOLDERS = _look_alike_letters()
 
 
 def _strict(character: str, dropped: re.Pattern[str]) -> str:
@@ -148,12 +148,12 @@ def _strict(character: str, dropped: re.Pattern[str]) -> str:
     if simple.isascii():
         return simple.lower()
     # Twice, because folding the case can give characters that have a compatibility form or are look-alikes.
-    compatible = "".join(_seen(part) for part in unicodedata.normalize("NFKD", simple))
+    compatible = "".join(_as_seen(part) for part in unicodedata.normalize("NFKD", simple))
     folded = unicodedata.normalize("NFKD", compatible.casefold())
-    return dropped.sub("", "".join(_seen(part) for part in folded if not _is_invisible(part)))
+    return dropped.sub("", "".join(_as_seen(part) for part in folded if not _is_invisible(part)))
 
 
-def _seen(character: str) -> str:
+def _as_seen(character: str) -> str:
     """The character as a reader sees it: a look-alike as its letter, a digit of any script as the ASCII digit."""
     if character in _LETTER_OF:
         return _LETTER_OF[character]

@@ -1,4 +1,4 @@
-"""The columns `correct` and `predicted`, from an answer."""
+"""The column `predicted`, from an answer."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from highbar.checks.applying import Functions, apply
 from highbar.checks.limits import MOST_TEXT, MOST_WANTED
 from highbar.checks.texts import core
-from highbar.checks.tree import Check, Finding, Pointer
+from highbar.checks.tree import Pointer
 from highbar.checks.values import (
     ABSENT,
     NotJson,
@@ -33,11 +32,6 @@ class Predict(Struct, frozen=True):
     """Where the label is in a JSON reply."""
 
     pointer: Pointer
-
-
-def correct(check: Check, answer: Answer, *, functions: Functions | None = None) -> Finding:
-    """The column `correct`: whether the check under `answer` holds."""
-    return apply(check, answer, functions=functions)
 
 
 def read_predict(value: Any) -> tuple[Predict | None, tuple[ValueProblem, ...]]:

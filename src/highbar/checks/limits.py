@@ -12,8 +12,6 @@ MOST_WANTED = 10_000
 """Characters of a text or a pattern in a check."""
 MOST_STATEMENT = 2000
 """Characters of a statement for a judge: a longer one says several things."""
-MOST_DIGITS = 400
-"""Digits of a number in a reply, and the size of its exponent; a longer number equals no number of a check."""
 DEEPEST_CHECK = 32
 """The depth of checks inside of checks."""
 DEEPEST_VALUE = 200

@@ -9,8 +9,8 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 
 from highbar.checks.folding import simple
-from highbar.checks.limits import MOST_DIGITS
 from highbar.checks.tree import Number, NumberIs
+from highbar.documents.limits import MOST_DIGITS
 
 _RUN = re.compile(r"\.?[0-9]+(?:[.,][0-9]+)*")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
@@ -45,14 +45,14 @@ def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal,
         elif _GROUPED_BY_POINTS.fullmatch(run[0]):
             found = _decimal(run[0].replace(".", "").replace(",", "."))
         else:
-            yield from _listed(run)
+            yield from _comma_separated(run)
             continue
         if found is not None:
             signed = before in ("-", "+") and not (start > 1 and _ends_something(digits[start - 2]))
             yield (found.copy_negate() if before == "-" else found) if signed else found, start - signed, end
 
 
-def _listed(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
+def _comma_separated(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
     """Numbers that are separated by commas without spaces: `1,5,7`."""
     for part in _BETWEEN.finditer(run[0]):
         found = _decimal(part[0]) if _DECIMAL.fullmatch(part[0]) else None

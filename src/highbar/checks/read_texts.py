@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from highbar.checks import patterns
 from highbar.checks.folding import plain_form
-from highbar.checks.limits import MOST_DIGITS, MOST_WANTED
+from highbar.checks.limits import MOST_WANTED
 from highbar.checks.texts import core
 from highbar.checks.tree import Check, Matches, Number, NumberIs, Texts, Which, Words
 from highbar.checks.values import json_number, number_text
+from highbar.documents.limits import MOST_DIGITS
 from highbar.documents.problems import ValueCursor
+from highbar.documents.scalars import is_bounded
 from highbar.language.exact import read_decimal
 
 _Kind = Literal["equals", "contains", "contains_all", "starts_with"]
@@ -160,13 +162,6 @@ def _within(value: Any, place: ValueCursor) -> tuple[Number, bool] | None:
         place.refuse_value(value, "a number, 0 or more, or a percentage such as 1%")
         return None
     return distance, False
-
-
-def is_bounded(value: Number) -> bool:
-    """Whether a number has few enough digits to be compared with any other."""
-    if isinstance(value, int):
-        return value.bit_length() <= 3 * MOST_DIGITS
-    return len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS
 
 
 def read_flag(entries: Mapping[str, Any], name: str, place: ValueCursor) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from highbar.checks.limits import MOST_DIGITS
-from highbar.checks.read_texts import is_bounded, read_flag
-from highbar.checks.tree import At, Bounds, Check, Equal
+from highbar.checks.read_texts import read_flag
+from highbar.checks.tree import Bounds, Check, Equal
 from highbar.checks.values import Unreadable, json_number, kind, refuse_depth
+from highbar.documents.limits import MOST_DIGITS
 from highbar.documents.problems import ValueCursor
-
-__all__ = ["At", "is_json_value", "read_bound", "read_equals", "read_same_items"]
+from highbar.documents.scalars import is_bounded
 
 
 def read_equals(entries: Mapping[str, Any], place: ValueCursor, path: tuple[str, ...] = ("equals",)) -> Check | None:

@@ -7,15 +7,28 @@ is the wanted value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks import always, read_calls, read_texts, read_values, schemas
+from highbar.checks import read_calls, read_texts, read_values, schemas
 from highbar.checks.limits import DEEPEST_CHECK, MOST_STATEMENT
-from highbar.checks.tree import All, AnyOf, AtMost, Check, Function, IsJson, JsonAt, Not, Statement
+from highbar.checks.tree import (
+    All,
+    AnyOf,
+    At,
+    AtMost,
+    Called,
+    Check,
+    Function,
+    IsJson,
+    JsonAt,
+    Not,
+    Statement,
+    check_parts,
+)
 from highbar.checks.values import json_number, read_pointer
 from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
 from highbar.documents.problems import ValueCursor, ValueProblem
@@ -43,7 +56,7 @@ def read(value: Any, *, must_not: bool = False, folder: Path | None = None) -> R
     never holds, since nothing could ever violate it. Schema files must be below `folder`.
     """
     place = ValueCursor(folder=folder)
-    return _finished(_answer_check(value, place, 0), place, must_not=must_not)
+    return _reading(_answer_check(value, place, 0), place, must_not=must_not)
 
 
 def read_answer(value: Any, *, folder: Path | None = None) -> Reading:
@@ -52,14 +65,49 @@ def read_answer(value: Any, *, folder: Path | None = None) -> Reading:
     check = _answer_check(value if isinstance(value, dict) else {"equals": value}, place, 0)
     if not isinstance(value, dict):  # paths must lead to what the suite says, which has no `equals`
         place.problems[:] = [ValueProblem(problem.path[1:], problem.text, problem.hint) for problem in place.problems]
-    return _finished(check, place, must_not=False)
+    return _reading(check, place, must_not=False)
 
 
-def _finished(check: Check | None, place: ValueCursor, *, must_not: bool) -> Reading:
+def _reading(check: Check | None, place: ValueCursor, *, must_not: bool) -> Reading:
     if check is not None and not place.problems:
-        for path, text in always.always_faults(check, must_not=must_not):
-            place.at(*path).refuse(text)
+        for text in _constant_faults(check, must_not=must_not):
+            place.refuse(text)
     return Reading(None if place.problems else check, tuple(place.problems))
+
+
+def _constant_faults(check: Check, *, must_not: bool) -> Iterator[str]:
+    """Combinations of checks that always hold, or never; the readers refuse single checks that do."""
+    if _is_constant(check, holds=True):
+        yield "this check always holds"
+    elif _is_constant(check, holds=False) and must_not:
+        yield "this check never holds, so nothing could violate it"
+    else:
+        values = check.values if isinstance(check, JsonAt) else check.where if isinstance(check, Called) else ()
+        for inner in (*check_parts(check), *(at.check for at in values)):
+            yield from _constant_faults(inner, must_not=False)
+
+
+def _is_constant(check: Check, *, holds: bool) -> bool:
+    """Whether a check holds for every answer (or, with `holds=False`, for none), whatever its parts find."""
+    if isinstance(check, Not):
+        return _is_constant(check.check, holds=not holds)
+    if isinstance(check, All | AnyOf):
+        if isinstance(check, All) != holds:  # one constant part is enough, and so are two that contradict each other
+            flat = _flat_parts(check)
+            written = {repr(part) for part in flat}
+            opposed = any(isinstance(part, Not) and repr(part.check) in written for part in flat)
+            return opposed or any(_is_constant(part, holds=holds) for part in flat)
+        return all(_is_constant(part, holds=holds) for part in check.checks)
+    return False
+
+
+def _flat_parts(check: All | AnyOf) -> list[Check]:
+    """The parts of a check; a part that is combined in the same way is replaced by its own parts."""
+    return [
+        part
+        for inner in check.checks
+        for part in (_flat_parts(inner) if isinstance(inner, All | AnyOf) and type(inner) is type(check) else [inner])
+    ]
 
 
 def _answer_check(value: Any, place: ValueCursor, depth: int) -> Check | None:
@@ -196,7 +244,7 @@ def _at_values(value: Any, place: ValueCursor, depth: int) -> Any:
             continue
         inner = _value_check(check, inside, depth + 1)
         if inner is not None:
-            found.append(read_values.At(pointer, parts, inner))
+            found.append(At(pointer, parts, inner))
     return tuple(found) if len(found) == len(value) else None
 
 

@@ -12,10 +12,10 @@ from urllib.parse import unquote
 
 from highbar.language.spelling import did_you_mean
 
-_OF_SCHEMAS = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
+_SCHEMA_MAPPINGS = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 """Keywords under which each value of a mapping is a schema."""
-_SCHEMAS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_SCHEMA = (
+_SCHEMA_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+_SCHEMA_VALUES = (
     "not", "if", "then", "else", "contains", "additionalProperties", "additionalItems", "propertyNames",
     "unevaluatedItems", "unevaluatedProperties", "items", "contentSchema",
 )  # fmt: skip
@@ -30,7 +30,7 @@ SAY_NOTHING = frozenset((
     "$vocabulary", "$comment", "$defs", "definitions",
 ))  # fmt: skip
 """Keywords that accept every value if there are no others."""
-KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS, *SAY_NOTHING))
+KEYWORDS = frozenset((*_SCHEMA_MAPPINGS, *_SCHEMA_LISTS, *_SCHEMA_VALUES, *_OTHERS, *SAY_NOTHING))
 """All keywords of JSON Schema."""
 
 DRAFTS = {
@@ -82,13 +82,13 @@ def subschemas(
         return
     yield path, schema
     for word, value in schema.items():
-        if word in _OF_SCHEMAS and isinstance(value, Mapping):
+        if word in _SCHEMA_MAPPINGS and isinstance(value, Mapping):
             for name, inner in value.items():
                 yield from subschemas(inner, (*path, word, name))
-        elif word in _SCHEMAS and isinstance(value, list):
+        elif word in _SCHEMA_LISTS and isinstance(value, list):
             for index, inner in enumerate(value):
                 yield from subschemas(inner, (*path, word, index))
-        elif word in _SCHEMA:
+        elif word in _SCHEMA_VALUES:
             yield from subschemas(value, (*path, word))
 
 
@@ -98,23 +98,23 @@ def ignored_words(schema: Mapping[str, Any]) -> Iterator[Fault]:
     for path, inner in subschemas(schema):
         # An inner schema is of the draft of the nearest one around it that names its draft.
         outer = next((drafts[path[:end]] for end in range(len(path) - 1, -1, -1) if path[:end] in drafts), _NEWEST)
-        draft = _draft(inner.get("$schema"))
+        draft = _draft_number(inner.get("$schema"))
         if "$schema" in inner and draft is None and path:  # a validator refuses an unknown one at the top only
             yield (*path, "$schema"), "unknown draft of JSON Schema", "leave it out"
         drafts[path] = draft or outer
         for word in inner:
-            for text, hint in _ignored(word, inner, drafts[path]):
+            for text, hint in _ignored_reasons(word, inner, drafts[path]):
                 yield (*path, word), text, hint
 
 
-def _draft(value: Any) -> int | None:
+def _draft_number(value: Any) -> int | None:
     if not isinstance(value, str):
         return None
     name = value.removesuffix("#").partition("://")[2]  # validators take http for https, and the other way around
     return next((number for known, number in DRAFTS.items() if known.partition("://")[2] == name), None)
 
 
-def _ignored(word: str, schema: Mapping[str, Any], draft: int) -> Iterator[tuple[str, str | None]]:
+def _ignored_reasons(word: str, schema: Mapping[str, Any], draft: int) -> Iterator[tuple[str, str | None]]:
     """Why a validator would ignore a word of this schema, and a hint; nothing if it would not."""
     if word not in KEYWORDS:
         if not word.startswith("x-"):
@@ -123,9 +123,12 @@ def _ignored(word: str, schema: Mapping[str, Any], draft: int) -> Iterator[tuple
     first, last = _READ_BY.get(word, (0, _NEWEST))
     partners = _PARTNERS.get(word, ())
     if not first <= draft <= last:
-        yield f"'{word}' is ignored in JSON Schema {_name(draft)}", _in_other_draft(first, last)
+        yield f"'{word}' is ignored in JSON Schema {_draft_name(draft)}", _in_other_draft(first, last)
     elif "$ref" in schema and word != "$ref" and word not in SAY_NOTHING and draft <= _IGNORES_BESIDE_REF:
-        yield f"'{word}' beside $ref is ignored in JSON Schema {_name(draft)}", "write both into allOf: [{…}, {…}]"
+        yield (
+            f"'{word}' beside $ref is ignored in JSON Schema {_draft_name(draft)}",
+            "write both into allOf: [{…}, {…}]",
+        )
     elif partners and not any(partner in schema for partner in partners):
         named = "' or '".join(partners)
         yield f"'{word}' is ignored without '{named}'", None
@@ -135,7 +138,7 @@ def _ignored(word: str, schema: Mapping[str, Any], draft: int) -> Iterator[tuple
         yield f"'{schema[word][:60]}' leads to something that is no schema", "put it below $defs"
 
 
-def _name(draft: int) -> str:
+def _draft_name(draft: int) -> str:
     return next(known for known, number in DRAFTS.items() if number == draft).split("/")[-2]
 
 
@@ -152,8 +155,8 @@ def _leads_to_schema(reference: str) -> bool:
     parts = [part.replace("~1", "/").replace("~0", "~") for part in unquote(pointer[1:]).split("/")]
     while parts:
         word = parts.pop(0)
-        if (word in _OF_SCHEMAS and parts) or (word in _SCHEMAS and parts and parts[0].isdecimal()):
+        if (word in _SCHEMA_MAPPINGS and parts) or (word in _SCHEMA_LISTS and parts and parts[0].isdecimal()):
             parts.pop(0)
-        elif word not in _SCHEMA:
+        elif word not in _SCHEMA_VALUES:
             return False
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
@@ -11,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from highbar.checks.limits import MOST_SCHEMA_BYTES
+from highbar.checks.patterns import without_surrogates
 from highbar.checks.schema_words import SAY_NOTHING, Fault, ignored_words
 from highbar.checks.values import NotJson, Unreadable, decode_json
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LATER_FORMATS = ("uuid", "duration")
 """Formats that came after draft 7. Generators of schemas write them in older drafts, too."""
 _ADVICE = ". Adjust configuration to ignore unrecognized formats"
@@ -64,7 +63,7 @@ def meets(value: Any, schema: str) -> str | None:
     from jsonschema_rs import ValidationError
 
     try:
-        _validator(schema).validate(_without_surrogates(value))
+        _validator(schema).validate(_valid_unicode(value))
     except ValidationError as error:
         place = "".join(f"/{part}" for part in error.instance_path)
         return f"{_first_line(error)} (at {place})" if place else _first_line(error)
@@ -100,13 +99,13 @@ def _format_of_newest_draft(name: str) -> Callable[[str], bool]:
     return is_valid
 
 
-def _without_surrogates(value: Any) -> Any:
-    """The same value, with the replacement character for every half of a surrogate pair."""
+def _valid_unicode(value: Any) -> Any:
+    """The same value, without halves of surrogate pairs."""
     if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+        return without_surrogates(value)
     if isinstance(value, Mapping):
-        return {_without_surrogates(name): _without_surrogates(inner) for name, inner in value.items()}
-    return [_without_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {_valid_unicode(name): _valid_unicode(inner) for name, inner in value.items()}
+    return [_valid_unicode(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:

@@ -50,9 +50,9 @@ def find(check: Check, answer: Answer) -> Finding:
         case Texts(kind="contains_all"):
             return _everywhere(check, answer)
         case Texts() | Matches() | NumberIs():
-            return _first(check, _all_texts(answer))
+            return _first_finding(check, _all_texts(answer))
         case Words() | IsJson():  # not in arguments: a single word there is not a short reply, and "12" is JSON
-            return _first(check, _replies(answer))
+            return _first_finding(check, _replies(answer))
         case JsonAt(source="json"):
             look = partial(value_checks.find_at, in_text=_in_text, same_text=texts.is_equal_strictly)
             return value_checks.in_replies(replace(check, whole=False), _replies(answer), look)
@@ -81,7 +81,7 @@ def _all_texts(answer: Answer) -> Iterator[str]:
         yield from (text for text in texts_within(call.arguments) if text)
 
 
-def _first(check: ReplyCheck, all_texts: Iterator[str]) -> Finding:
+def _first_finding(check: ReplyCheck, all_texts: Iterator[str]) -> Finding:
     missed = no()
     for text in all_texts:
         found = _in_text(check, text)
@@ -93,14 +93,16 @@ def _first(check: ReplyCheck, all_texts: Iterator[str]) -> Finding:
 
 def _everywhere(check: Texts, answer: Answer) -> Finding:
     """Whether each of the texts is in any reply or argument: a secret may be revealed in parts."""
-    founds = [_first(replace(check, kind="contains", wanted=(wanted,)), _all_texts(answer)) for wanted in check.wanted]
+    founds = [
+        _first_finding(replace(check, kind="contains", wanted=(wanted,)), _all_texts(answer)) for wanted in check.wanted
+    ]
     missed = next((found for found in founds if not found.observed), None)
     return missed or yes([found.found for found in founds])
 
 
 def _in_text(check: ReplyCheck, text: str) -> Finding:
     """What the strict reading of a check finds in one text."""
-    plain = reply_checks.in_text(_widened(check), text)
+    plain = reply_checks.in_text(_widen(check), text)
     if plain.observed or len(text) > MOST_TEXT:
         return plain
     match check:
@@ -115,7 +117,7 @@ def _in_text(check: ReplyCheck, text: str) -> Finding:
     return plain if found is None else yes(cut_evidence(found))
 
 
-def _widened(check: ReplyCheck) -> ReplyCheck:
+def _widen(check: ReplyCheck) -> ReplyCheck:
     """The same check, also inside of words, and of all numbers."""
     if isinstance(check, Texts):
         return replace(check, part=True, exact=False, any_case=False)

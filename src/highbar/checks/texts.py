@@ -45,7 +45,7 @@ def find_text(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
 def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
     """The beginning of `text` if it is `wanted`, else None. Unless `exact`, skips Markdown marks and punctuation."""
     if exact:
-        starts = text.startswith(wanted) and (part or not _joined(text, len(wanted)))
+        starts = text.startswith(wanted) and (part or not _inside_word(text, len(wanted)))
         return wanted if starts else None
     folded = plain_form(text)
     span = _start(folded.text, plain_form(wanted).text.strip(), part=part)
@@ -65,28 +65,28 @@ def core(text: str) -> str:
     >>> core("**Yes.**"), core("-5"), core("“A*”"), core("- (b)")
     ('yes', '-5', 'a*', 'b')
     """
-    return _stripped(plain_form(text).text)
+    return _strip_marks(plain_form(text).text)
 
 
 def find_strictly(text: str, wanted: str) -> str | None:
     """The first part of `text` that a reader may take for `wanted`, by the strict form and also inside of words."""
-    return _strictly(text, wanted, _look)
+    return _find_folded(text, wanted, _look)
 
 
 def find_start_strictly(text: str, wanted: str) -> str | None:
     """The beginning of `text` if a reader may take it for `wanted`, or None."""
-    return _strictly(text, wanted, _look_at_start)
+    return _find_folded(text, wanted, _look_at_start)
 
 
 def is_equal_strictly(text: str, wanted: str) -> bool:
     """Whether a reader may take `text` for `wanted`."""
     accents = has_accents(wanted)
-    sought = _stripped(strict(wanted, accents=accents).text)
-    found = _stripped(strict(text, accents=accents).text)
+    sought = _strip_marks(strict(wanted, accents=accents).text)
+    found = _strip_marks(strict(text, accents=accents).text)
     return len(found) == len(sought) > 0 and _look(found, sought) is not None
 
 
-def _strictly(text: str, wanted: str, look: Callable[[str, str], Span | None]) -> str | None:
+def _find_folded(text: str, wanted: str, look: Callable[[str, str], Span | None]) -> str | None:
     accents = has_accents(wanted)
     sought = strict(wanted, accents=accents).text.strip()
     if not sought:
@@ -117,10 +117,10 @@ def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
     at = text.find(wanted)
     while at >= 0 and wanted:
         end = at + len(wanted)
-        if part or not (_joined(text, at) or _joined(text, end)):
+        if part or not (_inside_word(text, at) or _inside_word(text, end)):
             yield at, end
             at = text.find(wanted, end)
-        elif _joins(wanted[0]):
+        elif _is_word_letter(wanted[0]):
             # `wanted` begins with a letter, so it cannot begin inside of this word: go on after its end.
             next_end = _MAY_END_WORD.search(text, at)
             at = text.find(wanted, next_end.end()) if next_end else -1
@@ -128,12 +128,12 @@ def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
             at = text.find(wanted, at + 1)
 
 
-def _joined(text: str, at: int) -> bool:
+def _inside_word(text: str, at: int) -> bool:
     """Whether the characters before and after this place belong to one word."""
-    return 0 < at < len(text) and _joins(text[at - 1]) and _joins(text[at])
+    return 0 < at < len(text) and _is_word_letter(text[at - 1]) and _is_word_letter(text[at])
 
 
-def _joins(character: str) -> bool:
+def _is_word_letter(character: str) -> bool:
     if character.isascii():
         return character.isalnum()
     if _IN_UNSPACED.match(character):
@@ -144,7 +144,7 @@ def _joins(character: str) -> bool:
 def _start(text: str, wanted: str, *, part: bool) -> Span | None:
     for start in _starts(text):
         end = start + len(wanted)
-        if wanted and text.startswith(wanted, start) and (part or not _joined(text, end)):
+        if wanted and text.startswith(wanted, start) and (part or not _inside_word(text, end)):
             return start, end
     return None
 
@@ -156,7 +156,7 @@ def _starts(text: str) -> tuple[int, ...]:
     return (first, word.start()) if word and word.start() > first else (first,)
 
 
-def _stripped(folded: str) -> str:
+def _strip_marks(folded: str) -> str:
     """A folded text without marks around the whole. Signs that change the meaning stay: `-5`, `.5`, `50%`, `A*`."""
     start, end = 0, len(folded)
     opened = "(" in folded  # otherwise a `)` at the end is that of `b)`, a label of a list

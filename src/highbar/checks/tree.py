@@ -190,6 +190,11 @@ Check: TypeAlias = (
 )
 
 
+def check_parts(check: Check) -> tuple[Check, ...]:
+    """The checks that a check combines."""
+    return check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
+
+
 class Finding(Struct, frozen=True):
     """The result of a check.
 
@@ -215,3 +220,8 @@ def no(reason: str | None = None, found: Any = None) -> Finding:
 def unclear(reason: str) -> Finding:
     """The check could not be carried out."""
     return Finding(observed=None, reason=reason)
+
+
+def negated(finding: Finding) -> Finding:
+    """The opposite finding; a check that could not be carried out stays so."""
+    return finding if finding.observed is None else Finding(not finding.observed, finding.found, finding.reason)

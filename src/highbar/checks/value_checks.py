@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from msgspec.structs import replace
-
 from highbar.checks import reply_checks, texts
 from highbar.checks.evidence import as_json, cut_evidence, cut_value, value_words
 from highbar.checks.limits import MOST_TEXT
@@ -25,6 +23,7 @@ from highbar.checks.tree import (
     NumberIs,
     Texts,
     Words,
+    negated,
     no,
     unclear,
     yes,
@@ -32,6 +31,7 @@ from highbar.checks.tree import (
 from highbar.checks.values import (
     ABSENT,
     NotJson,
+    SameText,
     Unreadable,
     at_pointer,
     decode_json,
@@ -46,7 +46,6 @@ from highbar.model.answer import Answer
 
 InText = Callable[[Texts | Matches | Words | NumberIs, str], Finding]
 """How a check of a text is carried out: plainly or strictly."""
-SameText = Callable[[str, str], bool]
 
 
 def find(check: JsonAt, answer: Answer) -> Finding:
@@ -108,10 +107,9 @@ def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None)
             return _within(check, value)
         case Not():
             # By the plain reading: the strict one finds more, which `not` would turn into less.
-            found = holds(check.check, value, reply_checks.in_text, None)
-            return replace(found, observed=None if found.observed is None else not found.observed)
+            return negated(holds(check.check, value, reply_checks.in_text, None))
         case All() | AnyOf():
-            return _combined(check, value, in_text, same_text)
+            return _combine(check, value, in_text, same_text)
         case NumberIs() if json_number(value) is not None:
             return Finding(is_wanted(json_number(value) or 0, check))
         case Texts() | Matches() | Words() | NumberIs():
@@ -119,7 +117,7 @@ def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None)
     return unclear("this check does not apply to a JSON value")
 
 
-def _combined(check: All | AnyOf, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
+def _combine(check: All | AnyOf, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
     parts = [holds(part, value, in_text, same_text) for part in check.checks]
     deciding = isinstance(check, AnyOf)
     decided = next((part for part in parts if part.observed is deciding), None)

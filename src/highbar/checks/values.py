@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from highbar.checks.limits import DEEPEST_VALUE, MOST_DIGITS
+from highbar.checks.limits import DEEPEST_VALUE
 from highbar.checks.tree import Number, Pointer
+from highbar.documents.limits import MOST_DIGITS
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _INDEX = re.compile("0|[1-9][0-9]{0,9}")
 _BAD_ESCAPE = re.compile("~(?![01])")
+SameText = Callable[[str, str], bool]
+"""How two texts are compared: plainly or strictly."""
 ABSENT = object()
 """What a pointer to nothing finds: null is a value."""
 
@@ -182,7 +185,7 @@ def at_pointer(value: Any, pointer: Pointer) -> Any:
     return value
 
 
-def same(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
+def same(first: Any, second: Any, texts: SameText) -> bool:
     """Whether two JSON values are equal at every depth; `texts` compares texts."""
     if isinstance(first, str) or isinstance(second, str):
         return isinstance(first, str) and isinstance(second, str) and texts(first, second)
@@ -206,7 +209,7 @@ def same(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
     return type(first) is type(second) and first == second
 
 
-def same_items(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
+def same_items(first: Any, second: Any, texts: SameText) -> bool:
     """Whether two lists have the same items, each equally often, in any order."""
     if not (_is_list(first) and _is_list(second)) or len(first) != len(second):
         return False

@@ -7,12 +7,12 @@ from bisect import bisect_right
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined] # undocumented, but stable
 
 from highbar.documents.limits import MOST_NESTING
+from highbar.documents.scalars import JSON_NUMBER
 from highbar.documents.tree import Kind, Node
 from highbar.errors import InputError, Problem
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANKS = frozenset(" \t\n\r")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z0-9_.+-]+")
 _CONSTANTS: dict[str, Kind] = {"true": "boolean", "false": "boolean", "null": "null"}
 
@@ -108,7 +108,7 @@ class _JsonReader:
         if not word:
             raise self._fault("wanted a value")
         text = word.group()
-        if text not in _CONSTANTS and not _NUMBER.fullmatch(text):
+        if text not in _CONSTANTS and not JSON_NUMBER.fullmatch(text):
             raise self._fault(f"'{text[:40]}' is not JSON", 'text needs "quotes"')
         self.at = word.end()
         return Node(_CONSTANTS.get(text, "number"), text, line=line, column=column)

@@ -10,6 +10,8 @@ MOST_NESTING = 64
 """The depth of mappings and lists inside each other: all readers of the tree recurse, and the stack is limited."""
 MOST_BITS = 4096
 """The bits of a whole number in a policy: Python takes quadratic time to turn a longer one into decimal digits."""
+MOST_DIGITS = 400
+"""Digits of a number in a suite, a check or a reply, and the size of its exponent: enough for every real number."""
 MOST_EXPONENT = 64
 """The exponent of a number up to which its digits are written out; beyond it they would be a line of zeros."""
 MOST_REPAIRS = 100

@@ -6,13 +6,13 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
+from highbar.documents.limits import MOST_DIGITS
+
+JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
 _CONSTANTS = {"true": True, "false": False, "null": None, "": None}
 _STARTS = frozenset("-0123456789")
 _MOST_INT_DIGITS = 18
 """The digits that fit into 64 bits. A longer whole number becomes a Decimal, which every encoder takes."""
-MOST_DIGITS = 400
-"""The digits of a number, and the size of its exponent: the same limit as for numbers in checks."""
 
 
 def scalar(text: str) -> Any:
@@ -31,7 +31,7 @@ def scalar(text: str) -> Any:
 
 def written_number(text: str) -> int | Decimal | None:
     """The value of a JSON number; a Decimal keeps how it was written. None for other text, or above MOST_DIGITS."""
-    found = _NUMBER.fullmatch(text)
+    found = JSON_NUMBER.fullmatch(text)
     if found is None:
         return None
     if not found["rest"] and len(text) <= _MOST_INT_DIGITS:
@@ -40,7 +40,14 @@ def written_number(text: str) -> int | Decimal | None:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    return value if len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS else None
+    return value if is_bounded(value) else None
+
+
+def is_bounded(value: int | Decimal) -> bool:
+    """Whether a number has few enough digits to be compared with any other."""
+    if isinstance(value, int):
+        return bool(abs(value) < 10**MOST_DIGITS)
+    return len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS
 
 
 def as_written(value: Any) -> str | None:

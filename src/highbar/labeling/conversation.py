@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import OF_OTHERS, message_calls, message_texts, role_of
+from highbar.checks.added_messages import is_of_agent, message_calls, message_texts, role_of
 from highbar.model.answer import ToolCall
 from highbar.report.html.markup import legible
 
@@ -35,7 +35,7 @@ def _messages(row: Mapping[str, Any]) -> Iterator[ShownMessage]:
     if row.get("input") is not None and len(chat) == len(messages) and not any(map(_is_of_user, chat)):
         yield ShownMessage("user", _text(row["input"]))
     yield from map(_message, messages)
-    own = [message for message in chat if role_of(message) not in OF_OTHERS]
+    own = [message for message in chat if is_of_agent(message)]
     known = [call for message in own for call in message_calls(message)]
     calls = _calls([call for call in _list(row.get("tool_calls")) if not _is_known(call, known)])
     if calls:  # they were made before the answer

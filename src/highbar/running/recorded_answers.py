@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import OF_OTHERS, message_calls, message_texts, role_of
+from highbar.checks.added_messages import is_of_agent, message_calls, message_texts
 from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
@@ -128,7 +128,7 @@ def _turns(
 
 def _last_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
     """The text of the agent's last message; None if it has none."""
-    own = [message for message in messages if role_of(message) not in OF_OTHERS]
+    own = [message for message in messages if is_of_agent(message)]
     return "\n".join(message_texts(own[-1].get("content"))) or None if own else None
 
 

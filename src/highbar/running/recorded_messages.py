@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import OF_OTHERS, message_calls, message_texts, role_of
+from highbar.checks.added_messages import OTHER_ROLES, is_of_agent, message_calls, message_texts, role_of
 from highbar.model.answer import ToolCall
 from highbar.suite import Scenario
 
@@ -104,7 +104,7 @@ def _side(message: Message) -> str:
         return "system"
     if role in _USER:
         return "tool" if _has_results_alone(message) else "user"
-    return "tool" if role in OF_OTHERS else "agent"
+    return "tool" if role in OTHER_ROLES else "agent"
 
 
 def _has_results_alone(message: Message) -> bool:
@@ -119,5 +119,5 @@ def _words(message: Message) -> tuple[str, ...]:
 
 
 def _calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    own = [message for message in messages if role_of(message) not in OF_OTHERS]
+    own = [message for message in messages if is_of_agent(message)]
     return tuple(call for message in own for call in message_calls(message))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from highbar.checks.added_messages import OF_OTHERS, message_calls, role_of
+from highbar.checks.added_messages import is_of_agent, message_calls
 from highbar.running.calls import Reply
 from highbar.running.records import TrialEnded
 from highbar.suite import Scenario
@@ -28,10 +28,10 @@ def reply_messages(reply: Reply) -> list[dict[str, Any]]:
     Tool calls that are in the reply but not in its messages are added to the last message, so that none is missing.
     """
     messages = [dict(message) for message in reply.messages]
-    known = [call for message in messages if role_of(message) not in OF_OTHERS for call in message_calls(message)]
+    known = [call for message in messages if is_of_agent(message) for call in message_calls(message)]
     left = [call for call in reply.tool_calls if call not in known]
     calls = [{"name": call.name, "arguments": call.arguments} for call in left]
-    if messages and role_of(messages[-1]) not in OF_OTHERS and messages[-1].get("content") == reply.output:
+    if messages and is_of_agent(messages[-1]) and messages[-1].get("content") == reply.output:
         if calls:
             messages[-1] = {**messages[-1], "tool_calls": [*_listed(messages[-1].get("tool_calls")), *calls]}
         return messages

@@ -78,6 +78,6 @@ def test_where_the_label_is_must_be_a_pointer(value):
 
 def test_correct_is_what_the_check_under_answer_comes_to():
     check = checks.read_answer("10").check
-    assert checks.correct(check, said("10.")).observed is True
-    assert checks.correct(check, said("at 10")).observed is False
-    assert checks.correct(check, said(None)).observed is False
+    assert checks.apply(check, said("10.")).observed is True
+    assert checks.apply(check, said("at 10")).observed is False
+    assert checks.apply(check, said(None)).observed is False
