@@ -40,7 +40,6 @@ CONTRACTS: Mapping[str, Contract] = {
             "language/threshold",
             "policy/reading",
             "store/history",
-            "running/journal/reading",
             "suite/reading",
         ),
     ),

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from highbar.running.journal import read
 from highbar.store import run_document
 from tests.commandline import run
 from tests.recorded_runs import record
-from tests.unit.running.journals import lines_of
+from tests.unit.running.journals import found_in, lines_of
 
 Change = Callable[[list[dict[str, Any]]], None]
 COMMANDS = [
@@ -37,7 +36,7 @@ def ended(**changes: Any) -> Change:
 
 def forge(folder: Path, change: Change) -> None:
     """Change the records of a journal, and write it and `run.json` as if that had been so from the start."""
-    records = [json.loads(payload) for _, payload in read(folder / "journal")]
+    records = [json.loads(payload) for payload in found_in(folder / "journal")]
     change(records)
     lines = lines_of([json.dumps(one).encode() for one in records], 1)
     (folder / "journal").write_bytes(b"".join(lines))

@@ -22,7 +22,7 @@ from highbar.store.run_document import RunDocument, StoredRows
 
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging.questions import Judgments
-    from highbar.store.run_judge import JudgeOfRun
+    from highbar.store.run_document import JudgeOfRun
 
 
 class RunJournal(Struct, frozen=True, eq=False):

@@ -115,10 +115,10 @@ class RunHistory:
         self.digests: dict[str, str] = {}
         self.suite_text = b""
         self._plan: RunPlan | None = None
-        # Flat arrays, 12 bytes per trial, instead of an object for each: a run may have a million trials.
+        # Flat arrays, 11 bytes per trial, instead of an object for each: a run may have a million trials.
         self._places: dict[str, range] = {}  # the indexes of each scenario's trials in the arrays that follow
         self._offsets = array("q")
-        self._states, self._open, self._retried, self._fruitless = (bytearray() for _ in range(4))
+        self._states, self._retried, self._fruitless = (bytearray() for _ in range(3))
         self.judgments = JudgmentPlaces()
         self.canaries: dict[str, CanaryJudged] = {}  # by id: the last answer
         self._answered = 0
@@ -163,13 +163,11 @@ class RunHistory:
         if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
             raise self._misplaced(offset, record)
         place = places[record.trial - 1]
-        if isinstance(record, Began):
-            self._open[place] = True
-        elif isinstance(record, EndedHead | TrialEnded):
+        if isinstance(record, EndedHead | TrialEnded):
             self._end(offset, record, place)
-        elif self._states[place] < _ANSWERED:
-            raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} was judged without an answer")
-        else:
+        elif isinstance(record, JudgedHead | TrialJudged):
+            if self._states[place] < _ANSWERED:
+                raise self._refusal(offset, f"trial {record.trial} of {record.id[:60]!a} was judged without an answer")
             self.judgments.note(place, offset, record.answer)
 
     def outcome(self, id_: str, trial: int) -> TrialOutcome | None:
@@ -204,11 +202,6 @@ class RunHistory:
             for id_ in self.plan.order:
                 if trial <= trials[id_] and self._state(self._places[id_][trial - 1]) <= _INFRASTRUCTURE:
                     yield id_, trial
-
-    def interrupted(self) -> list[tuple[str, int]]:
-        """The trials that began and did not end."""
-        trials = ((id_, trial) for id_, count in self.plan.trials.items() for trial in range(1, count + 1))
-        return [one for one in trials if self._open[self._planned(*one)]]
 
     def counts(self, *, retried: bool = False) -> TrialCounts:
         """The outcomes of all planned trials, or with `retried` of those that needed several attempts."""
@@ -248,7 +241,7 @@ class RunHistory:
             self._places[id_] = range(total, total + plan.trials[id_])
             total += plan.trials[id_]
         self._offsets = array("q", [_NOWHERE]) * total
-        self._states, self._open, self._retried, self._fruitless = (bytearray(total) for _ in range(4))
+        self._states, self._retried, self._fruitless = (bytearray(total) for _ in range(3))
         self.judgments = JudgmentPlaces()
 
     def _resume(self, offset: int, record: Resumed) -> None:
@@ -271,7 +264,6 @@ class RunHistory:
             raise self._refusal(offset, f"{record.id[:60]!a} was asked in another form than the suite has")
         self._states[place] = state = _STATES[record.outcome]
         self._offsets[place] = offset
-        self._open[place] = False
         self._retried[place] = record.attempts > 1
         if state == _ANSWERED:
             self._answered += 1
@@ -291,7 +283,7 @@ class RunHistory:
         for place in places:
             self._answered -= self._states[place] == _ANSWERED
             self._offsets[place] = _NOWHERE
-            self._states[place] = self._open[place] = self._retried[place] = self._fruitless[place] = 0
+            self._states[place] = self._retried[place] = self._fruitless[place] = 0
             self.judgments.forget(place)
 
     def _state(self, place: int) -> int:

@@ -29,20 +29,6 @@ def _place(id_: str, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).digest()
 
 
-def trials_in_order(order: Sequence[str], trials: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Trial 1 of every scenario, then trial 2 of those that have one, and so on: each round samples the whole suite.
-
-    >>> list(trials_in_order(["B", "A"], {"A": 2, "B": 1}))
-    [('B', 1), ('A', 1), ('A', 2)]
-    """
-    trial, left = 1, [id_ for id_ in order if trials[id_] >= 1]
-    while left:
-        for id_ in left:
-            yield id_, trial
-        trial += 1
-        left = [id_ for id_ in left if trials[id_] >= trial]
-
-
 class StartOrder:
     """The remaining trials, scenario by scenario, for a run that stops when it is decided.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from highbar.errors import InputError
-from highbar.running.journal import read
+from highbar.running.journal import JournalReader, open_journal
 from highbar.running.journal.lines import START, encode_line
 
 
@@ -25,9 +25,15 @@ def lines_of(records: Sequence[bytes], group: int) -> list[bytes]:
     return lines
 
 
+def lines_in(path: Path) -> list[tuple[int, bytes]]:
+    """The payloads that are read, each with the offset of its line."""
+    with open_journal(path) as descriptor:
+        return list(JournalReader(descriptor, str(path)))
+
+
 def found_in(path: Path) -> list[bytes]:
     """The payloads that are read."""
-    return [payload for _, payload in read(path)]
+    return [payload for _, payload in lines_in(path)]
 
 
 def refusal(path: Path) -> str | None:

@@ -16,12 +16,12 @@ import pytest
 
 from highbar.errors import InputError, ReportError
 from highbar.running import folder
-from highbar.running.journal import read
 from highbar.running.records import Began, Chosen, Resumed, decode
 from highbar.store.run_document import read_run_document
 from tests.architecture.repository import ROOT
 from tests.patience import PATIENCE
 from tests.unit.running.folders import AT, completed, ended, finish, plan_of
+from tests.unit.running.journals import found_in
 
 NOW = datetime(2026, 11, 16, 14, 25, 30, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def names(path: Path) -> list[str]:
 
 
 def records(path: Path) -> list[object]:
-    return [decode(payload) for _, payload in read(path / "journal")]
+    return [decode(payload) for payload in found_in(path / "journal")]
 
 
 def test_a_new_folder_has_the_plan_and_nothing_else(path):
@@ -189,7 +189,6 @@ def test_a_run_goes_on_where_it_was_killed(path):
         stream.write(b"0123abcd ")  # the beginning of a line
     (path / ".results.jsonl.0123456789ab").write_text("half")
     with folder.open_run(path) as run:
-        assert run.history.interrupted() == [("B", 1)]
         assert list(run.history.left()) == [("B", 1), ("C", 1), ("A", 2), ("B", 2), ("C", 2)]
         run.append(Resumed(AT))
         for id_, trial in list(run.history.left()):
@@ -197,7 +196,7 @@ def test_a_run_goes_on_where_it_was_killed(path):
         finish(run)
     assert names(path) == ["journal", "results.jsonl", "run.json"]
     history = folder.read_run(path)
-    assert (list(history.left()), history.interrupted(), history.resumes) == ([], [], 1)
+    assert (list(history.left()), history.resumes) == ([], 1)
     assert history.finished == records(path)[-1]
 
 

@@ -46,7 +46,6 @@ def test_scenarios_may_have_different_numbers_of_trials():
 @pytest.mark.hazard("H75")
 def test_a_trial_that_was_called_twice_counts_once():
     history = history_of(Began("A", 1), Began("A", 1), Began("B", 1), ended("A", 1))
-    assert history.interrupted() == [("B", 1)]
     assert history.counts() == TrialCounts(1, 0, 5)
     assert history.offset("A", 1) == 400
 
@@ -124,7 +123,7 @@ def test_answers_to_scenarios_that_changed_no_longer_count():
     changed = Resumed(AT, again=("A",), suite_text=b"new", digests={"A": "c" * 64})
     history = history_of(*before, changed)
     assert history.counts() == TrialCounts(1, 0, 5)
-    assert (history.offset("A", 1), history.outcome("A", 2), history.interrupted()) == (None, None, [])
+    assert (history.offset("A", 1), history.outcome("A", 2)) == (None, None)
     assert (history.suite_text, history.digests["A"], history.digests["B"]) == (b"new", "c" * 64, DIGEST)
     again = history_of(*before, changed, replace(ended("A"), digest="c" * 64))
     assert again.outcome("A", 1) == "answered"

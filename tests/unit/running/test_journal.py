@@ -10,11 +10,11 @@ import time
 import pytest
 
 from highbar.errors import InputError, ReportError
-from highbar.running.journal import Journal, payload_at, read
+from highbar.running.journal import Journal, payload_at
 from highbar.running.journal.lines import START
 from highbar.running.journal.syncing import LARGEST_GROUP, GroupSync
 from tests.patience import processor_time, wait_for
-from tests.unit.running.journals import found_in, lines_of, payloads
+from tests.unit.running.journals import found_in, lines_in, lines_of, payloads
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_what_was_appended_is_read_back_in_order(path):
     records = payloads(30)
     with Journal.create(path) as journal:
         offsets = [journal.append(record) for record in records]
-    assert list(read(path)) == list(zip(offsets, records, strict=True))
+    assert lines_in(path) == list(zip(offsets, records, strict=True))
 
 
 def test_any_line_is_found_by_its_offset(path):
@@ -156,7 +156,7 @@ def test_what_is_there_is_not_overwritten(path):
     assert path.read_bytes() == b"something"
 
 
-@pytest.mark.parametrize("open_journal", [Journal.reopen, lambda path: list(read(path))])
+@pytest.mark.parametrize("open_journal", [Journal.reopen, lines_in])
 def test_a_journal_that_is_not_there_is_refused(path, open_journal):
     with pytest.raises(InputError, match=r"cannot be (read|written): No such file"):
         open_journal(path)
@@ -256,4 +256,4 @@ def test_long_journals_are_written_and_read_fast(path):
         for _ in range(100_000):
             journal.append(record)
     with processor_time(below=1):
-        assert sum(1 for _ in read(path)) == 100_000
+        assert len(lines_in(path)) == 100_000

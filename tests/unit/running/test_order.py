@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from highbar.errors import InputError
-from highbar.running.order import choose_scenarios, permutation, trials_in_order
+from highbar.running.order import choose_scenarios, permutation
 from highbar.running.records import Chosen
 from highbar.suite import Suite, read_values
 
@@ -54,17 +52,6 @@ def test_each_scenario_is_about_as_often_before_another_as_after_it() -> None:
 
 def test_ids_of_any_characters_have_a_place() -> None:
     assert sorted(permutation(["ä", "日本", "\ud800", ""], 1)) == sorted(["ä", "日本", "\ud800", ""])
-
-
-def test_every_scenario_has_its_first_trial_before_any_has_its_second() -> None:
-    found = list(trials_in_order(["B", "C", "A"], {"A": 3, "B": 1, "C": 2}))
-    assert found == [("B", 1), ("C", 1), ("A", 1), ("C", 2), ("A", 2), ("A", 3)]
-    assert all(first[1] <= second[1] for first, second in pairwise(found))
-
-
-def test_trials_are_made_one_at_a_time() -> None:
-    endless = trials_in_order(["A"], {"A": 10**12})
-    assert [next(endless) for _ in range(3)] == [("A", 1), ("A", 2), ("A", 3)]
 
 
 @pytest.mark.parametrize(

@@ -91,9 +91,7 @@ def test_every_secret_of_the_settings_is_known(keys: dict[str, Any]) -> None:
 def test_what_is_no_secret_stays() -> None:
     agent = Agent("http", "http://${HOST}:80/${STAGE}", headers={"X-Stage": "${STAGE}"})
     found = redactor(agent, ENVIRONMENT)
-    assert not found
     assert found.text("prod at 127.0.0.1") == "prod at 127.0.0.1"
-    assert not redactor(Agent("python", "a:b"), ENVIRONMENT)
 
 
 def test_keys_that_become_the_same_keep_all_their_values() -> None:

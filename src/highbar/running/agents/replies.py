@@ -41,14 +41,8 @@ class MalformedReply(ValueError):
     """Something in a reply is invalid; the message says what."""
 
 
-def read_reply(value: Any, agent: Agent) -> Reply | str:
-    """The reply in a text or a mapping, or what is wrong with it. A key whose value is None counts as absent."""
-    reply, faults = _read(value, agent)
-    return "; ".join(faults[:_MOST_SAID]) if faults else reply
-
-
 def read_attempt(value: Any, agent: Agent, latency_ms: float | None = None) -> Attempt:
-    """The attempt of a call that returned this value.
+    """The attempt of a call that returned this value. A key whose value is None counts as absent.
 
     It is an error if the reply is malformed, empty, or reports an error itself (`error`). The attempt still has what
     could be read of the reply, because must-nots are checked on whatever was received.

@@ -41,9 +41,6 @@ class Redactor:
         ordered = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(re.escape(form) for form in ordered)) if ordered else None
 
-    def __bool__(self) -> bool:
-        return self._pattern is not None
-
     def text(self, text: str) -> str:
         """The text without secrets."""
         return text if self._pattern is None else self._pattern.sub(REDACTED, text)

@@ -25,7 +25,7 @@ All of this protects against damage, not against forgery: whoever can write into
 """
 
 from highbar.running.journal.lines import JournalEnd
-from highbar.running.journal.reading import JournalReader, open_journal, payload_at, read
+from highbar.running.journal.reading import JournalReader, open_journal, payload_at
 from highbar.running.journal.writing import Journal
 
-__all__ = ["Journal", "JournalEnd", "JournalReader", "open_journal", "payload_at", "read"]
+__all__ = ["Journal", "JournalEnd", "JournalReader", "open_journal", "payload_at"]

@@ -25,16 +25,6 @@ _BLOCK = 1 << 20
 _FIRST_LOOK = 4096  # bytes: most lines are shorter, so one call reads them
 
 
-def read(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Every payload with the offset of its line, in order, of a run that has ended or goes on.
-
-    Raises InputError if the file cannot be read, or when it comes to damage: do not act on the first payloads before
-    the last one was read.
-    """
-    with open_journal(path) as descriptor:
-        yield from JournalReader(descriptor, str(path))
-
-
 @contextmanager
 def open_journal(path: Path) -> Iterator[int]:
     """Open a journal for reading, as a file descriptor. Raises InputError if it cannot be opened."""
@@ -49,7 +39,10 @@ def open_journal(path: Path) -> Iterator[int]:
 
 
 class JournalReader:
-    """Reads an open journal once. After the last payload, `end` is the end of the good part.
+    """Reads an open journal once: every payload with the offset of its line, in order.
+
+    Raises InputError when it comes to damage: do not act on the first payloads before the last one was read. After the
+    last one, `end` is the end of the good part.
 
     `torn`: a torn tail follows the good part. `size` is the length of the file when reading began: lines that a running
     run adds in the meantime are not read.

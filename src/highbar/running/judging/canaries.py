@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from highbar.model.judge_quality import CanaryReport
 from highbar.model.judgments import JudgeAnswer, LabeledTrial
 from highbar.statistics.judges import canary_test
-from highbar.store.run_judge import CanariesOfRun
 from highbar.suite import Canary
 
 SUSPICIOUS = 0.01
@@ -18,7 +18,7 @@ Rates = tuple[float, float]
 
 def canary_result(
     canaries: Iterable[Canary], answers: Mapping[str, JudgeAnswer], rates: Rates | None = None
-) -> CanariesOfRun | None:
+) -> CanaryReport | None:
     """How many statements about canaries the judge got wrong, and whether chance explains it; None if there are none.
 
     `cannot_tell` counts as wrong, and so does every statement of a canary without a usable answer. `rates` are
@@ -35,7 +35,7 @@ def canary_result(
     if not true + false:
         return None
     p_value = _p_value((wrong_true, true), (wrong_false, false), rates or ASSUMED)
-    return CanariesOfRun(true + false, wrong_true + wrong_false, p_value, failed=p_value < SUSPICIOUS)
+    return CanaryReport(true + false, wrong_true + wrong_false, p_value, failed=p_value < SUSPICIOUS)
 
 
 def _p_value(true: tuple[int, int], false: tuple[int, int], rates: Rates) -> float:
@@ -48,7 +48,7 @@ def _p_value(true: tuple[int, int], false: tuple[int, int], rates: Rates) -> flo
     return min(1.0, len(tests) * min(canary_test(*one, *other, *rates) for one, other in tests))
 
 
-def distrust(result: CanariesOfRun | None) -> str | None:
+def distrust(result: CanaryReport | None) -> str | None:
     """Why a judge is not believed; None if it is believed."""
     if result is None or not result.failed:
         return None

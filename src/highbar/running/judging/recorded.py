@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
+from highbar.model.judge_quality import CanaryReport
 from highbar.model.judgments import JudgeAnswer
 from highbar.running import folder
 from highbar.running.agents.replies import MOST_COST
@@ -21,7 +22,7 @@ from highbar.running.judging.questions import (
     unasked,
 )
 from highbar.running.records import TrialEnded, TrialJudged
-from highbar.store.run_judge import CanariesOfRun, JudgeOfRun
+from highbar.store.run_document import JudgeOfRun
 from highbar.suite import Scenario
 
 NOT_ASKED = "it was not asked about this answer"
@@ -62,7 +63,7 @@ class JudgeTally:
         if answer.form is not None:
             self.forms[answer.form] = None
 
-    def document(self, prompt: str, canaries: CanariesOfRun | None, *, same_model: bool) -> JudgeOfRun:
+    def document(self, prompt: str, canaries: CanaryReport | None, *, same_model: bool) -> JudgeOfRun:
         """The totals, as `run.json` stores them."""
         return JudgeOfRun(
             tuple(self.by),
