@@ -1,4 +1,4 @@
-"""Reads a mapping from foreign records to columns, from the block `map` or a file of its own. Notes every problem."""
+"""Reads a mapping from foreign records to columns, from the block `map` or a file of its own; and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar, cast
 
-from highbar.columns import COLUMN_NAMES, JUDGING
+from highbar.columns import COLUMN_NAMES, COLUMNS, JUDGING
 from highbar.documents.files import read_tree
 from highbar.documents.tree import from_values
 from highbar.errors import InputError, Problem
@@ -230,3 +230,70 @@ def _parsed(cursor: Cursor, read: Callable[[str], T]) -> T | None:
     except PathError as error:
         cursor.refuse(str(error))
         return None
+
+
+# --- the JSON Schema ---------------------------------------------------------------------------
+
+_TEXT = {"type": "string", "minLength": 1}
+_SCALAR = {"type": ["string", "number", "boolean"]}
+_SCALARS = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR, "minItems": 1}]}
+_FEED = {"$ref": "#/$defs/feed"}
+_WHEN = {"$ref": "#/$defs/when"}
+_CHECKS = {
+    "is": {**_SCALARS, "description": "True if the value is this, or one of these."},
+    "is_not": {**_SCALARS, "description": "True if the value is none of these."},
+    "at_least": {"type": "number", "description": "True from this number on."},
+    "at_most": {"type": "number", "description": "True up to this number."},
+    "exists": {"type": "boolean", "description": "True if there is a value (false: if there is none)."},
+}
+
+
+def mapping_schema() -> dict[str, Any]:
+    """The schema of the block."""
+    offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS}
+    judging = {"anyOf": [{"required": [name]} for name in sorted(JUDGING)]}
+    columns = {"type": "object", "properties": offered, "additionalProperties": _FEED}
+    columns |= {"if": judging, "then": {"required": ["id"]}}  # a mapping on top of a tool's own rows needs no id
+    return {
+        "type": "object",
+        "description": "Which path of a foreign record feeds which column.",
+        "properties": {
+            "rows": {**_TEXT, "description": "The way to the records: results[], cases[].runs[], by_id{}."},
+            "where": {**_WHEN, "description": "Which records count."},
+            "columns": {**columns, "description": "A path, a constant or a condition for each column."},
+            "description": _TEXT,
+        },
+        "additionalProperties": False,
+        "required": ["columns"],
+    }
+
+
+def mapping_definitions() -> dict[str, Any]:
+    """The definitions that the schema of the block refers to."""
+    element = {"anyOf": [_TEXT, {"type": "object", "minProperties": 1}]}
+    options = {
+        "path": {**_TEXT, "description": "Where the value is: usage.total, checks[].name, ^.name, $.model, @key."},
+        "value": {**_SCALAR, "description": "A constant."},
+        **_CHECKS,
+        "values": {"type": "object", "additionalProperties": _SCALAR, "description": "What each value means."},
+        "as": {"enum": ["text", "number", "boolean"], "description": "Text that says a number, and the like."},
+        "times": {"type": ["number", "string"], "description": "Multiply: 1000 turns seconds into milliseconds."},
+        "default": {**_SCALAR, "description": "If there is no value."},
+        "when": {**_WHEN, "description": "Only if this holds."},
+        "each": {**element, "description": "What to take of every element of a list."},
+        "where": {**_WHEN, "description": "Which elements of the list."},
+    }
+    one = {"anyOf": [_TEXT, {"type": "object", "properties": options, "additionalProperties": False}]}
+    checked = {"type": "object", "properties": _CHECKS, "additionalProperties": False, "minProperties": 1}
+    return {
+        "feed": {
+            "description": "A path, or how to get the value; of a list the first that gives one.",
+            "anyOf": [*one["anyOf"], {"type": "array", "items": one, "minItems": 1}],
+        },
+        "when": {
+            "description": "Paths, and what their values must be: {status: done, score: {at_least: 3}}.",
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"anyOf": [_SCALARS, checked]},
+        },
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from highbar.model import (
     DriftRule,
     JudgePolicy,
     JudgeRule,
+    Level,
     NewFailuresRule,
     Policy,
     ProgressiveRule,
@@ -29,10 +30,11 @@ from highbar.model import (
     SuiteRule,
     ThresholdRule,
     Weights,
+    Where,
 )
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.crashes import refuse_helpful_crashes
-from highbar.policy.cursor import Cursor
+from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.files import find_here
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on, time_notes
@@ -88,6 +90,8 @@ KEYS = (
     "history",
 )
 BASELINE = "baseline.json"
+HISTORY = "history"
+HISTORY_KEYS = ("drift", "folder", "description")
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
 _HINTS = {
     "name": _A_METRIC,
@@ -203,9 +207,9 @@ def baseline_file(policy: Policy, named: str | None = None) -> Path:
 
 def categories(policy: Policy) -> frozenset[str]:
     """The guide's categories, and all that the policy or its suite names."""
-    wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule)]
-    wheres += [metric.where for metric in policy.metrics.values()]
-    named = {value for where in wheres for column, values in where if column == "category" for value in values}
+    named = {
+        value for where in _wheres(policy) for column, values in where if column == "category" for value in values
+    }
     suite = policy.suite.scenarios.values() if policy.suite else ()
     fixed = {columns["category"] for columns in suite if "category" in columns}
     return frozenset({*CATEGORIES, *named, *fixed, *policy.weights.by_category, *policy.allow_categories})
@@ -213,9 +217,13 @@ def categories(policy: Policy) -> frozenset[str]:
 
 def chosen_by(policy: Policy) -> tuple[str, ...]:
     """The columns by which rules and metrics select scenarios."""
-    wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule)]
-    wheres += [metric.where for metric in policy.metrics.values()]
-    return tuple(dict.fromkeys(column for where in wheres for column, _ in where))
+    return tuple(dict.fromkeys(column for where in _wheres(policy) for column, _ in where))
+
+
+def _wheres(policy: Policy) -> Iterator[Where]:
+    """The filters on scenarios of rules and metrics."""
+    yield from (rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule))
+    yield from (metric.where for metric in policy.metrics.values())
 
 
 def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found: tuple[Problem, ...]) -> Policy:
@@ -317,16 +325,21 @@ def _read_quarantine(
 
 
 def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) -> tuple[DriftRule, ...]:
-    """The block `history`. If the baseline block names a history too, it must be the same folder."""
+    """The rule `history.drift`. If the baseline block names a history too, it must be the same folder."""
     if cursor is None:
         return ()
-    from highbar.policy.history import read_drift_rule  # few policies have one
-
-    found = read_drift_rule(cursor, folder)
-    named = {rule.history for rule in rules if isinstance(rule, NewFailuresRule) and rule.history is not None}
-    if found and named - {found[0].history}:
+    fields = cursor.fields(HISTORY_KEYS)
+    description = read_description(fields)
+    name = (fields["folder"].text() if "folder" in fields else None) or HISTORY
+    word = fields["drift"].choice("fail", "warn") if "drift" in fields else None
+    if "drift" not in fields and cursor.is_kind("mapping"):
+        cursor.refuse("no drift", "history: { drift: fail }")
+    if word is None:
+        return ()
+    if any(isinstance(rule, NewFailuresRule) and rule.history not in (None, name) for rule in rules):
         cursor.refuse("the baseline block names another history", "name one folder in both")
-    return found
+    level: Level = "blocking" if word == "fail" else "warning"
+    return (DriftRule("history.drift", level, name, str(folder / name), cursor.place, description),)
 
 
 def _read_metrics(

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
-from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
-from highbar.policy.demands import EVIDENCE, SCHEMA
+from highbar.columns import UNBOUNDED
+from highbar.model.quarantine import MOST_RUNS
+from highbar.policy.demands import EVIDENCE, LEVELS, SCHEMA
 from highbar.policy.judging import TOOLS
-from highbar.policy.quarantine_schema import quarantine_schema
+from highbar.policy.mapping import mapping_definitions, mapping_schema
 from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -21,17 +22,7 @@ _SHARE = {"type": ["string", "number"], "examples": ["95%", 0.95]}
 _THRESHOLD = {"$ref": "#/$defs/threshold"}
 _WHERE = {"$ref": "#/$defs/where"}
 _EVIDENCE = {"enum": list(EVIDENCE)}
-_SCALAR = {"type": ["string", "number", "boolean"]}
-_SCALARS = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR, "minItems": 1}]}
-_FEED = {"$ref": "#/$defs/feed"}
-_WHEN = {"$ref": "#/$defs/when"}
-_CHECKS = {
-    "is": {**_SCALARS, "description": "True if the value is this, or one of these."},
-    "is_not": {**_SCALARS, "description": "True if the value is none of these."},
-    "at_least": {"type": "number", "description": "True from this number on."},
-    "at_most": {"type": "number", "description": "True up to this number."},
-    "exists": {"type": "boolean", "description": "True if there is a value (false: if there is none)."},
-}
+_LEVEL = {"enum": list(LEVELS), "default": "blocking"}
 
 _DESCRIPTION = {**_TEXT, "description": "For people; nothing depends on it."}
 
@@ -69,12 +60,12 @@ def schema() -> dict[str, Any]:
                 **_settings(),
                 "judged_by": _judged_by(),
                 "judge": _judge(),
-                "quarantine": quarantine_schema(_DESCRIPTION),
+                "quarantine": _quarantine(),
                 "history": _history(),
-                "map": _mapping(),
+                "map": mapping_schema(),
             }
         ),
-        "$defs": {**_definitions(), **_mapping_definitions()},
+        "$defs": {**_definitions(), **mapping_definitions()},
     }
 
 
@@ -201,19 +192,17 @@ def _amount(key: str, about: str) -> dict[str, Any]:
     """The value of a metric in the baseline block: an amount, one with demands, or a list of either."""
     amount = {"type": ["string", "number"]}
     demands = {name: value for name, value in _DEMANDS.items() if name not in ("margin", "tolerate", "failures")}
-    level = {"enum": ["blocking", "warning"], "default": "blocking"}
-    entry = _closed({key: amount, "where": _WHERE, "level": level, **demands}, key)
+    entry = _closed({key: amount, "where": _WHERE, "level": _LEVEL, **demands}, key)
     several = {"type": "array", "items": {"anyOf": [amount, entry]}, "minItems": 1}
     return {"description": about, "anyOf": [amount, entry, several]}
 
 
 def _new_failures() -> dict[str, Any]:
     ids = {"anyOf": [{"enum": ["required", "all"]}, {**_IDS, "minItems": 1}]}
-    level = {"enum": ["blocking", "warning"], "default": "blocking"}
     about = "Scenarios that may not fail now if they passed in the baseline."
     return {
         "description": about,
-        "anyOf": [*ids["anyOf"], _closed({"ids": ids, "level": level, "description": _DESCRIPTION}, "ids")],
+        "anyOf": [*ids["anyOf"], _closed({"ids": ids, "level": _LEVEL, "description": _DESCRIPTION}, "ids")],
     }
 
 
@@ -243,10 +232,9 @@ def _judged_by() -> dict[str, Any]:
 
 def _judge() -> dict[str, Any]:
     """How good the judge must be."""
-    level = {"enum": ["blocking", "warning"], "default": "blocking"}
 
     def bound(value: dict[str, Any], about: str) -> dict[str, Any]:
-        entry = _closed({"threshold": value, "level": level, "description": _DESCRIPTION}, "threshold")
+        entry = _closed({"threshold": value, "level": _LEVEL, "description": _DESCRIPTION}, "threshold")
         return {"description": about, "anyOf": [value, entry]}
 
     count = {"type": "integer", "minimum": 1}
@@ -266,6 +254,27 @@ def _judge() -> dict[str, Any]:
                 "description": _DESCRIPTION,
             }
         ),
+    }
+
+
+def _quarantine() -> dict[str, Any]:
+    id_ = [_TEXT, {"type": "integer"}]
+    until = {"type": "string", "format": "date", "description": "The last day: 2026-12-01."}
+    entry = _closed({"id": {"anyOf": id_}, "until": until, "description": _DESCRIPTION}, "id")
+    ids = {"type": "array", "items": {"anyOf": [*id_, entry]}, "minItems": 1, "uniqueItems": True}
+    runs = {"type": "integer", "minimum": 2, "maximum": MOST_RUNS, "description": "How many runs are looked at."}
+    auto = _closed({"runs": runs, "description": _DESCRIPTION}, "runs")
+    block = _closed(
+        {
+            "ids": {**ids, "description": "Scenarios by id, each with its last day if it has one."},
+            "auto": {**auto, "description": "Scenarios that passed and failed in the last runs before the change."},
+            "history": {**_TEXT, "description": "The folder of the runs; history unless given."},
+            "description": _DESCRIPTION,
+        }
+    )
+    return {
+        "description": "Flaky scenarios, which are never new failures. They run, and count in all rates.",
+        "anyOf": [ids, {**block, "anyOf": [{"required": ["ids"]}, {"required": ["auto"]}]}],
     }
 
 
@@ -294,10 +303,9 @@ def _metric() -> dict[str, Any]:
 
 
 def _rule() -> dict[str, Any]:
-    level = {"enum": ["blocking", "warning"], "default": "blocking"}
     metric = {**_TEXT, "examples": list(_metric_names())}
     text = {"type": "string", "pattern": RULE_PATTERN, "examples": ["accuracy >= 90%"]}
-    fields = {"metric": metric, "where": _WHERE, "level": level, "threshold": _THRESHOLD, **_DEMANDS}
+    fields = {"metric": metric, "where": _WHERE, "level": _LEVEL, "threshold": _THRESHOLD, **_DEMANDS}
     return {"anyOf": [text, _closed(fields, "metric", "threshold")]}
 
 
@@ -335,58 +343,4 @@ def _settings() -> dict[str, Any]:
         },
         "allow_columns": {**_TEXTS, "description": "Columns that only look like misspelled ones."},
         "allow_categories": {**_TEXTS, "description": "Categories that only look like misspelled ones."},
-    }
-
-
-# --- the block `map` -------------------------------------------------------------------------
-
-
-def _mapping() -> dict[str, Any]:
-    """The block itself."""
-    offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS}
-    judging = {"anyOf": [{"required": [name]} for name in sorted(JUDGING)]}
-    columns = {"type": "object", "properties": offered, "additionalProperties": _FEED}
-    columns |= {"if": judging, "then": {"required": ["id"]}}  # a mapping on top of a tool's own rows needs no id
-    return {
-        "type": "object",
-        "description": "Which path of a foreign record feeds which column.",
-        "properties": {
-            "rows": {**_TEXT, "description": "The way to the records: results[], cases[].runs[], by_id{}."},
-            "where": {**_WHEN, "description": "Which records count."},
-            "columns": {**columns, "description": "A path, a constant or a condition for each column."},
-            "description": _TEXT,
-        },
-        "additionalProperties": False,
-        "required": ["columns"],
-    }
-
-
-def _mapping_definitions() -> dict[str, Any]:
-    """The definitions that the block refers to."""
-    element = {"anyOf": [_TEXT, {"type": "object", "minProperties": 1}]}
-    options = {
-        "path": {**_TEXT, "description": "Where the value is: usage.total, checks[].name, ^.name, $.model, @key."},
-        "value": {**_SCALAR, "description": "A constant."},
-        **_CHECKS,
-        "values": {"type": "object", "additionalProperties": _SCALAR, "description": "What each value means."},
-        "as": {"enum": ["text", "number", "boolean"], "description": "Text that says a number, and the like."},
-        "times": {"type": ["number", "string"], "description": "Multiply: 1000 turns seconds into milliseconds."},
-        "default": {**_SCALAR, "description": "If there is no value."},
-        "when": {**_WHEN, "description": "Only if this holds."},
-        "each": {**element, "description": "What to take of every element of a list."},
-        "where": {**_WHEN, "description": "Which elements of the list."},
-    }
-    one = {"anyOf": [_TEXT, {"type": "object", "properties": options, "additionalProperties": False}]}
-    checked = {"type": "object", "properties": _CHECKS, "additionalProperties": False, "minProperties": 1}
-    return {
-        "feed": {
-            "description": "A path, or how to get the value; of a list the first that gives one.",
-            "anyOf": [*one["anyOf"], {"type": "array", "items": one, "minItems": 1}],
-        },
-        "when": {
-            "description": "Paths, and what their values must be: {status: done, score: {at_least: 3}}.",
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {"anyOf": [_SCALARS, checked]},
-        },
     }
