@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from highbar.statistics.betting import Bets, Share
+from highbar.statistics.betting import Bets, UnitShare
 from highbar.statistics.group_sequential import critical_values, look_sizes
 from highbar.statistics.normal import normal_cdf
 from highbar.statistics.paired import single_trial_bounds
@@ -19,37 +19,37 @@ ALPHA = 0.05
 MARGIN = Fraction(5, 100)
 
 Row = tuple[str, str, str, float]
-Law = Callable[[random.Random], Share]
+Law = Callable[[random.Random], UnitShare]
 
 
-def coverage(source: random.Random) -> Share:
+def coverage(source: random.Random) -> UnitShare:
     """Four behaviors, each seen in nine of ten scenarios; a violation in one of 25 zeroes the score."""
     return (0 if source.random() < 0.04 else Fraction(sum(source.random() < 0.9 for _ in range(4)), 4)), 1
 
 
-def catastrophes(source: random.Random) -> Share:
+def catastrophes(source: random.Random) -> UnitShare:
     """0.95, and 0 in three of a hundred."""
     return (0 if source.random() < 0.03 else Fraction(95, 100)), 1
 
 
-def scale(source: random.Random) -> Share:
+def scale(source: random.Random) -> UnitShare:
     """A judge's grades from 1 to 5."""
     return Fraction(source.choices(range(5), (2, 3, 10, 35, 50))[0], 4), 1
 
 
-def three_trials(source: random.Random) -> Share:
+def three_trials(source: random.Random) -> UnitShare:
     """The share of three trials that pass, of scenarios that pass most of them or few."""
     rate = source.betavariate(1.7, 0.3)
     return Fraction(sum(source.random() < rate for _ in range(3)), 3), 1
 
 
-def precision(source: random.Random) -> Share:
+def precision(source: random.Random) -> UnitShare:
     """Three of ten units predict a positive; nine of ten such predictions are right."""
     predicted = source.random() < 0.3
     return int(predicted and source.random() < 0.9), int(predicted)
 
 
-def weighted(source: random.Random) -> Share:
+def weighted(source: random.Random) -> UnitShare:
     """One of ten scenarios weighs ten times as much, and fails twice as often."""
     heavy = source.random() < 0.1
     weight = Fraction(1) if heavy else Fraction(1, 10)
@@ -67,7 +67,7 @@ LAWS: dict[str, tuple[Law, Fraction]] = {
 """By name: how a unit is drawn, and the true value of the share."""
 
 
-def first_won(bets: Bets, units: Iterable[tuple[Share, Share]]) -> Crossing | None:
+def first_won(bets: Bets, units: Iterable[tuple[UnitShare, UnitShare]]) -> Crossing | None:
     """The first crossing along the units, each at worst and at best; None if they leave it open."""
     return next((found for worst, best in units if (found := bets.add(worst, best))), None)
 

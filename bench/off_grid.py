@@ -32,7 +32,7 @@ from highbar.measure.limits import FEW_WEIGHTED, HEAVY  # noqa: E402 - likewise
 from highbar.statistics.bounded_ratio import BoundedRatio  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds  # noqa: E402 - likewise
 from highbar.statistics.paired import bonett_price_units, paired_bounds, single_trial_bounds  # noqa: E402 - likewise
-from highbar.statistics.percentile import THREEFOLD, unseen_weight  # noqa: E402 - likewise
+from highbar.statistics.percentile import MOST_UNEQUAL, unseen_weight  # noqa: E402 - likewise
 from highbar.statistics.ratio import RatioSums, ThirdSums, skewed_ratio_bounds  # noqa: E402 - likewise
 from highbar.statistics.slices import effective_counts, shrink  # noqa: E402 - likewise
 
@@ -294,7 +294,7 @@ def retried(trials: int, count: int, rng: Random) -> Iterator[Point]:
         below = np.bincount(units, values < truth, minlength=count)
         sums = Sums.of(zip(below.astype(int).tolist(), repeats.tolist(), strict=True))
         pseudo = unseen_weight(int(repeats.min()), int(repeats.max()))
-        open_ = bool(repeats.max() > THREEFOLD * repeats.min())
+        open_ = bool(repeats.max() > MOST_UNEQUAL * repeats.min())
         runs.append((_rejected(sums, None, truth), _rejected(sums, pseudo, truth), open_))
     name = f"slow tenth tried {trials} times"
     yield measured("informative trial counts", name, count, -truth, _turned(runs), wide=False)

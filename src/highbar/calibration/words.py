@@ -11,8 +11,8 @@ from msgspec import Struct
 from highbar.model.calibration import CalibratedWord
 from highbar.model.judge_quality import JudgeRate
 from highbar.model.judgments import JudgmentWord, LabeledTrial
-from highbar.statistics.agreement import Agreement, agreement
-from highbar.statistics.judges import Cells, Corrected, JudgeRates, LabelStratum, judge_rates
+from highbar.statistics.agreement import Agreement, Cells, agreement
+from highbar.statistics.judges import Corrected, JudgeRates, LabelStratum, judge_rates
 from highbar.store.label_form import GIVEN
 from highbar.verdicts.corrections import rounded_end, written
 from highbar.verdicts.judged_parts import ScoredLabel

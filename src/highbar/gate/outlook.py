@@ -24,10 +24,10 @@ from highbar.statistics.second_run import (
     Share,
     all_of,
     all_pass_again,
+    effective_size,
     few_failures_again,
     number_again,
     share_again,
-    worth,
 )
 
 _ROUNDING = 0.01
@@ -126,7 +126,7 @@ def outlooks_of_value(
     confident = demand.is_confident
     if value.unit == "ratio" and value.low is not None and value.high is not None:
         share = Share(number, value.low, value.high, _parts(value, support))
-        share = share if value.better == "higher" else share.turned()
+        share = share if value.better == "higher" else share.complement()
         noise = _noise(share, value, alpha, support)
         if at_end:
             return cases(lambda f: _perfect(share, value, demand, alpha, support, f), noise)
@@ -156,7 +156,7 @@ def _parts(value: Value, support: ValueSupport) -> int | None:
 def _noise(share: Share, value: Value, alpha: float, support: ValueSupport) -> Noise:
     """The share of trial noise; smaller if scenarios come in clusters, which vary for other reasons as well."""
     clusters = value.scenarios if support.sums is None else support.sums.clusters
-    size = worth(share, alpha) or worth(share.turned(), alpha)
+    size = effective_size(share, alpha) or effective_size(share.complement(), alpha)
     if not 0 < clusters < value.scenarios or size is None:
         return support.noise
     return support.noise.clustered(size, value.scenarios)
@@ -165,7 +165,7 @@ def _noise(share: Share, value: Value, alpha: float, support: ValueSupport) -> N
 def _perfect(share: Share, value: Value, demand: Demand, alpha: float, support: ValueSupport, noise: float) -> Outlook:
     """A threshold of 100 %: it fails beyond the accepted failures, and passes if the tolerated rate is excluded."""
     trials = value.scenarios * support.noise.trials
-    size = worth(share, alpha) or float(value.scenarios)
+    size = effective_size(share, alpha) or float(value.scenarios)
     failures = float(1 - share.value) * trials
 
     def few(accepted: int) -> float:

@@ -20,7 +20,7 @@ from highbar.gate.outlook import certain
 from highbar.language.phrases import count
 from highbar.model import BaselineRule, ConditionRule, Demand, Outcome, RuleResult, StepRule, ThresholdRule
 from highbar.model.stopping import SequentialMethod, Stopping
-from highbar.statistics.betting import Bets, Share
+from highbar.statistics.betting import Bets, UnitShare
 from highbar.statistics.group_sequential import LOOKS, critical_values, look_sizes
 from highbar.statistics.normal import normal_cdf
 from highbar.statistics.planning import clusters_to_exclude
@@ -39,8 +39,8 @@ class Unit(Struct, frozen=True):
     A part is a numerator and a denominator, both from 0 to 1; (0, 0) if the scenario does not have the metric.
     """
 
-    worst: Share
-    best: Share
+    worst: UnitShare
+    best: UnitShare
 
     @property
     def is_counted(self) -> bool:

@@ -20,7 +20,7 @@ from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
 from highbar.model.reduction import Group, Rank, Total
 from highbar.statistics.bounds import effective_clusters
-from highbar.statistics.percentile import THREEFOLD
+from highbar.statistics.percentile import MOST_UNEQUAL
 
 ONE_SIDED = 1.645
 _UNIT = (Fraction(0), Fraction(1))
@@ -113,7 +113,7 @@ def heavier_fail_more(ratio: Ratio, group: Group) -> bool:
 
 def of_trials(rank: Rank) -> Doubt | None:
     """The doubt from unequal numbers of trials: those of a percentile may not be a sample of all trials."""
-    if rank.most <= THREEFOLD * rank.fewest:
+    if rank.most <= MOST_UNEQUAL * rank.fewest:
         return None
     counts = f"scenarios have from {rank.fewest} to {rank.most} trials"
     return Doubt("trials", f"{counts}, and if these differ more than threefold no interval is known to hold")

@@ -16,7 +16,7 @@ from highbar.model.reduction import RepetitionSums
 from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.second_run import Noise
 from highbar.statistics.second_run import trial_noise as noise_of
-from highbar.statistics.slices import benjamini_hochberg, effective_counts, shrink, steady, worse_than_rest
+from highbar.statistics.slices import benjamini_hochberg, effective_counts, rounded_sums, shrink, worse_than_rest
 from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
 
 COMPARED = "pass_rate"
@@ -42,11 +42,11 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[SliceStanding
     found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
     if of_whole is None or len(found) < 2:
         return [SliceStanding() for _ in slices]
-    whole_sums = steady(of_whole)
-    steady_parts = [steady(part) for part in parts if part is not None and part.clusters]
-    p_values = [worse_than_rest(part, whole_sums.without(part)) for part in steady_parts]
+    whole_sums = rounded_sums(of_whole)
+    rounded_parts = [rounded_sums(part) for part in parts if part is not None and part.clusters]
+    p_values = [worse_than_rest(part, whole_sums.without(part)) for part in rounded_parts]
     marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)
-    likely = shrink(effective_counts(steady_parts))
+    likely = shrink(effective_counts(rounded_parts))
     standing = [SliceStanding() for _ in slices]
     for i, place in enumerate(found):
         standing[place] = SliceStanding(marked[i], p_values[i], likely[i])

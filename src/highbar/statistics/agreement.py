@@ -8,7 +8,16 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.judges import Cells
+from highbar.statistics.interval import Real
+
+
+class Cells(Struct, frozen=True):
+    """Counts of labels by (people, judge), or of the trials that they represent: `n01` is people 0 and judge 1."""
+
+    n11: Real
+    n01: Real
+    n10: Real
+    n00: Real
 
 
 class Agreement(Struct, frozen=True):

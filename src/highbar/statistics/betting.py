@@ -34,7 +34,7 @@ _SHARES = tuple(place / (STAKES + 1) for place in range(1, STAKES + 1))
 _ROUNDING = 1e-9
 """A decision needs this much log wealth beyond 1/alpha: far more than summing a million logarithms can lose."""
 
-Share = tuple[Real, Real]
+UnitShare = tuple[Real, Real]
 """The numerator and the denominator of a unit."""
 
 
@@ -93,7 +93,7 @@ class Bets:
         self._for_pass = Gambler(threshold, units, won_at_zero=not strict)
         self._for_fail = Gambler(1 - threshold, units, won_at_zero=strict)
 
-    def add(self, worst: Share, best: Share) -> Crossing | None:
+    def add(self, worst: UnitShare, best: UnitShare) -> Crossing | None:
         """Add a unit, read at worst and at best (equal if nothing is undecided); return the crossing, if there is one.
 
         The bet on a pass uses the worst reading, the bet on a fail the best. Units after the crossing change nothing.
@@ -113,7 +113,7 @@ class Bets:
         """The log wealth of the gambler on a pass, and of the one on a fail; the first to have `needed` decides."""
         return self._for_pass.log_wealth, self._for_fail.log_wealth
 
-    def _excess(self, share: Share) -> Real:
+    def _excess(self, share: UnitShare) -> Real:
         numerator, denominator = share
         if not 0 <= numerator <= denominator <= 1:
             raise ValueError(f"a share of {numerator} in {denominator}")

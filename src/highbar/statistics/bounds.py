@@ -40,14 +40,19 @@ class Sums(Struct, frozen=True):
     @classmethod
     def of(cls, pairs: Iterable[tuple[Real, Real]]) -> Sums:
         """The sums of (score, weight) pairs, one for each cluster; pairs without weight are left out."""
-        exact = [(Fraction(z), Fraction(d)) for z, d in pairs if d > 0]
+        return cls.of_repeated((z, d, 1) for z, d in pairs)
+
+    @classmethod
+    def of_repeated(cls, triples: Iterable[tuple[Real, Real, int]]) -> Sums:
+        """The sums of (score, weight, number of such clusters)."""
+        exact = [(Fraction(z), Fraction(d), count) for z, d, count in triples if d > 0 and count > 0]
         return cls(
-            clusters=len(exact),
-            d=sum(d for _, d in exact),
-            z=sum(z for z, _ in exact),
-            zz=sum(z * z for z, _ in exact),
-            zd=sum(z * d for z, d in exact),
-            dd=sum(d * d for _, d in exact),
+            clusters=sum(count for _, _, count in exact),
+            d=sum(count * d for _, d, count in exact),
+            z=sum(count * z for z, _, count in exact),
+            zz=sum(count * z * z for z, _, count in exact),
+            zd=sum(count * z * d for z, d, count in exact),
+            dd=sum(count * d * d for _, d, count in exact),
         )
 
     def without(self, part: Sums) -> Sums:
@@ -67,7 +72,7 @@ class Sums(Struct, frozen=True):
         return Fraction(self.z) / Fraction(self.d)
 
 
-class BetaLaw(Struct, frozen=True):
+class Beta(Struct, frozen=True):
     """The parameters of a Beta distribution."""
 
     a: float
@@ -106,7 +111,7 @@ def _least_low(sums: Sums, alpha: float, low: float) -> float:
     room = z - zz  # repaired by this much, all clusters score all or nothing; beyond it the bound rises
 
     def repaired(share: float) -> float:
-        """The lower bound as `_law` computes it, but in floats; the pseudo-cluster has the common weight."""
+        """The lower bound as `_beta` computes it, but in floats; the pseudo-cluster has the common weight."""
         score = z + share * room
         mean = score / (clusters + 1)
         squares = zz + 2 * share * room - 2 * mean * score + clusters * mean * mean
@@ -119,13 +124,13 @@ def _least_low(sums: Sums, alpha: float, low: float) -> float:
 
 
 def _low(sums: Sums, alpha: float, pseudo: Real | None) -> float:
-    law = lower_law(sums, pseudo)
-    return beta_quantile(alpha, law.a, law.b) if law else 0.0
+    beta = lower_beta(sums, pseudo)
+    return beta_quantile(alpha, beta.a, beta.b) if beta else 0.0
 
 
 def _high(sums: Sums, alpha: float, pseudo: Real | None) -> float:
-    law = upper_law(sums, pseudo)
-    return beta_upper_quantile(alpha, law.a, law.b) if law else 1.0
+    beta = upper_beta(sums, pseudo)
+    return beta_upper_quantile(alpha, beta.a, beta.b) if beta else 1.0
 
 
 def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
@@ -133,7 +138,7 @@ def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
 
     For plain counts it is the exact P(Binomial(n, rate) ≤ passed). 1 without clusters, or if all scored in full.
     """
-    upper = upper_law(sums, pseudo) if sums.clusters else None
+    upper = upper_beta(sums, pseudo) if sums.clusters else None
     return beta_survival(rate, upper.a, upper.b) if upper else 1.0
 
 
@@ -175,17 +180,17 @@ def standard_error(sums: Sums) -> float | None:
     return math.sqrt(Fraction(sums.clusters * squares, (sums.clusters - 1) * d**4))
 
 
-def lower_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
+def lower_beta(sums: Sums, pseudo: Real | None = None) -> Beta | None:
     """The Beta distribution whose alpha-quantile is the lower bound; None if that bound is 0."""
-    return _law(sums, 0, pseudo) if sums.z > 0 else None
+    return _beta(sums, 0, pseudo) if sums.z > 0 else None
 
 
-def upper_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
+def upper_beta(sums: Sums, pseudo: Real | None = None) -> Beta | None:
     """The Beta distribution whose (1 - alpha)-quantile is the upper bound; None if that bound is 1."""
-    return _law(sums, 1, pseudo) if sums.z < sums.d else None
+    return _beta(sums, 1, pseudo) if sums.z < sums.d else None
 
 
-def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
+def _beta(sums: Sums, end: int, pseudo: Real | None) -> Beta | None:
     """The distribution after adding a pseudo-cluster of weight `pseudo`, by default ΣD²/ΣD, that scores `end` (0 or 1).
 
     Computed in whole numbers: in floats the expanded square would lose its digits if all clusters score alike, and
@@ -206,7 +211,7 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
     size = score * (weight - score) * weight * weight * (clusters + 2) * clusters - spread
     if size <= 0:
         return None
-    return BetaLaw(size * score / (spread * weight), size * (weight - score) / (spread * weight))
+    return Beta(size * score / (spread * weight), size * (weight - score) / (spread * weight))
 
 
 def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:

@@ -12,7 +12,7 @@ labels of different scenarios, and a scenario that the judge finds bad is also o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -21,12 +21,10 @@ from msgspec import Struct
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.composite import BoundedTerm, combine
 from highbar.statistics.interval import Interval, Real
+from highbar.statistics.search import bisect
 
 ShareBounds = Callable[[Sums, float], Interval | None]
 """The bounds of a share from its sums over scenarios, at a one-sided alpha."""
-
-_STEPS = 60
-"""How often an interval is halved: its end is then known to the last digit."""
 
 
 class Corrected(NamedTuple):
@@ -34,15 +32,6 @@ class Corrected(NamedTuple):
 
     value: float
     bounds: Interval
-
-
-class Cells(Struct, frozen=True):
-    """Counts of labels by (people, judge), or of the trials that they represent: `n01` is people 0 and judge 1."""
-
-    n11: Real
-    n01: Real
-    n10: Real
-    n00: Real
 
 
 class JudgedCluster(Struct, frozen=True):
@@ -165,17 +154,12 @@ def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
 
 def _ends(value: float, is_possible: Callable[[float, int], bool], least: float = 0.0, most: float = 1.0) -> Interval:
     """The farthest possible numbers below and above a value, by bisection."""
-    ends = []
-    for side, end in ((-1, least), (1, most)):
-        inside, outside = value, end
-        if is_possible(end, side):
-            inside = end
-        for _ in range(_STEPS if inside != end else 0):
-            middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if is_possible(middle, side) else (inside, middle)
+
+    def farthest(side: int, end: float) -> float:
         # The outer end: a bound may be a last digit too wide, never too narrow.
-        ends.append(end if inside == end else outside)
-    return Interval(min(ends[0], value), max(ends[1], value))
+        return end if is_possible(end, side) else bisect(value, end, lambda t: is_possible(t, side))[1]
+
+    return Interval(min(farthest(-1, least), value), max(farthest(1, most), value))
 
 
 def post_stratified(
@@ -197,7 +181,7 @@ def post_stratified(
         Fraction(one.known) + sum((Fraction(one.judged[i]) * rate for i, rate in rates), Fraction(0))
         for one in clusters
     ]
-    sums = _sums((score, one.weight, one.count) for score, one in zip(scores, clusters, strict=True))
+    sums = Sums.of_repeated((score, one.weight, one.count) for score, one in zip(scores, clusters, strict=True))
     parts = [(Fraction(1), sums, bounds(sums, alpha))]
     parts += [(stratum.trials / total, stratum.labels, share_bounds(stratum.labels, alpha)) for _, stratum in used]
     terms = [
@@ -220,20 +204,7 @@ class _Stratum(Struct, frozen=True):
     @classmethod
     def of(cls, clusters: Sequence[JudgedCluster], index: int) -> _Stratum:
         trials = sum((one.count * Fraction(one.judged[index]) for one in clusters), Fraction(0))
-        return cls(trials, _sums((one.ones[index], one.labeled[index], one.count) for one in clusters))
-
-
-def _sums(triples: Iterable[tuple[Real, Real, int]]) -> Sums:
-    """The sums of (score, weight, number of such clusters)."""
-    exact = [(Fraction(z), Fraction(d), count) for z, d, count in triples if d > 0 and count > 0]
-    return Sums(
-        clusters=sum(count for _, _, count in exact),
-        d=sum((count * d for _, d, count in exact), Fraction(0)),
-        z=sum((count * z for z, _, count in exact), Fraction(0)),
-        zz=sum((count * z * z for z, _, count in exact), Fraction(0)),
-        zd=sum((count * z * d for z, d, count in exact), Fraction(0)),
-        dd=sum((count * d * d for _, d, count in exact), Fraction(0)),
-    )
+        return cls(trials, Sums.of_repeated((one.ones[index], one.labeled[index], one.count) for one in clusters))
 
 
 def _correlations(deviations: Sequence[Sequence[Fraction]], counts: Sequence[int]) -> list[list[float]]:
@@ -299,7 +270,7 @@ def _judged_sums(clusters: Sequence[JudgedCluster], counts_as: Sequence[bool], a
         rest = Fraction(cluster.weight) - Fraction(cluster.known) - judged
         return ones + Fraction(cluster.known) * one + rest * zero
 
-    return _sums((score(cluster), cluster.weight, cluster.count) for cluster in clusters)
+    return Sums.of_repeated((score(cluster), cluster.weight, cluster.count) for cluster in clusters)
 
 
 def canary_test(

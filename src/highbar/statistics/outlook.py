@@ -1,4 +1,4 @@
-"""The chances of a second run."""
+"""The chances of each outcome."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Outlook(Struct, frozen=True):
-    """The probabilities of each outcome of a rule, or of the whole verdict, in a second run on the same scenarios."""
+    """The probabilities of each outcome of a rule, or of the whole verdict, in a run that is yet to come."""
 
     passes: float
     inconclusive: float

@@ -16,7 +16,7 @@ from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Real
 from highbar.statistics.search import first
 
-THREEFOLD = 3
+MOST_UNEQUAL = 3
 """The bounds of a percentile hold only if no cluster has more than this many times the trials of another."""
 
 
@@ -43,7 +43,7 @@ def clustered_ranks(
     `sums_at(rank)` returns the sums of "is among the `rank` smallest", with each cluster weighted by its number of
     trials; `pseudo` is the weight of an unseen cluster, by default the typical one.
     """
-    ends = (reached(range(n + 1), end, share, alpha, sums_at, pseudo) for end in (0, 1))
+    ends = (first_rank_index(range(n + 1), end, share, alpha, sums_at, pseudo) for end in (0, 1))
     return ranks_within(n, *ends)
 
 
@@ -69,10 +69,10 @@ def unseen_weight(fewest: int, most: int) -> int | None:
 
     Slow scenarios may have been tried more often, so it may have the most. Beyond threefold no bound is known to hold.
     """
-    return most if most <= THREEFOLD * fewest else None
+    return most if most <= MOST_UNEQUAL * fewest else None
 
 
-def reached(
+def first_rank_index(
     ranks: Sequence[int],
     end: int,
     share: Real,

@@ -5,24 +5,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from msgspec import Struct
-
 from highbar.statistics.beta import at_most, beta_upper_quantile
 from highbar.statistics.bounds import Sums, standard_error
 from highbar.statistics.interval import Real
 from highbar.statistics.normal import normal_quantile
+from highbar.statistics.outlook import Outlook
 from highbar.statistics.search import first
 
 _LOOK_BACK = 24
 """How many candidates to look back for a smaller suite with enough power; at most 11 were ever needed, near 50 %."""
-
-
-class Chances(Struct, frozen=True):
-    """How likely a gate that demands confidence passes, fails and is inconclusive."""
-
-    passes: float
-    fails: float
-    inconclusive: float
 
 
 def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
@@ -125,12 +116,12 @@ def gate_limits(scenarios: int, threshold: Real, alpha: float = 0.05) -> tuple[i
     return None if failures is None else scenarios - failures, passes
 
 
-def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.05) -> Chances:
+def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.05) -> Outlook:
     """How likely an agent of this true rate passes or fails `≥ threshold` with confidence, or neither; exact."""
     to_pass, to_fail = gate_limits(scenarios, threshold, alpha)
     passes = 0.0 if to_pass is None else at_most(scenarios - to_pass, scenarios, float(1 - _exact(rate)))
     fails = 0.0 if to_fail is None else at_most(to_fail, scenarios, float(rate))
-    return Chances(passes, fails, max(0.0, 1.0 - passes - fails))
+    return Outlook(passes, max(0.0, 1.0 - passes - fails), fails)
 
 
 def rate_to_pass(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:

@@ -64,13 +64,11 @@ def ratio_bounds_from_sums(sums: RatioSums, alpha: float) -> Interval | None:
     the mean of the influences in can only widen the bounds. The excess width is a share of about 2 t_max / Σt. None
     with fewer than two scenarios, or if one of them has all of Σt.
     """
-    t, rest = Fraction(sums.t), Fraction(sums.t) - Fraction(sums.t_max)
-    if sums.scenarios <= 1 or rest <= 0:
+    found = _ratio_and_squares(sums)
+    if found is None:
         return None
-    ratio = Fraction(sums.q) / t
-    squares = Fraction(sums.qq) - 2 * ratio * Fraction(sums.qt) + ratio * ratio * Fraction(sums.tt)
-    variance = Fraction(sums.scenarios - 1, sums.scenarios) * max(squares, Fraction(0)) / rest**2
-    half = student_quantile(1 - alpha, sums.scenarios - 1) * math.sqrt(variance)
+    ratio, squares = found
+    half = student_quantile(1 - alpha, sums.scenarios - 1) * _deviation(sums, squares)
     return Interval(float(ratio) - half, float(ratio) + half)
 
 
@@ -79,21 +77,32 @@ def skewed_ratio_bounds(sums: RatioSums, thirds: ThirdSums, alpha: float) -> Int
 
     The standard deviation and the degrees of freedom are those of `ratio_bounds_from_sums`.
     """
-    t, rest = Fraction(sums.t), Fraction(sums.t) - Fraction(sums.t_max)
-    count = sums.scenarios
-    if count <= 1 or rest <= 0:
+    found = _ratio_and_squares(sums)
+    if found is None:
         return None
-    ratio = Fraction(sums.q) / t
-    squares = Fraction(sums.qq) - 2 * ratio * Fraction(sums.qt) + ratio * ratio * Fraction(sums.tt)
-    squares = max(squares, Fraction(0))
+    (ratio, squares), count = found, sums.scenarios
     cubes = Fraction(thirds.qqq) - 3 * ratio * Fraction(thirds.qqt)
     cubes += 3 * ratio * ratio * Fraction(thirds.qtt) - ratio**3 * Fraction(thirds.ttt)
-    deviation = math.sqrt(Fraction(count - 1, count) * squares / rest**2)
     skewness = float(cubes) / count / (float(squares) / count) ** 1.5 if squares else 0.0
-    quantile = student_quantile(1 - alpha, count - 1)
+    quantile, deviation = student_quantile(1 - alpha, count - 1), _deviation(sums, squares)
     low = float(ratio) - deviation * _without_skewness(quantile, skewness, count)
     high = float(ratio) - deviation * _without_skewness(-quantile, skewness, count)
     return Interval(low, high)
+
+
+def _ratio_and_squares(sums: RatioSums) -> tuple[Fraction, Fraction] | None:
+    """The ratio r, and Σ(q - r t)²; None with fewer than two scenarios, or if one of them has all of Σt."""
+    if sums.scenarios <= 1 or Fraction(sums.t) <= Fraction(sums.t_max):
+        return None
+    ratio = Fraction(sums.q) / Fraction(sums.t)
+    squares = Fraction(sums.qq) - 2 * ratio * Fraction(sums.qt) + ratio * ratio * Fraction(sums.tt)
+    return ratio, max(squares, Fraction(0))
+
+
+def _deviation(sums: RatioSums, squares: Fraction) -> float:
+    """The standard deviation of the ratio, with the largest t in the denominator of every influence."""
+    rest = Fraction(sums.t) - Fraction(sums.t_max)
+    return math.sqrt(Fraction(sums.scenarios - 1, sums.scenarios) * squares / rest**2)
 
 
 def _without_skewness(quantile: float, skewness: float, count: int) -> float:

@@ -21,12 +21,17 @@ def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
+def bisect(inside: float, outside: float, holds: Callable[[float], bool]) -> tuple[float, float]:
+    """The last point at which a condition holds that is true at `inside`, and the first toward `outside` without it."""
+    for _ in range(_STEPS):
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside, outside
+
+
 def turning_point(low: float, high: float, holds: Callable[[float], bool]) -> float:
     """The point at which a condition that is true at `low` becomes false, by bisection to the last digit."""
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return 0.5 * (low + high)
+    return 0.5 * sum(bisect(low, high, holds))
 
 
 def smallest(function: Callable[[float], float], start: float, stop: float) -> float:

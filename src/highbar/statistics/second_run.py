@@ -4,9 +4,9 @@ Two runs of one suite differ by trial noise alone. Of the variance V of an estim
 the share f = (1 - r) / (1 + (m - 1) r), for m trials whose intraclass correlation is r. The second estimate has the
 mean (1 - f) × the first one + f × the mean rate of such agents, and the variance 2fV: the first run has its own noise.
 
-V comes from the interval that the gate uses: the number of passes and fails that would have the same bound (`worth`).
-So the chance follows whatever method made the interval. `bench/second_run.py` compares what is reported with what
-happens.
+V comes from the interval that the gate uses: the number of passes and fails that would have the same bound
+(`effective_size`). So the chance follows whatever method made the interval. `bench/second_run.py` compares what is
+reported with what happens.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class Share(Struct, frozen=True):
     high: float
     parts: int | None = None
 
-    def turned(self) -> Share:
-        """The complement: 1 minus the share."""
+    def complement(self) -> Share:
+        """1 minus the share."""
         return Share(1 - self.value, 1 - self.high, 1 - self.low, self.parts)
 
 
@@ -98,19 +98,19 @@ def share_again(
     share: Share, threshold: Fraction, noise: float, alpha: float, *, confident: bool, strict: bool = False
 ) -> Outlook:
     """How a second run would be judged by `≥ threshold` (`>` if strict): by its estimate, or by its interval."""
-    below, above = worth(share, alpha), worth(share.turned(), alpha)
+    below, above = effective_size(share, alpha), effective_size(share.complement(), alpha)
     # The bound toward the threshold tells how much the estimate varies; if that one is no help, the other one does.
-    law = _Law.of(share, (below if threshold <= share.value else above) or below or above, noise)
+    second = _SecondEstimate.of(share, (below if threshold <= share.value else above) or below or above, noise)
     if not confident:
-        passes = law.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
+        passes = second.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
         return Outlook(passes, 0.0, 1.0 - passes)
-    passes = law.reaching(passing_share(float(threshold), below or above, alpha), share.parts)
-    turned = _Law.of(share.turned(), above or below, noise)
+    passes = second.reaching(passing_share(float(threshold), below or above, alpha), share.parts)
+    turned = _SecondEstimate.of(share.complement(), above or below, noise)
     fails = min(turned.reaching(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
     return Outlook(passes, 1.0 - passes - fails, fails)
 
 
-def worth(share: Share, alpha: float) -> float | None:
+def effective_size(share: Share, alpha: float) -> float | None:
     """The number of independent passes and fails of this share that have its lower bound; None if the bound is no help.
 
     That is if the share is 0, or if its bound is the share itself.
@@ -147,7 +147,7 @@ def _first_that_passes(threshold: Fraction, parts: int | None, *, strict: bool) 
     return float(threshold), count
 
 
-class _Law(Struct, frozen=True):
+class _SecondEstimate(Struct, frozen=True):
     """The Beta distribution of a second estimate; without a `size` the second estimate is always the mean."""
 
     mean: float
@@ -155,7 +155,7 @@ class _Law(Struct, frozen=True):
     parts: int | None
 
     @classmethod
-    def of(cls, share: Share, size: float | None, noise: float) -> _Law:
+    def of(cls, share: Share, size: float | None, noise: float) -> _SecondEstimate:
         """The distribution after an estimate worth `size` passes and fails; `noise` is its share of trial noise."""
         value = float(share.value)
         if size is None or noise <= 0.0:

@@ -9,14 +9,14 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
-from highbar.statistics.bounds import BetaLaw, Sums, lower_law, upper_law
+from highbar.statistics.bounds import Beta, Sums, lower_beta, upper_beta
 from highbar.statistics.interval import Real
 
 _STEP = 0.35  # in standard deviations: the error of the sum is then below 1e-10
 _NEGLIGIBLE = -35.0  # as a logarithm
 
 
-def steady(sums: Sums) -> Sums:
+def rounded_sums(sums: Sums) -> Sums:
     """The same sums to twelve digits: an engine adds squares in the order of the rows, which changes the last digits.
 
     Call it before subtracting sums from each other, which would magnify that difference.
@@ -38,7 +38,7 @@ def worse_than_rest(part: Sums, rest: Sums) -> float:
     """
     if part.clusters == 0 or rest.clusters == 0:
         return 1.0
-    above, below = upper_law(part), lower_law(rest)
+    above, below = upper_beta(part), lower_beta(rest)
     return _chance_above(above, below) if above and below else 1.0
 
 
@@ -111,7 +111,7 @@ def _spread(passes: Sequence[Fraction], totals: Sequence[Fraction], common: Frac
     return min(max((between - within) / denominator, Fraction(0)), Fraction(1)) if denominator > 0 else Fraction(0)
 
 
-def _chance_above(above: BetaLaw, below: BetaLaw) -> float:
+def _chance_above(above: Beta, below: Beta) -> float:
     """P(X > Y) for independent X and Y with the distributions `above` and `below`.
 
     A trapezoid sum over the logit of the narrower one: its density there is smooth, so the sum converges like a
@@ -122,14 +122,14 @@ def _chance_above(above: BetaLaw, below: BetaLaw) -> float:
     return _mean_tail(above, below, lower=True)
 
 
-def _mean_tail(law: BetaLaw, other: BetaLaw, *, lower: bool) -> float:
-    """The mean, over `law`, of the lower or upper tail of `other`."""
-    step = _STEP * min(1.0, math.sqrt(1 / law.a + 1 / law.b))
+def _mean_tail(beta: Beta, other: Beta, *, lower: bool) -> float:
+    """The mean, over `beta`, of the lower or upper tail of `other`."""
+    step = _STEP * min(1.0, math.sqrt(1 / beta.a + 1 / beta.b))
     total, mass = 0.0, 0.0
     for direction in (1, -1):
-        u = math.log(law.a / law.b) + (0 if direction > 0 else -step)
-        peak = beta_pair_log_kernel(*expit(math.log(law.a / law.b)), law.a, law.b)
-        while (log_density := beta_pair_log_kernel(*expit(u), law.a, law.b)) - peak > _NEGLIGIBLE:
+        u = math.log(beta.a / beta.b) + (0 if direction > 0 else -step)
+        peak = beta_pair_log_kernel(*expit(math.log(beta.a / beta.b)), beta.a, beta.b)
+        while (log_density := beta_pair_log_kernel(*expit(u), beta.a, beta.b)) - peak > _NEGLIGIBLE:
             density = math.exp(log_density)
             tails = beta_pair_tails(*expit(u), other.a, other.b)
             total += density * tails[0 if lower else 1]

@@ -18,14 +18,13 @@ Rounding never spends too much: the comparison has a margin far above what the w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from threading import Lock
 from typing import Literal, NamedTuple
 
 from highbar.statistics.interval import Real
-from highbar.statistics.lattice import Step, drawn, independent
 from highbar.statistics.planning import clusters_to_exclude
 
 Spending = Literal["linear", "late"]
@@ -33,6 +32,9 @@ Spending = Literal["linear", "late"]
 
 POWERS: dict[Spending, int] = {"linear": 1, "late": 3}
 """The exponent rho of each kind of spending."""
+
+Step = Callable[[int, int, list[float]], list[float]]
+"""(draw, lowest count, probabilities of the counts from the lowest on) → their probabilities after this draw."""
 
 FIRST_LOOK = 5
 """Before this look only certainty decides: the little error that a fail after three or four units costs is better spent
@@ -204,3 +206,39 @@ def _walk(units: int, alpha: float, power: int, steps: list[Step], places: tuple
         to_pass, to_fail = lowest + most, lowest + least - 1
         lowest, lattices = lowest + least, [masses[least:most] for masses in lattices]
         yield Boundary(to_pass if to_pass <= looked else None, to_fail if to_fail >= 0 else None)
+
+
+# --- how likely each number of passes is, updated unit by unit --------------------------------
+
+
+def independent(rate: Fraction) -> Step:
+    """Every unit passes with this probability."""
+    hit, miss = float(rate), float(1 - rate)
+
+    def step(_draw: int, _lowest: int, masses: list[float]) -> list[float]:
+        return _shifted([mass * miss for mass in masses], [mass * hit for mass in masses])
+
+    return step
+
+
+def drawn(passes: int, units: int) -> Step:
+    """`passes` of the units pass, drawn without replacement; all probabilities are 0 if that is impossible."""
+    possible = 0 <= passes <= units
+
+    def step(draw: int, lowest: int, masses: list[float]) -> list[float]:
+        left = units - draw + 1
+        if not possible:
+            return _shifted([0.0] * len(masses), [0.0] * len(masses))
+        # Clamped only for counts that no draw can have: their probability is 0.
+        rising = [min(max(passes - count, 0), left) for count in range(lowest, lowest + len(masses))]
+        return _shifted(
+            [mass * ((left - rise) / left) for mass, rise in zip(masses, rising, strict=True)],
+            [mass * (rise / left) for mass, rise in zip(masses, rising, strict=True)],
+        )
+
+    return step
+
+
+def _shifted(stays: list[float], rises: list[float]) -> list[float]:
+    """The probabilities after a draw, from the part that stays at its count and the part that rises to the next one."""
+    return [stay + rise for stay, rise in zip([*stays, 0.0], [0.0, *rises], strict=True)] if stays else []

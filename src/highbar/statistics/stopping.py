@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.lattice import Step, drawn, independent
-from highbar.statistics.spending import Boundaries
+from highbar.statistics.spending import Boundaries, Step, drawn, independent
 
 _NEGLIGIBLE = 1e-12
 """Runs that are still open with less than this probability change no number that anybody reads."""

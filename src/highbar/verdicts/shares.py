@@ -18,13 +18,13 @@ from highbar.gate.sequential import SharesSeen, Unit
 from highbar.measure.parts import is_weighted, of_metric, share_behind
 from highbar.model import BaselineRule, Metric, Percentile, Policy, Ratio, Term, ThresholdRule
 from highbar.model.records import ScenarioRecord
-from highbar.statistics.betting import Share
+from highbar.statistics.betting import UnitShare
 
 _EXCLUSIVE = frozenset({"tp", "fp", "fn"})
 """Columns of which at most one is 1 in a trial."""
-_NO_PART: Share = (Fraction(0), Fraction(0))
-_ALL: Share = (Fraction(1), Fraction(1))
-_NONE: Share = (Fraction(0), Fraction(1))
+_NO_PART: UnitShare = (Fraction(0), Fraction(0))
+_ALL: UnitShare = (Fraction(1), Fraction(1))
+_NONE: UnitShare = (Fraction(0), Fraction(1))
 
 Records = tuple[ScenarioRecord, ...]
 
@@ -102,7 +102,7 @@ def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str
     return SharesSeen(units, threshold=(1 - rule.margin) / 2)
 
 
-def _pair(worst: Share, best: Share, base: Share) -> Unit:
+def _pair(worst: UnitShare, best: UnitShare, base: UnitShare) -> Unit:
     if not base[1]:
         return Unit(_NO_PART, _NO_PART)
     if not worst[1] or not best[1]:  # the baseline has a value that the run lost: it may be anything
@@ -110,7 +110,7 @@ def _pair(worst: Share, best: Share, base: Share) -> Unit:
     return Unit(*((Fraction(side[0] - base[0] + 1) / 2, Fraction(1)) for side in (worst, best)))
 
 
-def _parts(ratio: Ratio, policy: Policy, records: Records, largest: Fraction, *, turned: bool) -> list[Share]:
+def _parts(ratio: Ratio, policy: Policy, records: Records, largest: Fraction, *, turned: bool) -> list[UnitShare]:
     """What each scenario adds to the numerator and the denominator, at most 1; `turned` if lower is better."""
     sums = sums_of(policy, records)
     above, below = sums.linear(ratio.z), sums.linear(ratio.d)
@@ -174,7 +174,7 @@ def _below(
     )
 
 
-def _within(record: ScenarioRecord, column: str, limit: Fraction, operator: str, most: int) -> Share:
+def _within(record: ScenarioRecord, column: str, limit: Fraction, operator: str, most: int) -> UnitShare:
     ranked = record.ranked(column)
     below = sum(value is not None and (value < limit or (operator == "<=" and value == limit)) for value in ranked)
     return Fraction(below, most), Fraction(len(ranked), most)

@@ -11,10 +11,9 @@ from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.statistics.agreement import agreement, krippendorff_alpha
+from highbar.statistics.agreement import Cells, agreement, krippendorff_alpha
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.judges import (
-    Cells,
     JudgedCluster,
     JudgeRates,
     LabelStratum,

@@ -17,12 +17,12 @@ from highbar.statistics.second_run import (
     all_of,
     all_pass_again,
     any_of,
+    effective_size,
     few_failures_again,
     number_again,
     passing_share,
     share_again,
     trial_noise,
-    worth,
 )
 from highbar.statistics.trials import VarianceSplit
 
@@ -60,8 +60,8 @@ def test_far_from_the_threshold_it_is_settled():
 @pytest.mark.parametrize(("passed", "total"), [(5, 8), (20, 20), (93, 100), (999, 1000), (0, 9)])
 def test_a_bound_says_how_many_passes_and_fails_it_is_worth(passed, total):
     share = counted(passed, total)
-    for one in (share, share.turned()):
-        assert worth(one, ALPHA) in (None, pytest.approx(total, rel=1e-4))
+    for one in (share, share.complement()):
+        assert effective_size(one, ALPHA) in (None, pytest.approx(total, rel=1e-4))
 
 
 @pytest.mark.parametrize("total", [20, 50, 100, 500])
