@@ -12,22 +12,21 @@ from functools import cache, reduce
 
 from msgspec import Struct
 
-from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, NAMED_IN_FORMULAS, SLICEABLE
+from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, SLICEABLE
 from highbar.language.formula import parse, to_words
 from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
 """The guide's categories. Others are allowed, but a near miss of one of these is a misspelling."""
 
-
-SUMMED_COLUMNS = NAMED_IN_FORMULAS
-"""Built-in columns that `mean` and `sum` take."""
-
-BOUNDED_COLUMNS = NAMED_IN_FORMULAS & BOUNDED
-"""Summed columns that are between 0 and 1 in every trial."""
-
 RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
 """Built-in columns that `percentile` takes."""
+
+SUMMED_COLUMNS = frozenset({"passed", "correct", "behavior_score", *RANKED_COLUMNS})
+"""Built-in columns that `mean` and `sum` take."""
+
+BOUNDED_COLUMNS = SUMMED_COLUMNS & BOUNDED
+"""Summed columns that are between 0 and 1 in every trial."""
 
 SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless given"}
 """Names in a formula that are the policy's own numbers."""

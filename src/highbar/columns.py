@@ -203,18 +203,16 @@ QUANTITIES: Mapping[str, Quantity] = {
 """Every quantity except the number of scenarios, pass_at_K, pass_hat_K, and users' own columns."""
 
 
-def quantities(*kinds: QuantityKind) -> frozenset[str]:
+def quantities_of(*kinds: QuantityKind) -> frozenset[str]:
     """The quantities of some kinds."""
     return frozenset(name for name, quantity in QUANTITIES.items() if quantity.kind in kinds)
 
 
 BOUNDED = frozenset(name for name, quantity in QUANTITIES.items() if quantity.bounded)
 """Quantities that are between 0 and 1 in every scenario."""
-SHARES = quantities("counted", "scored") - {*_OUTCOMES}
+SHARES = quantities_of("counted", "scored") - {*_OUTCOMES}
 """Bounded quantities whose mean is a rate; tp, fp and fn make a rate only together."""
 WORSE_IF_HIGHER = frozenset(name for name, quantity in QUANTITIES.items() if quantity.better == "lower")
-NAMED_IN_FORMULAS = frozenset({"passed", "correct", "behavior_score", *(column.name for column in MEASURED)})
-"""Quantities that `mean` and `sum` take by name."""
 
 
 def recorded_column(quantity: str) -> str:
@@ -223,7 +221,7 @@ def recorded_column(quantity: str) -> str:
     return known.of or quantity if known else quantity
 
 
-def scale(quantity: str) -> int:
+def sum_scale(quantity: str) -> int:
     """The denominator of a quantity's sums, which are whole multiples of 1 / scale."""
     if quantity.startswith(EXTRA):
         return EXTRA_SCALE
@@ -231,7 +229,7 @@ def scale(quantity: str) -> int:
     return BY_NAME[known.of].scale if known and known.of else 1
 
 
-def sources(quantity: str) -> frozenset[str]:
+def source_columns(quantity: str) -> frozenset[str]:
     """The columns of the results that a quantity can be computed from."""
     if quantity == "scenario":
         return frozenset()

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column, scale
+from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column, sum_scale
 from highbar.engine import scoring
 from highbar.model import Ends
 
@@ -310,7 +310,7 @@ def contribution(quantities: Mapping[str, QuantitySql], quantity: str) -> Contri
     one = quantities[quantity]
     # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
     divisors = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
-    return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
+    return Contribution(one.count, one.total, (one.count, *divisors), sum_scale(quantity))
 
 
 def tries(quantity: str) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
-from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, scale
+from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, sum_scale
 from highbar.engine import per_scenario
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_SLICES
@@ -43,7 +43,7 @@ def _value(layout: Layout, column: str) -> str:
         return "latency_rank"  # as it was recorded: scaled ones are rounded
     if column.startswith(EXTRA):
         return f"CAST({scaled(f'extra_{layout.extras.index(column.removeprefix(EXTRA))}')} AS DOUBLE) / {EXTRA_SCALE}e0"
-    return f"CAST({scaled(column)} AS DOUBLE) / {scale(column)}e0"
+    return f"CAST({scaled(column)} AS DOUBLE) / {sum_scale(column)}e0"
 
 
 def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:

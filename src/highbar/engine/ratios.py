@@ -14,13 +14,13 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar.catalogue import is_repeated
-from highbar.columns import BY_NAME, quantities
+from highbar.columns import BY_NAME, quantities_of
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL, contribution, pass_k_sql
 from highbar.model import Linear, Ratio, Term
 
-COUNTED = quantities("counted") | {"scenario"}
+COUNTED = quantities_of("counted") | {"scenario"}
 """Quantities that are 0 or 1 in a scenario of one trial."""
 
 ONE = "1e0"

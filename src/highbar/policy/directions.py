@@ -13,15 +13,15 @@ from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
-from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded_column
+from highbar.columns import EXTRA, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded_column
 from highbar.language.formula import COLUMN_FUNCTIONS, to_words
 from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
 from highbar.model.ranges import LARGEST_END
 from highbar.policy.ranges import value_range
 
-UPWARD = NAMED_IN_FORMULAS - WORSE_IF_HIGHER
-DOWNWARD = NAMED_IN_FORMULAS & WORSE_IF_HIGHER
+UPWARD = catalogue.SUMMED_COLUMNS - WORSE_IF_HIGHER
+DOWNWARD = catalogue.SUMMED_COLUMNS & WORSE_IF_HIGHER
 
 Slopes = dict[str, int | None]
 """By name: 1 if the formula rises with it, -1 if it falls, None if undecided."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
-from highbar.columns import quantities
+from highbar.columns import quantities_of
 from highbar.errors import InputError, Problem
 from highbar.language.exact import read_decimal
 from highbar.language.limits import MOST_DIGITS
@@ -32,8 +32,8 @@ KEYS = (
 )  # fmt: skip
 OPTIONAL_KEYS = ("select", "judged_by", "pooled")
 """Keys that only some baselines have: those of selected rows, of files of other tools, or of several runs."""
-SHARES = quantities("counted", "scored") - {"passed"}  # a record counts its passed trials instead
-AMOUNTS = quantities("paired", "unbounded")
+SHARES = quantities_of("counted", "scored") - {"passed"}  # a record counts its passed trials instead
+AMOUNTS = quantities_of("paired", "unbounded")
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
 _SCENARIO = ("columns", "cluster", "weight", "trials", "passed", "bare", "lone", "valueless", "values", "ranks")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from highbar import catalogue, measure
-from highbar.columns import JUDGMENTS, sources
+from highbar.columns import JUDGMENTS, source_columns
 from highbar.errors import Problem
 from highbar.language import formula
 from highbar.model import (
@@ -63,9 +63,9 @@ def _unusable(
     if blank:  # the columns of judgments exist, but every value is null
         columns -= JUDGMENTS
     for question in questions:
-        if any(_has_values(whole, wanted) and columns & sources(wanted.column) for wanted in question):
+        if any(_has_values(whole, wanted) and columns & source_columns(wanted.column) for wanted in question):
             return None
-    needed = {column for question in questions for one in question for column in sources(one.column)}
+    needed = {column for question in questions for one in question for column in source_columns(one.column)}
     return _problem(reduction.columns, needed)
 
 
