@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from highbar.load.checkout import Checkout
+from highbar.model import Source
 from highbar.running import folder
 from highbar.running.calls import Reply
 from highbar.running.describing import describe
@@ -17,7 +18,7 @@ from highbar.running.grading import Grader
 from highbar.running.order import permutation
 from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
 from highbar.running.rows import line
-from highbar.store.run_document import DecidedBy, RunEnd
+from highbar.store.run_document import RunEnd
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"
@@ -40,7 +41,7 @@ def record(
     order: Sequence[str] | None = None,
     chosen_ids: Sequence[str] = (),
     checkout: Checkout = NOWHERE,
-    until_decided: DecidedBy | None = None,
+    until_decided: Source | None = None,
 ) -> Path:
     """The folder of a run of the suite in a file, which got these answers. The order is that of the seed, or forged."""
     suite = read(suite_file)

@@ -48,7 +48,8 @@ SuiteLike = AnyPath | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """The path of a suite, or its values: a dict with its keys, or a list of scenarios."""
 AgentLike = str | Callable[..., Any] | Mapping[str, Any]
 """`python:module:function`, an address, `command: words`, the keys of a suite's `agent` block, or a function."""
-_Opened = Callable[[Job], AbstractContextManager[Job]]
+_ResultsSource = Callable[[Job], AbstractContextManager[Job]]
+"""Gives a job its results, each time they are read."""
 
 
 def check(  # noqa: PLR0913 - what the command line can say
@@ -97,10 +98,10 @@ def check(  # noqa: PLR0913 - what the command line can say
         wants=wants,
         today=today or datetime.now(UTC).date(),
     )
-    opened = _opened(results, mapped=map is not None)
+    source = _results_source(results, mapped=map is not None)
 
     def judge(details: bool, scenarios: bool) -> Verdict:  # noqa: FBT001 - see ReadAgain
-        with opened(replace(job, wants=replace(wants, details=details, scenarios=scenarios))) as whole:
+        with source(replace(job, wants=replace(wants, details=details, scenarios=scenarios))) as whole:
             return pipeline.check(with_history(whole)) if against_ref is None else _check_both(whole, against_ref)
 
     return replace(judge(details, list_scenarios), read_again=judge)
@@ -123,7 +124,7 @@ def compare(
         policy=policies.choose(_policy(policy)), mapping=_mapping(map), where=_where(where), wants=Wants(tuple(slices))
     )
     job = with_history(job)
-    before, after = (_opened(results, mapped=map is not None) for results in (base, head))
+    before, after = (_results_source(results, mapped=map is not None) for results in (base, head))
 
     def outputs(found: Comparison) -> Comparison:
         from highbar.changes.outputs import with_outputs  # only for a page that shows them
@@ -205,7 +206,6 @@ def run(  # noqa: PLR0913 - what the command line can say
     from highbar.running.choices import RunOptions, read_run_choices, read_shard  # only for a run
     from highbar.running.preparing import prepare  # only for a run
     from highbar.running.records import Chosen  # only for a run
-    from highbar.store.run_document import DecidedBy  # only for a run
 
     given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
     given |= {"retries": retries, "budget": budget, "max_time": max_time}
@@ -220,14 +220,14 @@ def run(  # noqa: PLR0913 - what the command line can say
     )
     until = _until_decided(policy, options.chosen, subset=subset) if until_decided else None
     if until is not None:
-        options = replace(options, until_decided=DecidedBy(until.policy.file or "<policy>", until.policy.sha256))
+        options = replace(options, until_decided=until.policy.source)
     file, data = _suite(suite)
     try:
         function = agent if callable(agent) else None
         prepared = prepare(file, options, os.environ, data, function, checkout(os.environ))
     except InputError as error:
         raise error if data is None else _without_places(error, str(file)) from None
-    return Run(_in_a_loop_of_its_own(prepared, until), policy, subset=subset)
+    return Run(_run_in_thread(prepared, until), policy, subset=subset)
 
 
 def _until_decided(policy: PolicyLike | None, chosen: Chosen, *, subset: bool) -> UntilDecided:
@@ -275,7 +275,7 @@ def _without_places(error: InputError, file: str) -> InputError:
     return InputError(*(replace(one, **unplaced) if one.file == file else one for one in error.problems))
 
 
-def _in_a_loop_of_its_own(prepared: Prepared, until: UntilDecided | None) -> Path:
+def _run_in_thread(prepared: Prepared, until: UntilDecided | None) -> Path:
     """Carry out a run in a thread of its own, because a notebook already runs an event loop in this one."""
     from highbar.running.execution import carry_out  # only for a run
     from highbar.running.stopping import StopRequest  # only for a run
@@ -335,8 +335,8 @@ def _text_of(path: AnyPath, what: Literal["policy", "map"]) -> str:
         raise InputError(Problem(f"the {what} is of type {type(path).__name__}", hint=hint)) from error
 
 
-def _opened(results: Results, *, mapped: bool) -> _Opened:
-    """A function that gives a job these results, each time they are read. Raises InputError for a type without rows."""
+def _results_source(results: Results, *, mapped: bool) -> _ResultsSource:
+    """The source of these results. Raises InputError for a type without rows."""
     if isinstance(results, str | PathLike):
         paths = (_path(results),)
         return lambda job: nullcontext(replace(job, results=paths))

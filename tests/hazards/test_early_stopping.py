@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from highbar.model import Source
 from highbar.running import folder
 from highbar.running.order import permutation
 from highbar.running.records import Resumed, TrialEnded
@@ -333,7 +334,7 @@ def test_a_saved_verdict_is_read_back(tmp_path: Path) -> None:
 def stopped_by(here: Path) -> None:
     """A run that its policy, as it is now, was to decide."""
     digest = hashlib.sha256((here / "highbar.json").read_bytes()).hexdigest()
-    decided = run_document.DecidedBy("highbar.json", digest)
+    decided = Source("highbar.json", digest)
     ran(here, only(ORDER[:40]), name="runs/one", how="decided", until_decided=decided)
 
 

@@ -180,7 +180,7 @@ def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
 
 def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
     """The baseline of the policy at the ref; None if that policy does not compare."""
-    if not before.compares:
+    if not before.comparing:
         return None
     if named is None:
         return policies.baseline_file(before)
@@ -189,7 +189,7 @@ def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None
 
 
 def _named(here: Policy, named: str | None) -> Path | None:
-    return policies.baseline_file(here, named) if named or here.compares else None
+    return policies.baseline_file(here, named) if named or here.comparing else None
 
 
 def _deleted(there: Revision, path: str) -> Problem:

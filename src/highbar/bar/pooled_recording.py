@@ -200,7 +200,7 @@ def _made(policy: Policy, run: ScoredRun, rules: Sequence[RuleResult]) -> Baseli
         scoring=run.scoring,
         judges=run.judges,
         suites=run.suites,
-        policy=Source(policy.file or "<policy>", policy.sha256),
+        policy=policy.source,
     )
 
 
@@ -216,7 +216,7 @@ def _judged(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator
 
     Rules about single runs are not judged: a required scenario that failed once is the reason for pooling runs.
     """
-    changes = since(policy, run_in(before), run) if before is not None and policy.compares else None
+    changes = since(policy, run_in(before), run) if before is not None and policy.comparing else None
     alpha = float(1 - policy.confidence)
     corrections = Corrections(policy, problem=_NO_TRIALS) if _is_corrected(policy, run) else None
     evidence = gate.Evidence(measured(policy, run), policy.metrics, {}, None, alpha, changes, corrections=corrections)

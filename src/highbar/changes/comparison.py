@@ -50,7 +50,7 @@ def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Seque
         raise InputError(_nothing_in_common(base, head))
     if policy.advisory:  # no policy was given: the typical thresholds only advise
         return comparison_of(policies.without_rules(policy), base, head, slices=slices)
-    return comparison_of(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+    return comparison_of(policy, base, head, slices=slices, source=policy.source)
 
 
 def _stopped_early(base: ScoredRun, head: ScoredRun) -> Iterator[Problem]:

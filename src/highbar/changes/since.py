@@ -88,7 +88,7 @@ def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Ch
     Raises InputError for a named baseline that no rule uses, or that does not exist unless that is allowed.
     """
     file, allow = job.baseline, job.allow_missing_baseline
-    if head is None or not policy.compares:
+    if head is None or not policy.comparing:
         if file is not None:
             hint = "baseline: { file: baseline.json, margin: { accuracy: 1% } } in the policy; or highbar compare"
             raise InputError(Problem("--baseline: no rule of the policy compares with a baseline", hint=hint))

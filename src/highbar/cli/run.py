@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # see command
     from highbar.running.deciding import UntilDecided
     from highbar.running.preparing import Prepared
     from highbar.running.records import RunPlan
-    from highbar.store.run_document import DecidedBy
     from highbar.suite import Agent, Judge, Suite
 
 SUITE = "suite.yaml"
@@ -96,14 +95,8 @@ class RunChoices(Struct, frozen=True, eq=False):
             Chosen(self.only, self.category, self.limit, self.shard),
             self.seed,
             judges=() if self.judge is None else (_judge(self.judge),),
-            until_decided=_decided_by(policy) if self.until_decided and policy is not None else None,
+            until_decided=policy.source if self.until_decided and policy is not None else None,
         )
-
-
-def _decided_by(policy: Policy) -> DecidedBy:
-    from highbar.store.run_document import DecidedBy  # most runs run every trial
-
-    return DecidedBy(policy.file or "<policy>", policy.sha256)
 
 
 def _agent(text: str) -> Agent:

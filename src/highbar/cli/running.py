@@ -25,13 +25,12 @@ from highbar.running.execution import carry_out
 from highbar.running.grading import says_failed
 from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
 from highbar.running.stopping import NothingCalled, StopRequest
-from highbar.store.run_document import RESULTS, is_run_folder
+from highbar.store.run_document import RESULTS, JudgeOfRun, is_run_folder
 
 if TYPE_CHECKING:  # only for annotations
     from highbar.running.deciding import UntilDecided
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
-    from highbar.store.run_judge import JudgeOfRun
 
 _EVERY = 0.2
 _LONG = 60.0

@@ -89,7 +89,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
 
 def _by_scenario(policy: Policy) -> bool:
     """Whether a rule needs the record of every scenario."""
-    return policy.compares or policy.quarantine is not None or policy.recalls is not None
+    return bool(policy.comparing) or policy.quarantine is not None or policy.recalls is not None
 
 
 def _described(policy: Policy) -> set[str]:

@@ -49,7 +49,11 @@ class SelfConsistency(Struct, frozen=True):
 
 
 class CanaryReport(Struct, frozen=True):
-    """How the judge did on canaries (statements that people know to be true or false), as the run folder records it."""
+    """How a judge did on the suite's canaries: statements that people know to be true or false.
+
+    `p_value` is the probability of so many wrong answers from a judge with its calibrated error rates, or with 10 %
+    errors if it was never calibrated. `failed`: that is so unlikely that the judge is not trusted.
+    """
 
     statements: int
     wrong: int

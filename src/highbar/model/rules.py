@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 
+from highbar.model.against import Source
 from highbar.model.formulas import Condition, Expression
 from highbar.model.words import Better, EvidenceKind, Level, Operator, SpendingKind, Unit, Where
 
@@ -355,6 +356,11 @@ class Policy(Struct, frozen=True):
     advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property
+    def source(self) -> Source:
+        """Its file and digest, as a verdict names them."""
+        return Source(self.file or "<policy>", self.sha256)
+
+    @property
     def comparing(self) -> tuple[ComparingRule, ...]:
         """The rules that compare with a baseline."""
         return tuple(rule for rule in self.rules if isinstance(rule, ComparingRule))
@@ -369,8 +375,3 @@ class Policy(Struct, frozen=True):
     def is_sequential(self) -> bool:
         """Whether a part of the scenarios may decide at least one rule."""
         return any(demand.is_sequential for rule in self.rules for demand in demands_of(rule))
-
-    @property
-    def compares(self) -> bool:
-        """Whether at least one rule compares with a baseline."""
-        return bool(self.comparing)

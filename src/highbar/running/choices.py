@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from highbar.documents.problems import ValueCursor
 from highbar.errors import InputError, Problem
+from highbar.model import Source
 from highbar.running.records import Chosen
-from highbar.store.run_document import DecidedBy
 from highbar.suite import Agent, Judge, RunSettings, Suite
 from highbar.suite.settings import read_run_settings
 
@@ -32,7 +32,7 @@ class RunOptions(Struct, frozen=True):
     chosen: Chosen = Chosen()
     seed: int | None = None
     judges: tuple[Judge, ...] = ()
-    until_decided: DecidedBy | None = None
+    until_decided: Source | None = None
 
     def on(self, suite: Suite) -> Suite:
         """The suite with these settings, agent and version."""

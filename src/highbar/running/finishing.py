@@ -18,11 +18,10 @@ from highbar.running.history import RunHistory
 from highbar.running.journal import JournalEnd
 from highbar.running.preparing import Prepared, functions_of
 from highbar.running.results import result_lines
-from highbar.store.run_document import RunDocument, StoredRows
+from highbar.store.run_document import JudgeOfRun, RunDocument, StoredRows
 
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging.questions import Judgments
-    from highbar.store.run_document import JudgeOfRun
 
 
 class RunJournal(Struct, frozen=True, eq=False):

@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from highbar.load.checkout import Checkout
+from highbar.model import Source
 from highbar.model.answer import Answer
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import Reply, TrialOutcome
-from highbar.store.run_document import DecidedBy, RunEnd
+from highbar.store.run_document import RunEnd
 
 
 class Chosen(Struct, frozen=True):
@@ -49,7 +50,7 @@ class RunPlan(Struct, frozen=True, tag="plan"):
     scenarios: int = 0  # how many the whole suite has, chosen or not
     highbar: str = ""
     judges: tuple[Mapping[str, Any], ...] = ()  # settings of the judges that the options named, in the same form
-    until_decided: DecidedBy | None = None  # None: every trial is to run
+    until_decided: Source | None = None  # None: every trial is to run
     checkout: Checkout = Checkout()
 
 

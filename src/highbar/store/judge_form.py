@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from highbar.model.judge_quality import (
-    CanaryReport,
     CorrectedShare,
     CorrectionMethod,
     JudgeRate,
@@ -26,6 +25,7 @@ from highbar.store.forms import (
     one_of,
     optional,
 )
+from highbar.store.pieces import CANARIES
 
 
 def _rate(description: str) -> Form:
@@ -40,13 +40,6 @@ _LABELS = object_of(
     field("trials", COUNT, "Labeled trials of this judge."),
     field("people", COUNT, "How many people labeled them."),
     field("source", optional(one_of(LabelSource)), "Of which run they are, by digests; null if there is none."),
-)
-_CANARIES = object_of(
-    CanaryReport,
-    field("statements", COUNT),
-    field("wrong", COUNT),
-    field("p_value", SHARE),
-    field("failed", FLAG, "Whether the judge is not believed."),
 )
 JUDGE = optional(
     object_of(
@@ -68,7 +61,7 @@ JUDGE = optional(
             "Pairs of judgments of the same question, and how many are the same.",
         ),
         field("same_model", optional(FLAG), "Whether it is the model under test; null if that is not known."),
-        field("canaries", optional(_CANARIES), "What it made of statements that people know to be true or false."),
+        field("canaries", optional(CANARIES), "What it made of statements that people know to be true or false."),
     )
 )
 CORRECTED = optional(

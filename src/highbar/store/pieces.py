@@ -7,12 +7,15 @@ from typing import Any, Literal
 
 from highbar.errors import Problem
 from highbar.model import Source, Where
+from highbar.model.judge_quality import CanaryReport
 from highbar.model.judging import Judging, Selection
 from highbar.model.quarantine import QuarantinedScenario
 from highbar.store.forms import (
     COUNT,
     DIGEST,
+    FLAG,
     NULL,
+    SHARE,
     TEXT,
     TEXTS,
     Context,
@@ -83,6 +86,15 @@ QUARANTINED = list_of(
         field("since", optional(TEXT), "The day on which it began; null if that is not known."),
         field("until", optional(TEXT), "The last day; null if it has no end."),
     )
+)
+
+
+CANARIES = object_of(
+    CanaryReport,
+    field("statements", COUNT),
+    field("wrong", COUNT),
+    field("p_value", SHARE),
+    field("failed", FLAG, "Whether the judge is not believed."),
 )
 
 

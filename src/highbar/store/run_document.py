@@ -15,11 +15,14 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
+from highbar.model import Source
+from highbar.model.judge_quality import CanaryReport
 from highbar.store import reading, writing
 from highbar.store.forms import (
     COUNT,
     DIGEST,
     FLAG,
+    NUMBER,
     TEXT,
     TEXTS,
     WHOLE,
@@ -32,8 +35,7 @@ from highbar.store.forms import (
     one_of,
     optional,
 )
-from highbar.store.pieces import schema_of
-from highbar.store.run_judge import JUDGE, JudgeOfRun
+from highbar.store.pieces import CANARIES, schema_of
 
 SCHEMA = "highbar/run/1"
 JOURNAL, RESULTS, DOCUMENT = "journal", "results.jsonl", "run.json"
@@ -64,6 +66,25 @@ class AgentOfRun(Struct, frozen=True):
     settings: str
 
 
+class JudgeOfRun(Struct, frozen=True):
+    """The judge of a run. `by` has the texts of the rows' column `judge`: several if the model changed during the run.
+
+    `trials` and `statements` count what was judged; for `failed` more trials the judge gave no usable answer. Tokens
+    and cost are those of the judge, None if they are not known. `same_model`: the judge is also the model under test.
+    """
+
+    by: tuple[str, ...]
+    prompt: str
+    trials: int
+    statements: int
+    failed: int
+    tokens_used: int | None
+    cost_usd: float | None
+    forms: tuple[str, ...]
+    same_model: bool
+    canaries: CanaryReport | None = None
+
+
 class RunExtent(Struct, frozen=True):
     """How much was planned."""
 
@@ -85,13 +106,6 @@ class ChosenOfRun(Struct, frozen=True):
     category: tuple[str, ...] = ()
     limit: int | None = None
     shard: ShardOfRun | None = None
-
-
-class DecidedBy(Struct, frozen=True):
-    """The policy that was to decide a run, recorded before its first call. `sha256` is that of the file."""
-
-    file: str
-    sha256: str | None
 
 
 class TrialCounts(Struct, frozen=True):
@@ -134,7 +148,8 @@ class RunDocument(Struct, frozen=True):
 
     `whole`: all scenarios of the suite were selected. `done` counts all planned trials, `retried` those that needed
     several attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it completed, used up its budget
-    or time, or was decided. `until_decided` is set if it was to stop as soon as it was decided.
+    or time, or was decided. `until_decided` is the policy that was to decide it, if it was to stop as soon as it was
+    decided.
 
     `commit` was checked out when the run began; None if it is not known, or if the run was resumed at another commit.
     `branch` and `parents` are None if they are not known. `changed`: files of the working tree differed from the
@@ -157,7 +172,7 @@ class RunDocument(Struct, frozen=True):
     journal: StoredJournal
     highbar: str
     judge: JudgeOfRun | None = None
-    until_decided: DecidedBy | None = None
+    until_decided: Source | None = None
     commit: str | None = None
     branch: str | None = None
     parents: tuple[str, ...] | None = None
@@ -219,7 +234,21 @@ _RUN = object_of(
     ),
     field(
         "judge",
-        JUDGE,
+        optional(
+            object_of(
+                JudgeOfRun,
+                field("by", TEXTS, "The texts of the rows' column `judge`."),
+                field("prompt", DIGEST, "Of the prompt, the judge's settings and all statements of the suite."),
+                field("trials", COUNT, "Trials that were judged."),
+                field("statements", COUNT, "Statements that were judged."),
+                field("failed", COUNT, "Trials about which the judge gave no usable answer."),
+                field("tokens_used", optional(COUNT)),
+                field("cost_usd", optional(NUMBER), "Of the judge alone; null if it is not known."),
+                field("forms", TEXTS, "How structured output was asked for."),
+                field("same_model", FLAG, "Whether the judge is the model that was run."),
+                field("canaries", optional(CANARIES), "What the judge made of the suite's canaries."),
+            )
+        ),
         "Null if nothing was judged by a judge.",
     ),
     field("planned", object_of(RunExtent, field("scenarios", COUNT), field("trials", COUNT))),
@@ -243,7 +272,7 @@ _RUN = object_of(
     ),
     field(
         "until_decided",
-        optional(object_of(DecidedBy, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))),
+        optional(object_of(Source, field("policy", TEXT, of="file"), field("sha256", optional(DIGEST)))),
         "The policy by which the run was to be decided; null if it was to run every trial.",
     ),
     field("started", TEXT),

@@ -12,7 +12,7 @@ from highbar import gate, measure
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.load.results import Results
-from highbar.model import Counts, Policy, RuleResult, Slice, Source, Verdict
+from highbar.model import Counts, Policy, RuleResult, Slice, Verdict
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction
 from highbar.verdicts import notes
@@ -218,7 +218,7 @@ def _decided(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]) -> V
         found,
         verdict=gate.decide(rules),
         rules=rules,
-        policy=Source(policy.file or "<policy>", policy.sha256),
+        policy=policy.source,
         second_run=again and again.high,
         second_run_low=again and again.low,
     )

@@ -20,7 +20,6 @@ from highbar.load.judged_rows import JudgedRows, Stratum, judged_rows
 from highbar.load.results import Results
 from highbar.model import Policy, ResultsFile
 from highbar.model.judge_quality import (
-    CanaryReport,
     JudgeRate,
     JudgeReport,
     LabelSource,
@@ -30,8 +29,7 @@ from highbar.model.judgments import LabeledTrial
 from highbar.model.reduction import Reduction
 from highbar.statistics.judges import Corrected
 from highbar.store.labels import Labels, read_labels
-from highbar.store.run_document import DOCUMENT, read_document
-from highbar.store.run_judge import JudgeOfRun
+from highbar.store.run_document import DOCUMENT, JudgeOfRun, read_document
 from highbar.verdicts.corrections import Corrections, rounded_end, written
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
 from highbar.verdicts.judged_units import ScoredParts
@@ -149,8 +147,7 @@ def _with_run(report: JudgeReport, results: Results) -> JudgeReport:
         return report
     canaries = [run.canaries for run in runs if run.canaries is not None]
     worst = max(canaries, key=lambda one: (one.failed, -one.p_value), default=None)
-    shown = None if worst is None else CanaryReport(worst.statements, worst.wrong, worst.p_value, worst.failed)
-    return replace(report, same_model=any(run.same_model for run in runs), canaries=shown)
+    return replace(report, same_model=any(run.same_model for run in runs), canaries=worst)
 
 
 def _judge_of_run(file: ResultsFile) -> JudgeOfRun | None:
