@@ -47,7 +47,7 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
         return CheckResult(verdict(job, policy, found, sums), policy, sums)
-    from highbar.changes.earlier import earlier_runs  # few checks compare
+    from highbar.changes.since import earlier_runs  # few checks compare
 
     before = earlier_runs(job, policy, found, sums)
     judged = verdict(job, policy, found, sums, before.changes, before.warnings, before.recalled, before.run)

@@ -13,16 +13,16 @@ Swapping the runs mirrors every interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.changes.gradient import Leaf, gradient_leaves, value_and_gradient
 from highbar.changes.record_sums import RecordSums
+from highbar.language.formula import operations
 from highbar.measure import doubts
 from highbar.measure.intervals import FormulaBounds
-from highbar.measure.parts import Formula, Node, is_share, is_weighted
+from highbar.measure.parts import Formula, Node, Size, is_share, is_weighted
 from highbar.model import Doubt, Percentile, Ratio
 from highbar.model.comparison import Factor
 from highbar.statistics.bounds import effective_clusters
@@ -38,6 +38,8 @@ from highbar.statistics.ratio import influence_difference, log_ratio_difference,
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 _ONE = Fraction(1)
+_Leaf = Node
+"""A ratio, or the largest node of a formula that depends on one percentile and on nothing else that varies."""
 
 
 class PairedRuns(Struct, frozen=True):
@@ -133,12 +135,12 @@ class PairedRuns(Struct, frozen=True):
         return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
 
     def _by_gradient(self, root: Node, share: float) -> Interval:
-        before, slopes_before = value_and_gradient(root, self._values(self.base, root), _Sizes(self.base))
-        after, slopes_after = value_and_gradient(root, self._values(self.head, root), _Sizes(self.head))
+        before, slopes_before = _value_and_gradient(root, self._values(self.base, root), self.base)
+        after, slopes_after = _value_and_gradient(root, self._values(self.head, root), self.head)
         value = after - share * before
         influences: dict[Hashable, float] = {}
         floor = below = above = 0.0
-        for leaf in gradient_leaves(root):
+        for leaf in _leaves(root):
             slope, other = slopes_after.get(leaf, 0.0), share * slopes_before.get(leaf, 0.0)
             if slope == 0 and other == 0:
                 continue
@@ -172,17 +174,17 @@ class PairedRuns(Struct, frozen=True):
                 found[unit] = found.get(unit, 0.0) + gradient * influence
         return True
 
-    def _values(self, run: RecordSums, root: Node) -> dict[Leaf, float]:
-        return {leaf: self._value(run, leaf) for leaf in gradient_leaves(root)}
+    def _values(self, run: RecordSums, root: Node) -> dict[_Leaf, float]:
+        return {leaf: self._value(run, leaf) for leaf in _leaves(root)}
 
-    def _value(self, run: RecordSums, leaf: Leaf) -> float:
+    def _value(self, run: RecordSums, leaf: _Leaf) -> float:
         if isinstance(leaf, Ratio):
             return float(run.ratios[leaf].sums.value)
         percentile = _percentile_in(leaf)
         at = run.ranks[percentile].value
-        return value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, _Sizes(run))[0]
+        return _value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, run)[0]
 
-    def _percentile(self, leaf: Leaf, slope: float, other: float) -> tuple[float, float]:
+    def _percentile(self, leaf: _Leaf, slope: float, other: float) -> tuple[float, float]:
         """How far down and up the uncertainty of a percentile, or of a function of one, may move the difference."""
         percentile = _percentile_in(leaf)
         sides = []
@@ -200,13 +202,43 @@ class PairedRuns(Struct, frozen=True):
         return pearson_correlation(first, second)
 
 
-class _Sizes(Struct, frozen=True):
-    """The denominator (the sum d) of a ratio in a run."""
+# --- the gradient of a formula ----------------------------------------------------------------
 
-    run: RecordSums
 
-    def __call__(self, ratio: Ratio) -> float:
-        return float(self.run.ratios[ratio].sums.d)
+def _leaves(root: Node) -> tuple[_Leaf, ...]:
+    """Every leaf of a formula, without repetitions."""
+    found: dict[_Leaf, None] = {}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if _is_leaf(node):
+            found[node] = None
+        elif isinstance(node, operations.Operation):
+            waiting.extend(node.operands)
+    return tuple(found)
+
+
+def _is_leaf(node: Node) -> bool:
+    """Whether linearization stops at this node."""
+    if isinstance(node, Ratio | Percentile):
+        return True
+    parts = Formula(node).parts()
+    return len(parts) == 1 and isinstance(parts[0], Percentile)
+
+
+def _value_and_gradient(
+    root: Node, values: Mapping[_Leaf, float], run: RecordSums
+) -> tuple[float, Mapping[_Leaf, float]]:
+    """The value of a formula at these values of its leaves, and its derivative by each leaf."""
+
+    def known(node: Node) -> float | None:
+        if isinstance(node, Size):
+            return float(run.ratios[node.ratio].sums.d)
+        if isinstance(node, Ratio) and node.z == node.d:
+            return 1.0  # a count over itself does not vary, so it is not a leaf
+        return values.get(node)
+
+    return operations.value(root, known), {leaf: operations.derivative(root, leaf, known) for leaf in values}
 
 
 def _percentile_in(leaf: Node) -> Percentile:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from highbar import measure
 from highbar.changes.difference import UNBOUNDED, PairedRuns
 from highbar.changes.pairing import Pairs
-from highbar.changes.record_sums import Computed, RecordSums
+from highbar.changes.record_sums import Computed, RecordSums, sums_of
 from highbar.measure.parts import Formula, of_metric, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
@@ -99,15 +99,10 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
 
     @cached_property
     def _runs(self) -> tuple[RecordSums, RecordSums]:
-        return self._made(self.pairs)
+        return self._sums_of(self.pairs)
 
-    def _made(self, pairs: Pairs) -> tuple[RecordSums, RecordSums]:
-        alpha = float(1 - self.policy.confidence)
-        weights = self.policy.weights
-        below = frozenset(column for column, ends in measure.ends(self.policy).items() if ends.higher)
-        return RecordSums(pairs.base, pairs.units, weights, alpha, below), RecordSums(
-            pairs.head, pairs.units, weights, alpha, below
-        )
+    def _sums_of(self, pairs: Pairs) -> tuple[RecordSums, RecordSums]:
+        return sums_of(self.policy, pairs.base, pairs.units), sums_of(self.policy, pairs.head, pairs.units)
 
     def _at(self, mask: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         return self._sides[bytes(mask)]
@@ -119,7 +114,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
     def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         """The metrics of both runs over the pairs whose byte is 1."""
         # Most metrics use all pairs: these share their sums, instead of computing them again for each metric.
-        base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
+        base, head = self._runs if all(mask) else self._sums_of(self.pairs.chosen([bool(one) for one in mask]))
         return (
             measure.Measured(self.policy, base.group),
             measure.Measured(self.policy, head.group),

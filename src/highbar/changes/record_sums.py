@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from highbar import measure
 from highbar.catalogue import is_repeated
 from highbar.engine.quantities import pass_k_value
-from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
+from highbar.model import Linear, Percentile, Policy, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
 from highbar.policy.sequential import is_chosen
@@ -238,6 +239,17 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             fewest=min(len(record.ranked(wanted.column)) for record in there),
             most=max(len(record.ranked(wanted.column)) for record in there),
         )
+
+
+def sums_of(policy: Policy, records: Sequence[ScenarioRecord], units: Sequence[Hashable] | None = None) -> RecordSums:
+    """The sums over some scenarios, by the weights and at the confidence of a policy.
+
+    Without `units`, scenarios of one cluster are one unit.
+    """
+    if units is None:
+        units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
+    below = frozenset(column for column, ends in measure.ends(policy).items() if ends.higher)
+    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)
 
 
 def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:

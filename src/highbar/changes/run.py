@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar import measure
-from highbar.changes.record_sums import RecordSums
+from highbar.changes.record_sums import sums_of
 from highbar.errors import InputError
 from highbar.load import run_folders
 from highbar.load.results import Results
@@ -150,10 +150,3 @@ def measured(policy: Policy, run: ScoredRun) -> measure.Measured:
     best = sums_of(policy, run.best).group if run.best else None
     categories = sorted({record.columns["category"] for record in run.records if "category" in record.columns})
     return measure.Measured(policy, sums_of(policy, run.records).group, best, categories=tuple(categories))
-
-
-def sums_of(policy: Policy, records: tuple[ScenarioRecord, ...]) -> RecordSums:
-    """The sums over some scenarios, by the weights and at the confidence of a policy."""
-    units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
-    below = frozenset(column for column, ends in measure.ends(policy).items() if ends.higher)
-    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)

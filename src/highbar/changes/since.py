@@ -1,4 +1,4 @@
-"""Two runs and a policy → what changed: the evidence for rules that compare with a baseline, and warnings."""
+"""A run and its policy → what earlier runs show: the evidence for rules that compare with a baseline, and warnings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
-from highbar.changes.run import ScoredRun, measured, run_in
+from highbar.changes.run import ScoredRun, measured, run_in, run_of
 from highbar.errors import InputError, Problem
+from highbar.load.results import Results
 from highbar.model import Policy, ScenarioRule, Value, Where
 from highbar.model.baseline import Scoring
 from highbar.model.comparison import Difference
 from highbar.model.job import Job
 from highbar.model.recall import Recalled
+from highbar.model.reduction import Reduction
 from highbar.statistics.interval import Interval
 from highbar.store import baseline_reading
 
@@ -80,6 +82,24 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
     @cached_property
     def _base_metrics(self) -> measure.Measured:
         return measured(self.policy, self.base)
+
+
+class EarlierRuns(Struct, frozen=True, eq=False):
+    """What a check knows from earlier runs. `run` has its own results, scenario by scenario."""
+
+    run: ScoredRun | None
+    changes: Changes | None
+    warnings: tuple[str, ...]
+    recalled: tuple[Recalled, ScoredRun] | None = None
+
+
+def earlier_runs(job: Job, policy: Policy, found: Results, sums: Reduction) -> EarlierRuns:
+    """Compare with the baseline and read the history, if the policy or the job asks for either."""
+    run = run_of(policy, sums, found) if sums.records else None
+    changes, warnings = since_baseline(job, policy, run)
+    if policy.recalls is None or job.recall is None or run is None or sums.records is None:
+        return EarlierRuns(run, changes, warnings)
+    return EarlierRuns(run, changes, warnings, (job.recall(policy, run, sums.records.texts), run))
 
 
 def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Changes | None, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar.catalogue import YES_OR_NO
-from highbar.changes.run import sums_of
+from highbar.changes.record_sums import sums_of
 from highbar.columns import BOUNDED
 from highbar.gate.sequential import SharesSeen, Unit
 from highbar.measure.parts import is_weighted, of_metric, share_behind
