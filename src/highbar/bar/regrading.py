@@ -93,7 +93,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards:
     history = read_run(folder)
     named = _suite_path(there, history.plan.suite_file, before)
     suite = None if named is None else _read_suite(there, named)
-    if named is None or suite is None or suite.is_plan:
+    if named is None or suite is None or suite.lists_only:
         why = "has no checks there" if named else "is not there"
         note = f"{folder}: {history.plan.suite_file} {why}, so its answers are graded as the suite is now"
         # A renamed suite has no checks at the ref to be graded by, so a reviewer must see the change.
@@ -225,7 +225,7 @@ def _other_judge(history: RunHistory, suite: Suite, beside: Path) -> tuple[str, 
     """The judge at the ref and the one that judged, in words; None if they are the same, including their code."""
     if not suite.judges:
         return None
-    from highbar.running.judging import prompt_digest  # only for the folder of a run
+    from highbar.running.judging.identity import prompt_digest  # only for the folder of a run
     from highbar.running.preparing import named_judges  # likewise
 
     plan = history.plan

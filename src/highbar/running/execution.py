@@ -32,7 +32,7 @@ from highbar.suite import Suite
 
 if TYPE_CHECKING:  # most suites need no judge, and most runs run every trial
     from highbar.running.deciding import LiveCheck, UntilDecided
-    from highbar.running.judging.following import RunJudge
+    from highbar.running.judging.live_judging import RunJudge
 
 
 MOST_TO_JUDGE = 64
@@ -154,8 +154,8 @@ async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, s
     """The judge of the answers as they come; None if no scenario has a statement for a judge."""
     if prepared.open_judge is None:
         return None
-    from highbar.running.judging.following import RunJudge  # most suites need no judge
     from highbar.running.judging.identity import JudgeIdentity  # most suites need no judge
+    from highbar.running.judging.live_judging import RunJudge  # most suites need no judge
 
     asker = await stack.enter_async_context(prepared.open_judge())
     identity = JudgeIdentity(prepared.suite, Path(prepared.plan.suite_file).parent)

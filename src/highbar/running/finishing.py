@@ -61,7 +61,7 @@ def _judgments(stack: ExitStack, prepared: Prepared, run: RunJournal) -> tuple[J
     from highbar.running.judging.canaries import canary_result, distrust  # most suites need no judge
     from highbar.running.judging.identity import JudgeIdentity  # most suites need no judge
     from highbar.running.judging.recorded import JudgeTally, judgments_of  # most suites need no judge
-    from highbar.suite.same_model import is_same_model  # most suites need no judge
+    from highbar.suite.judges import is_same_model  # most suites need no judge
 
     history, suite, tally = run.history, prepared.suite, JudgeTally()
     answers = {id_: record.answer for id_, record in history.canaries.items()}

@@ -21,7 +21,7 @@ from highbar.checks.tree import no
 from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.agents.replies import EMPTY
-from highbar.running.judging.questions import ANSWER, CANNOT_TELL, JudgeFindings, Judgments, tables
+from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
 from highbar.running.received import Received, receive, tag_fault, version_of
 from highbar.running.records import TrialEnded, answer_of
 from highbar.running.rows import are_distinct, sound
@@ -32,7 +32,6 @@ from highbar.suite.check_words import check_in_words
 NEVER_CALLED = "the run ended before"
 LONGEST_REASON = 2000
 """Characters of the reason why a trial has no answer or no judgment."""
-_NO_JUDGE = JudgeFindings()
 
 
 class _Graded(Struct):
@@ -96,7 +95,7 @@ class Grader:
             self._not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
             return row
         received = receive(ended)
-        judged = _NO_JUDGE if self.judgments is None else self.judgments(scenario, ended)
+        judged = NO_FINDINGS if self.judgments is None else self.judgments(scenario, ended)
         # An error without a reason is still an error: only None means that there is no fault.
         fault = ended.reason or "" if ended.outcome == "error" else _fault(received, scenario)
         if fault is None:
@@ -175,7 +174,7 @@ class Grader:
         row: dict[str, Any],
         scenario: Scenario,
         answer: Answer,
-        judged: JudgeFindings = _NO_JUDGE,
+        judged: JudgeFindings = NO_FINDINGS,
     ) -> _Graded:
         """Set `violations`, except if none was found and a must-not could not be checked."""
         # If nothing was received, nothing happened, whatever a check finds in an empty reply.

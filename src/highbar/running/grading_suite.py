@@ -19,7 +19,7 @@ from highbar.running.records import TrialEnded
 from highbar.suite import Judge, Scenario, Suite, read
 
 if TYPE_CHECKING:  # most suites need no judge
-    from highbar.running.judging.again import EarlierJudgments, JudgedAgain
+    from highbar.running.judging.rejudging import EarlierJudgments, JudgedAgain
 
 
 class GradingSuite(Struct, frozen=True, eq=False):
@@ -47,7 +47,7 @@ class GradingSuite(Struct, frozen=True, eq=False):
         self, trials: Iterable[tuple[Scenario, TrialEnded]], earlier: Callable[[EarlierJudgments], object]
     ) -> JudgedAgain:
         """Ask the judge about answers. `earlier` adds the judgments that can be reused."""
-        from highbar.running.judging.again import EarlierJudgments, judge_again  # most suites need no judge
+        from highbar.running.judging.rejudging import EarlierJudgments, judge_again  # most suites need no judge
 
         known = None
         if not self.fresh:
@@ -68,7 +68,7 @@ def graded_by(
     suite = read(file)
     if judges:
         suite = replace(suite, judges=judges)
-    if suite.is_plan:
+    if suite.lists_only:
         hint = "give its scenarios answers, expected_behaviors or must_not"
         raise InputError(Problem("this suite has no checks to grade by", str(file), hint=hint))
     ids = tuple(suite.scenarios)

@@ -203,6 +203,13 @@ class RunHistory:
                 if trial <= trials[id_] and self._state(self._places[id_][trial - 1]) <= _INFRASTRUCTURE:
                     yield id_, trial
 
+    def final_ends(self) -> Iterator[tuple[str, int, int]]:
+        """The trials that ended with an answer or an error, each with the offset of that record."""
+        for id_, places in self._places.items():
+            for trial, place in enumerate(places, 1):
+                if self._offsets[place] != _NOWHERE and self._state(place) > _INFRASTRUCTURE:
+                    yield id_, trial, self._offsets[place]
+
     def counts(self, *, retried: bool = False) -> TrialCounts:
         """The outcomes of all planned trials, or with `retried` of those that needed several attempts."""
         wanted = range(len(self._states))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,12 +28,11 @@ from highbar.running import agents, folder, order
 from highbar.running.calls import Caller
 from highbar.running.choices import RunOptions
 from highbar.running.folder import RunFolder
-from highbar.running.history import RunHistory
 from highbar.running.progress import ProgressState
 from highbar.running.received import version_of
 from highbar.running.records import Resumed, RunPlan
 from highbar.running.stopping import Spending
-from highbar.suite import Agent, Judge, RunSettings, Suite, read, unmet
+from highbar.suite import Agent, Judge, RunSettings, Suite, read, unmet_needs
 
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging import Asker
@@ -121,13 +120,13 @@ def _text_to_keep(suite: Suite, data: bytes) -> bytes:
 
 
 def _agent(suite: Suite) -> Agent:
-    if suite.agent is None:  # `unmet` has said so already
+    if suite.agent is None:  # `unmet_needs` has said so already
         raise InputError(Problem("the suite names no agent"))
     return suite.agent
 
 
 def _refuse_unmet(suite: Suite, environment: Mapping[str, str], options: RunOptions, data: bytes) -> None:
-    problems = [*unmet(suite, environment, agent=options.agent is None, judge=not options.judges, data=data)]
+    problems = [*unmet_needs(suite, environment, agent=options.agent is None, judge=not options.judges, data=data)]
     if suite.run.budget is not None and suite.agent is not None and not _says_its_cost(suite.agent):
         hint = "with `format: json`, `cost_usd` says where the cost is in a reply"
         problems.append(Problem("a budget needs the cost of every reply, which this agent never says", hint=hint))
@@ -311,21 +310,12 @@ def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:
     )
     spending = Spending(None, progress.cost_usd, 0)
     with folder.recorded(opened.path) as recorded:
-        for offset in _final_offsets(history):
+        for _, _, offset in history.final_ends():
             ended = recorded(offset)
             spending.note(ended)
             progress.agent_version = progress.agent_version or version_of(ended)
     progress.cost_usd, progress.cost_unknown = spending.cost, spending.unknown
     return progress
-
-
-def _final_offsets(history: RunHistory) -> Iterator[int]:
-    """The journal offsets of the trials that ended with an answer or an error."""
-    for id_, trials in history.plan.trials.items():
-        for trial in range(1, trials + 1):
-            offset = history.offset(id_, trial)
-            if offset is not None and history.outcome(id_, trial) in ("answered", "error"):
-                yield offset
 
 
 def utc(moment: datetime) -> str:

@@ -45,7 +45,7 @@ from highbar.store.run_document import DOCUMENT, read_document
 from highbar.suite import Scenario, Suite, read
 
 if TYPE_CHECKING:  # most suites need no judge
-    from highbar.running.judging.again import EarlierJudgments, JudgedAgain
+    from highbar.running.judging.rejudging import EarlierJudgments, JudgedAgain
 
 REPLACED = frozenset({*column_names("judges"), "found", "missed", "judged"}) - {"error", "unjudged"}
 """Columns of an earlier grading, which the new grading replaces."""

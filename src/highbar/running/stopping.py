@@ -12,8 +12,8 @@ from typing import Literal
 from highbar.running.calls import Attempt
 from highbar.running.records import TrialEnded
 
-_ENOUGH = 5
-"""The number of refused trials that is taken for a wrong key or address."""
+ENOUGH_REFUSALS = 5
+"""The number of refused trials, or questions to a judge, that is taken for a wrong key or address."""
 # A reply can report any cost. Without traps a sum that is too large becomes infinity, which is above every budget.
 _SUMS = Context(prec=28, traps=[])
 
@@ -76,7 +76,7 @@ class FirstRefusals:
         self.held: list[TrialEnded] = []
         self.refusal: str | None = None  # in words, with what the server said
         self._kind: str | None = None
-        self._wanted = min(_ENOUGH, planned)
+        self._wanted = min(ENOUGH_REFUSALS, planned)
         self._trials: set[tuple[str, int]] = set()
 
     def note(self, id_: str, trial: int, attempt: Attempt) -> Literal["open", "refused", "accepted"]:

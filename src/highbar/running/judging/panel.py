@@ -6,22 +6,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from decimal import Decimal
-from typing import Protocol, Self
+from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
-
-
-class _Asked(Protocol):
-    async def ask(self, question: JudgeQuestion) -> JudgeAnswer: ...
+from highbar.running.judging.asker import Asker, sum_if_known
 
 
 class JudgePanel:
     """Asks all judges at the same time. Use it with `async with`. Failures are reported with the `names` of judges."""
 
-    def __init__(self, judges: Sequence[AbstractAsyncContextManager[_Asked]], names: Sequence[str]) -> None:
+    def __init__(self, judges: Sequence[AbstractAsyncContextManager[Asker]], names: Sequence[str]) -> None:
         self._opening, self._names = judges, names
-        self._judges: list[_Asked] = []
+        self._judges: list[Asker] = []
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -49,8 +45,8 @@ def majority_answer(question: JudgeQuestion, answers: Sequence[JudgeAnswer], nam
         refusal=next((answer.refusal for _, answer in failed if answer.refusal is not None), None),
         unusable=any(answer.unusable for _, answer in failed),
         attempts=max(one.attempts for one in answers),
-        tokens_used=_sum(one.tokens_used for one in answers),
-        cost_usd=_cost(one.cost_usd for one in answers),
+        tokens_used=sum_if_known(*(one.tokens_used for one in answers)),
+        cost_usd=sum_if_known(*(one.cost_usd for one in answers)),
         form=" + ".join(dict.fromkeys(one.form for one in answers if one.form is not None)) or None,
     )
 
@@ -68,21 +64,3 @@ def _vote(judgments: Sequence[StatementJudgment]) -> StatementJudgment:
 
 def _evidence(judgments: Iterable[StatementJudgment]) -> str | None:
     return next((one.evidence for one in judgments if one.evidence is not None), None)
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    total = 0
-    for count in counts:
-        if count is None:
-            return None
-        total += count
-    return total
-
-
-def _cost(costs: Iterable[Decimal | None]) -> Decimal | None:
-    total = Decimal(0)
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total

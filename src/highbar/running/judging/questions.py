@@ -26,7 +26,7 @@ from highbar.model.judgments import (
 )
 from highbar.running.records import TrialEnded
 from highbar.running.transcript import transcript
-from highbar.suite import Scenario, Suite
+from highbar.suite import Canary, Scenario, Suite
 
 ANSWER = "answer"
 """The name of the statement about a scenario's answer, also in the columns `found` and `missed`."""
@@ -48,6 +48,8 @@ class JudgeFindings(Struct, frozen=True):
     failure: str | None = None
 
 
+NO_FINDINGS = JudgeFindings()
+"""Of a trial about which no judge was asked."""
 Judgments = Callable[[Scenario, TrialEnded], JudgeFindings]
 """A function that returns what a judge found in a trial that ended."""
 
@@ -76,11 +78,16 @@ def question_of(scenario: Scenario, ended: TrialEnded) -> JudgeQuestion | None:
     return JudgeQuestion(found, tuple(transcript(scenario, ended))) if found else None
 
 
-def unasked(scenario: Scenario, ended: TrialEnded) -> JudgeFindings | None:
-    """The findings of a trial that has statements but not all replies, so that no judge is asked; else None."""
+def canary_question(canary: Canary) -> JudgeQuestion:
+    """The question to a judge about a canary."""
+    return JudgeQuestion(canary.statements, canary.messages)
+
+
+def findings_unasked(scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
+    """The findings of a trial about which there is no question. Statements are undecided if a reply is missing."""
     if "replies" in ended.unrecorded and statements_of(scenario):
         return no_judgment(scenario, _NOT_ALL_RECORDED)
-    return None
+    return NO_FINDINGS
 
 
 def no_judgment(scenario: Scenario, reason: str) -> JudgeFindings:

@@ -12,14 +12,15 @@ from highbar.model.judgments import JudgeAnswer
 from highbar.running import folder
 from highbar.running.agents.replies import MOST_COST
 from highbar.running.history import RunHistory
+from highbar.running.judging.asker import sum_if_known
 from highbar.running.judging.questions import (
     JudgeFindings,
     Judgments,
     findings,
+    findings_unasked,
     judged_trial,
     no_judgment,
     question_of,
-    unasked,
 )
 from highbar.running.records import TrialEnded, TrialJudged
 from highbar.store.run_document import JudgeOfRun
@@ -27,7 +28,6 @@ from highbar.suite import Scenario
 
 NOT_ASKED = "it was not asked about this answer"
 OTHER_STATEMENTS = "it was asked about other statements"
-_NOTHING = JudgeFindings()
 
 
 class JudgeTally:
@@ -55,9 +55,8 @@ class JudgeTally:
 
     def spend(self, answer: JudgeAnswer) -> None:
         """Add tokens and cost of one answer. If one is unknown, so is the sum."""
-        known, price = answer.tokens_used, answer.cost_usd
-        self.tokens = None if self.tokens is None or known is None else self.tokens + known
-        self.cost = None if self.cost is None or price is None else self.cost + price
+        self.tokens = sum_if_known(self.tokens, answer.tokens_used)
+        self.cost = sum_if_known(self.cost, answer.cost_usd)
         if self.cost is not None and not 0 <= self.cost <= MOST_COST:  # an endpoint can report any cost
             self.cost = None
         if answer.form is not None:
@@ -89,12 +88,12 @@ def judgments_of(
         def of(scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
             question = question_of(scenario, ended)
             if question is None:
-                return unasked(scenario, ended) or _NOTHING
+                return findings_unasked(scenario, ended)
             place = history.judgment(scenario.id, ended.trial)
             record = None if place is None else judged_at(place)
             if tally is not None:
                 tally.note(record)
-            from highbar.running.judging import conversation_digest  # only if there is a judge
+            from highbar.running.judging.identity import conversation_digest  # only if there is a judge
 
             if record is None:
                 return no_judgment(scenario, NOT_ASKED)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
 from highbar.running.judging import opened
@@ -32,6 +35,11 @@ def judge_at(server: JudgeServer, **keys: Any) -> Judge:
     return Judge(**{"model": "m", "base_url": server.base_url, **keys})
 
 
+def patient(judges: tuple[Judge, ...], timeout: float = PATIENCE, **keys: Any) -> tuple[Judge, ...]:
+    """The judges with these settings, which do not give up while the machine is busy."""
+    return tuple(replace(judge, timeout=Fraction(timeout), **keys) for judge in judges)
+
+
 def ask(
     judges: tuple[Judge, ...],
     *questions: JudgeQuestion,
@@ -40,10 +48,11 @@ def ask(
     **keys: Any,
 ) -> list[JudgeAnswer]:
     """What all of the questions came to, asked at the same time."""
-    wanted = {"timeout": PATIENCE, "backoff": AT_ONCE, **keys}
+    backoff = keys.pop("backoff", AT_ONCE)
+    changed = patient(judges, **keys)
 
     async def asked() -> list[JudgeAnswer]:
-        async with opened(judges, folder=folder, environment=environment or {}, **wanted) as asker:
+        async with opened(changed, folder=folder, environment=environment or {}, backoff=backoff) as asker:
             return list(await asyncio.gather(*(asker.ask(one) for one in questions or (question(),))))
 
     return asyncio.run(asked())
@@ -53,7 +62,7 @@ def in_turn(judges: tuple[Judge, ...], *questions: JudgeQuestion) -> list[JudgeA
     """What the questions came to, each asked when the one before was answered."""
 
     async def asked() -> list[JudgeAnswer]:
-        async with opened(judges, folder=Path(), environment={}, timeout=PATIENCE, backoff=AT_ONCE) as asker:
+        async with opened(patient(judges), folder=Path(), environment={}, backoff=AT_ONCE) as asker:
             return [await asker.ask(one) for one in questions]
 
     return asyncio.run(asked())

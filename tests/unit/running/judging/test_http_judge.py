@@ -391,7 +391,7 @@ def test_canceling_leaves_nothing_behind():
     with judging([judge.hangs()]) as server:
 
         async def canceled():
-            async with opened((judge_at(server),), folder=Path(), environment={}, concurrency=1) as asker:
+            async with opened((judge_at(server, concurrency=1),), folder=Path(), environment={}) as asker:
                 tasks = [asyncio.create_task(asker.ask(question())) for _ in range(3)]
                 await asyncio.to_thread(wait_for, lambda: server.calls, "nothing was asked")
                 for task in tasks:

@@ -12,20 +12,16 @@ from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
 from highbar.running.folder import RunFolder, judged, recorded
-from highbar.running.history import RunHistory
 from highbar.running.judging import Asker
 from highbar.running.judging.identity import JudgeIdentity
-from highbar.running.judging.questions import question_of, statements_of
+from highbar.running.judging.questions import canary_question, question_of, statements_of
 from highbar.running.progress import ProgressState
 from highbar.running.records import CanaryJudged, TrialEnded, TrialJudged
-from highbar.running.stopping import StopRequest
+from highbar.running.stopping import ENOUGH_REFUSALS, StopRequest
 from highbar.suite import Canary, Suite
 
 MOST_AT_ONCE = 64
 """Questions that are given to the judge at a time. The judge decides how many of them it asks at once."""
-_ENOUGH = 5
-"""The number of refused questions that is taken for a wrong key or address."""
-
 _Work = Canary | tuple[str, int, int]
 
 
@@ -57,7 +53,7 @@ class RunJudge:
 
     async def __aenter__(self) -> Self:
         self._answer_at = self._stack.enter_context(recorded(self._opened.path))
-        self._start(_ENOUGH)  # the other workers start once the judge has accepted a question
+        self._start(ENOUGH_REFUSALS)  # the other workers start once the judge has accepted a question
         for work in self._left():
             self._put(work)
         return self
@@ -95,12 +91,12 @@ class RunJudge:
             if known is None or known.digest != self._identity.digest(canary_question(canary)) or known.answer.failure:
                 yield canary
         with judged(self._opened.path) as judged_at:
-            for id_, trial, offset in with_statements(self._suite, history):
+            for id_, trial, offset in history.final_ends():
+                scenario = self._suite.scenarios[id_]
+                question = question_of(scenario, self._answer_at(offset)) if statements_of(scenario) else None
                 place = history.judgment(id_, trial)
-                question = question_of(self._suite.scenarios[id_], self._answer_at(offset))
-                if question is None or (place is not None and self._is_same(judged_at(place), question)):
-                    continue
-                yield id_, trial, offset
+                if question is not None and (place is None or not self._is_same(judged_at(place), question)):
+                    yield id_, trial, offset
 
     def _is_same(self, record: TrialJudged, question: JudgeQuestion) -> bool:
         return record.answer.failure is None and record.digest == self._identity.digest(question)
@@ -151,26 +147,10 @@ class RunJudge:
         """Stop if the first answers are all refusals: the key or the address is wrong."""
         if answer.refusal is None:
             self._is_accepted = True
-            self._start(MOST_AT_ONCE - _ENOUGH)
+            self._start(MOST_AT_ONCE - ENOUGH_REFUSALS)
             return
         self._refused += 1
         # If fewer than five questions wait, these are enough.
-        if self._refused >= min(_ENOUGH, self._refused + self._queue.qsize()) and self.refusal is None:
+        if self._refused >= min(ENOUGH_REFUSALS, self._refused + self._queue.qsize()) and self.refusal is None:
             self.refusal = answer.failure or answer.refusal
             self._stop.request()
-
-
-def canary_question(canary: Canary) -> JudgeQuestion:
-    """The question to a judge about a canary."""
-    return JudgeQuestion(canary.statements, canary.messages)
-
-
-def with_statements(suite: Suite, history: RunHistory) -> Iterator[tuple[str, int, int]]:
-    """The trials with statements that ended in an answer or an error, and the offset of each."""
-    for id_, trials in history.plan.trials.items():
-        if not statements_of(suite.scenarios[id_]):
-            continue
-        for trial in range(1, trials + 1):
-            offset = history.offset(id_, trial)
-            if offset is not None and history.outcome(id_, trial) in ("answered", "error"):
-                yield id_, trial, offset

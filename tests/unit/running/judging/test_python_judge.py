@@ -6,7 +6,7 @@ import pytest
 
 from highbar.errors import InputError
 from highbar.model.judgments import StatementJudgment
-from highbar.running.judging.function import read_value
+from highbar.running.judging.python_judge import read_value
 from highbar.running.judging.reply import Unusable
 from highbar.suite import Judge
 from tests.unit.running.judging.judges import ask, question

@@ -23,10 +23,11 @@ from highbar.running.agents.replies import MalformedReply, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS
 from highbar.running.judging import wire
+from highbar.running.judging.asker import sum_if_known
 from highbar.running.judging.call_slots import CallSlots
 from highbar.running.judging.prompt import TOOL, prompt
 from highbar.running.judging.reply import Unusable, read_calls, read_text
-from highbar.running.judging.settings import AskingSettings
+from highbar.running.retries import Backoff
 from highbar.suite.parts import Agent, Judge
 
 LEAST_CAP = 4096
@@ -56,21 +57,22 @@ class _Inquiry:
 
     def spend(self, tokens: int | None, cost: Decimal | None) -> None:
         """Add tokens and cost of a reply. None, if one is not known, makes the sum unknown."""
-        self.tokens = None if self.tokens is None or tokens is None else self.tokens + tokens
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.tokens = sum_if_known(self.tokens, tokens)
+        self.cost = sum_if_known(self.cost, cost)
 
 
 class HttpJudge:
     """A judge at an HTTP address. Use it with `async with`. Raises InputError if nothing can be sent there."""
 
-    def __init__(self, judge: Judge, environment: Mapping[str, str], settings: AskingSettings) -> None:
-        self._judge, self._settings = judge, settings
+    def __init__(self, judge: Judge, environment: Mapping[str, str], backoff: Backoff) -> None:
+        self._judge, self._backoff = judge, backoff
+        self._timeout = float(judge.timeout)
         agent = Agent("http", judge.base_url or "", key=judge.key)
         self._redactor = redactor(agent, environment)
         known = filled(agent, environment)
         headers = FORMATS[judge.format].headers(known.key)
         self._endpoint = HttpEndpoint(wire.address(str(known.target), judge.format), "judge", headers)
-        self._slots = CallSlots(settings.concurrency, _START, _MOST)
+        self._slots = CallSlots(judge.concurrency, _START, _MOST)
         self._forms = wire.FORMS[judge.format]
         self._form = 0
         self._is_proven = False  # whether the endpoint has accepted this form
@@ -100,7 +102,7 @@ class HttpJudge:
         began = await self._slots.take()
         try:
             asked.attempts += 1
-            exchange = await self._endpoint.post(body, self._settings.timeout, _LARGEST)
+            exchange = await self._endpoint.post(body, self._timeout, _LARGEST)
         finally:
             failure = None if exchange is None else exchange.failure
             is_answer = exchange is not None and failure is None and not exchange.is_late
@@ -131,9 +133,9 @@ class HttpJudge:
         self, asked: _Inquiry, reason: str, retry_after: float | None = None, refusal: str | None = None
     ) -> JudgeAnswer | float:
         asked.failures += 1
-        if asked.failures > self._settings.retries:
+        if asked.failures > self._judge.retries:
             return self._failed(asked, reason, refusal)
-        return self._settings.backoff.wait(asked.failures, retry_after)
+        return self._backoff.wait(asked.failures, retry_after)
 
     def _adapted(self, asked: _Inquiry, exchange: Exchange) -> bool:
         """Switch to another form of the request, and return whether there is one to try.

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from highbar.model.judgments import JudgedStatement, JudgedTrial, JudgeQuestion
-from highbar.running.judging.again import EarlierJudgments
+from highbar.running.judging.rejudging import EarlierJudgments
 
 JUDGED = JudgedTrial(statements={"kind": JudgedStatement("It is kind.", "observed")}, digest="d", conversation="c")
 QUESTION = JudgeQuestion({"kind": "It is kind."}, ())

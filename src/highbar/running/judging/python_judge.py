@@ -18,8 +18,7 @@ from highbar.running.judging.call_slots import CallSlots
 from highbar.running.judging.conversation_text import canonical_value
 from highbar.running.judging.evidence import Quotable
 from highbar.running.judging.reply import Unusable, read_word
-from highbar.running.judging.settings import AskingSettings
-from highbar.suite.parts import Agent
+from highbar.suite.parts import Agent, Judge
 
 FORM = "function"
 
@@ -34,14 +33,15 @@ JUDGE = FunctionRole("judge", lambda call: call.scenario, _returned)
 class PythonJudge:
     """A function that judges. Use it with `async with`; entering raises InputError if it cannot be used."""
 
-    def __init__(self, name: str, folder: Path, settings: AskingSettings) -> None:
-        self._name, self._settings = name, settings
-        self._function = PythonAgent(Agent("python", name), folder, JUDGE)
+    def __init__(self, judge: Judge, folder: Path) -> None:
+        self._name = judge.python or ""
+        self._concurrency, self._timeout = judge.concurrency, float(judge.timeout)
+        self._function = PythonAgent(Agent("python", self._name), folder, JUDGE)
 
     async def __aenter__(self) -> Self:
         await self._function.__aenter__()
         function = self._function
-        self._slots = CallSlots(self._settings.concurrency, function.start, function.most, function.allow)
+        self._slots = CallSlots(self._concurrency, function.start, function.most, function.allow)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -66,7 +66,7 @@ class PythonJudge:
         began = await self._slots.take()
         latency: float | None = None
         try:
-            attempt = await self._function.call(AgentCall("", 1, (), None, given, self._settings.timeout))
+            attempt = await self._function.call(AgentCall("", 1, (), None, given, self._timeout))
             latency = attempt.latency_ms
         finally:
             self._slots.give_back(began, latency)

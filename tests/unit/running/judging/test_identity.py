@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
-from highbar.running.judging import conversation_digest, judge_name, prompt_digest, question_digest
+from highbar.running.judging.identity import conversation_digest, judge_name, prompt_digest, question_digest
 from highbar.suite import Judge
 from tests.unit.running.judging.judges import question
 

@@ -22,23 +22,22 @@ from highbar.errors import InputError, Problem
 from highbar.model.judgments import JudgeAnswer, JudgedTrial, JudgeQuestion, StatementJudgment
 from highbar.running.judging import Asker, opened
 from highbar.running.judging.canaries import canary_result, distrust
-from highbar.running.judging.following import MOST_AT_ONCE, canary_question
 from highbar.running.judging.identity import JudgeIdentity
+from highbar.running.judging.live_judging import MOST_AT_ONCE
 from highbar.running.judging.questions import (
+    NO_FINDINGS,
     JudgeFindings,
+    canary_question,
     findings,
+    findings_unasked,
     judged_trial,
     no_judgment,
     question_of,
-    unasked,
 )
 from highbar.running.loops import run_in_loop
 from highbar.running.records import CanaryJudged, TrialEnded, TrialJudged
+from highbar.running.stopping import ENOUGH_REFUSALS
 from highbar.suite import Scenario, Suite
-
-_ENOUGH = 5
-"""The number of refused questions that is taken for a wrong key or address."""
-_NOTHING = JudgeFindings()
 
 
 class EarlierJudgments:
@@ -105,7 +104,7 @@ class JudgedAgain(Struct, frozen=True, eq=False):
 
     def __call__(self, scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
         """What the judge found in a trial that ended."""
-        return self.found.get((scenario.id, ended.trial), _NOTHING)
+        return self.found.get((scenario.id, ended.trial), NO_FINDINGS)
 
     def notes(self) -> Iterator[str]:
         """Notes for the user."""
@@ -136,7 +135,7 @@ def judge_again(
         key, question = (scenario.id, ended.trial), question_of(scenario, ended)
         known = earlier.take(identity.digest(question), question) if question is not None and earlier else None
         if question is None:
-            found[key] = unasked(scenario, ended) or _NOTHING
+            found[key] = findings_unasked(scenario, ended)
         elif known is not None:
             replays[key] = scenario
             found[key] = _findings(question, known, identity, replayed=True)
@@ -146,7 +145,7 @@ def judge_again(
     if not questions and len(canaries) == len(suite.canaries):
         made = JudgedAgain({}, 0, 0, 0, distrust(canary_result(suite.canaries, canaries)))
     else:
-        made = run_in_loop(_asked(suite, identity, questions, environment, canaries))
+        made = run_in_loop(_ask_judge(suite, identity, questions, environment, canaries))
     if made.distrust is not None:  # a judge that fails its canaries now is not believed in replays either
         found |= {key: no_judgment(scenario, made.distrust) for key, scenario in replays.items()}
     return JudgedAgain({**found, **made.found}, made.asked, len(replays), made.failed, made.distrust)
@@ -171,7 +170,7 @@ def _findings(
     return findings(question, answer, identity.name(answer), column)
 
 
-async def _asked(
+async def _ask_judge(
     suite: Suite,
     identity: JudgeIdentity,
     questions: Mapping[tuple[str, int], tuple[Scenario, JudgeQuestion]],
@@ -206,8 +205,8 @@ async def _answers(asker: Asker, questions: Iterable[JudgeQuestion]) -> list[Jud
             answers[place] = await asker.ask(wanted[place])
 
     # The first few alone: with a wrong key, no more than these are asked.
-    await work(_ENOUGH)
-    _refuse_wrong_key(answers[:_ENOUGH])
+    await work(ENOUGH_REFUSALS)
+    _refuse_wrong_key(answers[:ENOUGH_REFUSALS])
     async with asyncio.TaskGroup() as group:
         for _ in range(min(MOST_AT_ONCE, len(wanted))):
             group.create_task(work(len(wanted)))
