@@ -86,7 +86,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         judge=judge_digest(done.run),
         agent_name=job.agent or done.policy.agent,
         agent=_agent(documents),
-        judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
+        judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.scorers)),
         suites=done.run.suites,
         begun=begun_of(job),
         listed=len(scenarios),
@@ -242,7 +242,7 @@ def _texts(folders: Sequence[Path], policy: Policy) -> Mapping[str, str]:
 
     with suppress(InputError):
         suite = read_suite(policy.suite.file)
-        return {} if suite.is_plan else {id_: scenario.digest for id_, scenario in suite.scenarios.items()}
+        return {} if suite.lists_only else {id_: scenario.digest for id_, scenario in suite.scenarios.items()}
     return {}
 
 
@@ -274,7 +274,7 @@ def _mean(record: ScenarioRecord, name: str) -> float | None:
 
 def judge_digest(run: ScoredRun) -> str:
     """The digest of the judges."""
-    return _digest([run.judges, run.scoring.judged_by])
+    return _digest([run.judges, run.scoring.scorers])
 
 
 def scoring_digest(policy: Policy, scoring: Scoring) -> str:

@@ -36,7 +36,6 @@ def command(files: tuple[str, ...]) -> int:
 
 def _described(suite: Suite, screen: Display) -> str:
     from highbar.suite import words  # see command
-    from highbar.suite.answer_words import answers  # as above
 
     scenarios, trials = count(len(suite.scenarios), "scenario"), count(suite.trials, "trial")
     lines = [f"{visible(suite.file or 'suite')} is valid: {scenarios}, {trials}"]
@@ -44,7 +43,7 @@ def _described(suite: Suite, screen: Display) -> str:
         lines.append(visible(suite.description))
     lines += [*title("Scenarios", screen), *columns(_categories(words.by_category(suite)), 2, screen)]
     lines += _section("Behaviors, and how each is recognized", words.named_behaviors(suite), screen)
-    lines += _section("Answers, and how each is checked", answers(suite), screen)
+    lines += _section("Answers, and how each is checked", words.answers(suite), screen)
     lines += _section("Settings", words.settings(suite), screen)
     never = [("-", visible(text)) for text in words.never_checked(suite)]
     lines += [*title("Never checked", screen), *columns(never, 2, screen)] if never else []

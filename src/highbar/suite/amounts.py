@@ -9,16 +9,13 @@ from typing import Any
 
 from highbar.documents.scalars import written_number
 
-_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
-_DURATION = rf"{_NUMBER}\s*(ms|s|m|min|h)"
-_MONEY = rf"(?i)\$\s*{_NUMBER}|{_NUMBER}\s*(?:usd|\$)"
-_SIZE = rf"{_NUMBER}\s*(B|kB|KB|KiB|MB|MiB|GB|GiB)"
 _SECONDS: dict[str, Fraction | int] = {"ms": Fraction(1, 1000), "s": 1, "m": 60, "min": 60, "h": 3600}
 _BYTES = {"B": 1, "kB": 10**3, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
-DURATION_PATTERN = r"^\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*(ms|s|m|min|h)\s*$"
-MONEY_PATTERN = r"^\s*(\$\s*[0-9]{1,15}(\.[0-9]{1,9})?|[0-9]{1,15}(\.[0-9]{1,9})?\s*([uU][sS][dD]|\$))\s*$"
-SIZE_PATTERN = r"^\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*(B|kB|KB|KiB|MB|MiB|GB|GiB)\s*$"
-"""The patterns above, as the JSON Schema writes them."""
+_NUMBER = r"[0-9]{1,15}(\.[0-9]{1,9})?"
+DURATION_PATTERN = rf"^\s*{_NUMBER}\s*({'|'.join(_SECONDS)})\s*$"
+MONEY_PATTERN = rf"^\s*(\$\s*{_NUMBER}|{_NUMBER}\s*([uU][sS][dD]|\$))\s*$"
+SIZE_PATTERN = rf"^\s*{_NUMBER}\s*({'|'.join(_BYTES)})\s*$"
+"""The patterns are those of the JSON Schema too."""
 
 
 def seconds(value: Any) -> Fraction | None:
@@ -27,8 +24,8 @@ def seconds(value: Any) -> Fraction | None:
     >>> seconds("2m"), seconds("500 ms"), seconds(60)
     (Fraction(120, 1), Fraction(1, 2), None)
     """
-    found = re.fullmatch(_DURATION, value.strip()) if isinstance(value, str) else None
-    return Fraction(found[1]) * _SECONDS[found[2]] if found else None
+    found = _number_and_unit(value, DURATION_PATTERN)
+    return found[0] * _SECONDS[found[1]] if found else None
 
 
 def usd(value: Any) -> Fraction | None:
@@ -37,8 +34,8 @@ def usd(value: Any) -> Fraction | None:
     >>> usd("$0.50"), usd("5 usd"), usd(5)
     (Fraction(1, 2), Fraction(5, 1), None)
     """
-    found = re.fullmatch(_MONEY, value.strip()) if isinstance(value, str) else None
-    return Fraction(found[1] or found[2]) if found else None
+    found = _number_and_unit(value, MONEY_PATTERN)
+    return found[0] if found else None
 
 
 def size(value: Any) -> int | None:
@@ -47,8 +44,14 @@ def size(value: Any) -> int | None:
     >>> size("16 MiB"), size("16")
     (16777216, None)
     """
-    found = re.fullmatch(_SIZE, value.strip()) if isinstance(value, str) else None
-    return int(Fraction(found[1]) * _BYTES[found[2]]) if found else None
+    found = _number_and_unit(value, SIZE_PATTERN)
+    return int(found[0] * _BYTES[found[1]]) if found else None
+
+
+def _number_and_unit(value: Any, pattern: str) -> tuple[Fraction, str] | None:
+    """The number in a text, and what is before or after it; None if the value does not match the pattern."""
+    number = re.search(_NUMBER, value) if isinstance(value, str) and re.fullmatch(pattern, value) else None
+    return (Fraction(number[0]), value.replace(number[0], "", 1).strip()) if number else None
 
 
 def decimal(value: Any) -> Decimal | None:

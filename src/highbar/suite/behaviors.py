@@ -13,6 +13,9 @@ from highbar.suite.identity import behavior_names
 from highbar.suite.parts import Behavior
 from highbar.suite.values import entries, suggestion
 
+_LOOK_BACK = 200
+"""How many of the latest problems to look through for the same one: all of them would take too long."""
+
 
 class Glossary:
     """Every behavior that is defined in the file or in the built-in glossary.
@@ -85,7 +88,7 @@ def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: Pa
     """Note the problems of a check, each once: a check may be read for both lists."""
     for problem in problems:
         moved = ValueProblem((*path, *problem.path), problem.text, problem.hint)
-        if moved not in place.problems[-200:]:
+        if moved not in place.problems[-_LOOK_BACK:]:
             place.problems.append(moved)
 
 

@@ -12,10 +12,10 @@ import msgspec
 from highbar.documents.problems import ValueCursor
 from highbar.suite.behaviors import Glossary
 from highbar.suite.canaries import read_canaries
+from highbar.suite.fixed_columns import read_fixed_columns
 from highbar.suite.identity import TOP_KEYS, Allowed, listed_scenarios, read_entries
 from highbar.suite.judge_settings import read_judges
 from highbar.suite.parts import Canary, RunSettings, Scenario, Suite
-from highbar.suite.plan import read_plan
 from highbar.suite.scenarios import ASKED, CHECKED, ScenarioReader, read_defaults
 from highbar.suite.settings import read_agent, read_run_settings, variables_in_settings
 from highbar.suite.values import refuse_unknown, text_value
@@ -25,10 +25,10 @@ def build(
     values: Any, place: ValueCursor, folder: Path | None, allowed: Allowed, file: tuple[str | None, str | None]
 ) -> Suite | None:
     """The suite; None if something is wrong with it. `file` is the file's name and the digest of its bytes."""
-    if is_plan(values):
-        fixed = read_plan(values, place, allowed)
+    if _lists_only(values):
+        fixed = read_fixed_columns(values, place, allowed)
         scenarios = {id_: Scenario(id_, columns) for id_, columns in fixed.items()}
-        return Suite(scenarios, *file, is_plan=True, is_list=True) if scenarios else None
+        return Suite(scenarios, *file, lists_only=True, is_list=True) if scenarios else None
     top = values if isinstance(values, dict) else {"scenarios": values}
     if top is values:
         refuse_unknown(top, TOP_KEYS, place)
@@ -36,8 +36,10 @@ def build(
     judges = read_judges(top, place)
     run = read_run_settings(top["run"], place.at("run")) if "run" in top else RunSettings()
     defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
-    glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_says(top, "reports_behaviors"))
-    reader = ScenarioReader(place, glossary, run, defaults, allowed, folder, quality=_says(top, "reports_quality"))
+    glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_agent_flag(top, "reports_behaviors"))
+    reader = ScenarioReader(
+        place, glossary, run, defaults, allowed, folder, quality=_agent_flag(top, "reports_quality")
+    )
     scenarios = {
         entry.id: found for entry in read_entries(values, place) if (found := reader.scenario(entry)) is not None
     }
@@ -63,7 +65,7 @@ def build(
     )
 
 
-def is_plan(values: Any) -> bool:
+def _lists_only(values: Any) -> bool:
     """Whether the file only lists scenarios, without asking or checking anything."""
     items, start = listed_scenarios(values)
     if start or not isinstance(items, list):
@@ -81,7 +83,7 @@ def _digest(scenarios: Iterable[Scenario], canaries: tuple[Canary, ...]) -> str:
     return found.hexdigest()
 
 
-def _says(top: dict[str, Any], key: str) -> bool:
+def _agent_flag(top: dict[str, Any], key: str) -> bool:
     """Whether `agent` has true under `key`, even if the rest of the block cannot be read."""
     agent = top.get("agent")
     return isinstance(agent, dict) and agent.get(key) is True

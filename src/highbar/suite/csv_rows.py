@@ -22,13 +22,13 @@ _MAPPINGS = frozenset({"answer", "expected_behaviors", "must_not", "tags", "pred
 _TEXTS = frozenset({"equals", "contains", "contains_all", "starts_with", "matches", "calls", "python", "judge"})
 """Checks that take text: `true` and `10` in their cells are text, not a boolean and a number."""
 
-LONGEST_CELL = 131_072
+_LONGEST_CELL = 131_072
 """The most characters of a cell: more than the text of any scenario needs."""
 
 
 def read_csv(text: str, file: str) -> Located:
     """The scenarios of a CSV file. Raises InputError if there is no header, or the file cannot be read."""
-    rows = _rows(text, file)
+    rows = ((line, [cell.strip() for cell in cells]) for line, cells in csv_records(text, file))
     line, header = next(rows, (1, []))
     problems = list(_header_problems(header, file, line))
     if problems:
@@ -52,14 +52,14 @@ def read_csv(text: str, file: str) -> Located:
     return Located(items, position, tuple(problems))
 
 
-def _rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the line on which it begins."""
-    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
+def csv_records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the line on which it begins. Raises InputError."""
+    csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begins = 1
     try:
         for cells in reader:
-            yield begins, [cell.strip() for cell in cells]
+            yield begins, cells
             begins = reader.line_num + 1
     except csv.Error as error:
         raise InputError(Problem(f"this is not CSV: {error}", file, begins)) from None

@@ -17,7 +17,7 @@ from highbar.language.spelling import near_miss
 LISTS = (*column_names("demands", form="names"), *column_names("demands", form="violated"))
 FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
 """The columns that a suite may fix for a scenario, besides its tags and the user's own columns."""
-OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
+RUN_COLUMNS = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
 """The columns that a run writes, or that the agent is asked with."""
 TOP_KEYS = ("suite", "description", "agent", "judge", "judges", "run", "behaviors", "defaults", "canaries", "scenarios")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
@@ -87,7 +87,7 @@ def read_id(value: Any, place: ValueCursor, path: Path_) -> str | None:
     return None
 
 
-def is_known(key: str, known: Collection[str], place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
+def check_key(key: str, known: Collection[str], place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
     """Whether a key is no near miss of a known one; a near miss is noted as a problem."""
     missed = None if key in allowed.columns else near_miss(key, known)
     if missed:

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.documents.json_tree import parse_json
-from highbar.documents.problems import Path_
 from highbar.documents.limits import MOST_DIGITS
+from highbar.documents.problems import Path_
 from highbar.documents.scalars import scalar, written_number
 from highbar.documents.tree import KIND_NAMES, Node
 from highbar.documents.yaml_tree import parse_yaml

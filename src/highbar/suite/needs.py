@@ -16,7 +16,7 @@ _ON_THE_COMMAND_LINE = "--judge 'openai:MODEL@https://host/v1'"
 _JUDGE_BLOCK = "judge: {model: MODEL, base_url: 'https://host/v1', key: '${JUDGE_KEY}'}"
 
 
-def unmet(
+def unmet_needs(
     suite: Suite,
     environment: Mapping[str, str],
     *,
@@ -55,7 +55,7 @@ def _settings(suite: Suite, environment: Mapping[str, str], elsewhere: Collectio
 
 
 def _scenarios(suite: Suite, *, is_judged: bool) -> Iterator[ValueProblem]:
-    from highbar.suite.statements import statement_places  # it needs the checks, which take 40 ms to load
+    from highbar.suite.judges import statement_places  # it needs the checks, which take 40 ms to load
 
     start = ("scenarios",) if not suite.is_list else ()
     used = set()

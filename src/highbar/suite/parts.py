@@ -154,7 +154,7 @@ class OtherTool(Struct, frozen=True):
 
 
 class Suite(Struct, frozen=True):
-    """A suite file. `is_plan`: it only lists the scenarios that must have a result, and cannot be run."""
+    """A suite file. `lists_only`: it only lists the scenarios that must have a result, and cannot be run."""
 
     scenarios: Mapping[str, Scenario]
     file: str | None = None
@@ -167,7 +167,7 @@ class Suite(Struct, frozen=True):
     canaries: tuple[Canary, ...] = ()
     run: RunSettings = RunSettings()
     variables: tuple[Variable, ...] = ()
-    is_plan: bool = False
+    lists_only: bool = False
     is_list: bool = False  # a bare list of scenarios, without `scenarios:`
     digest: str = ""
     tool: OtherTool | None = None

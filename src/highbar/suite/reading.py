@@ -21,10 +21,10 @@ from highbar.documents.problems import Path_, ValueCursor, ValueProblem
 from highbar.errors import InputError, Problem
 from highbar.suite.cut_texts import cut_texts
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
+from highbar.suite.fixed_columns import read_fixed_columns
 from highbar.suite.identity import Allowed, listed_scenarios
 from highbar.suite.located import Located, OtherFile, locate
 from highbar.suite.parts import Suite
-from highbar.suite.plan import read_plan
 from highbar.suite.tools.recognition import tool_of_suite
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANY
 
     If `data` is given, it is used as the content of the file, and the file itself is not read.
     """
-    from highbar.suite.building import build  # the checks take 40 ms to load, and a plan does not need them
+    from highbar.suite.building import build  # the checks take 40 ms to load, and `read_fixed` needs none
 
     path = Path(path)
     file = _open(path, data)
@@ -73,7 +73,9 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
 def read_fixed(path: Path | str, *, allowed: Allowed = _ANYTHING) -> Mapping[str, Mapping[str, str]]:
     """By id, the columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError."""
     path = Path(path)
-    return _read(_open(path, None), _of_any_tool(lambda values, place: read_plan(values, place, allowed), path))
+    return _read(
+        _open(path, None), _of_any_tool(lambda values, place: read_fixed_columns(values, place, allowed), path)
+    )
 
 
 def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:

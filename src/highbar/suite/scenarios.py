@@ -16,7 +16,7 @@ from highbar.documents.problems import Path_, ValueCursor
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note_problems, refuse_both
 from highbar.suite.check_files import CheckFiles
-from highbar.suite.identity import FIXED_COLUMNS, LISTS, OF_A_RUN, Allowed, SuiteEntry, check_category, is_known
+from highbar.suite.identity import FIXED_COLUMNS, LISTS, RUN_COLUMNS, Allowed, SuiteEntry, check_category, check_key
 from highbar.suite.limits import MOST_STATEMENTS, MOST_TRIALS
 from highbar.suite.messages import read_messages, refuse_answered
 from highbar.suite.parts import Behavior, RunSettings, Scenario
@@ -28,9 +28,9 @@ DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capab
 SCENARIO_KEYS = ("id", "description", *ASKED, "trials", "timeout", "predict", "tags", *FIXED_COLUMNS)
 CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
 _ONLY_OF_A_RUN = {"found", "missed", "attempts", "tool_calls", "agent_tags", "left_out", "judged"}
-WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | _ONLY_OF_A_RUN
+WRITTEN_BY_A_RUN = (RUN_COLUMNS - {"input"}) | _ONLY_OF_A_RUN
 """Columns of a row that say what happened; a scenario cannot have them."""
-_NOT_NEARLY = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
+_RESERVED_NAMES = frozenset({*SCENARIO_KEYS, *COLUMN_NAMES})
 """Names of which the user's own columns must not be near misses: results with such a column would be refused."""
 _UNGRADED = frozenset({"trials", "timeout", "description"})
 """Keys on which no answer and no grade depends."""
@@ -138,7 +138,7 @@ class ScenarioReader:
             elif value is None:
                 hint = "a comma outside of quotes begins another key: put the text in quotes"
                 self.place.at(*path, key).refuse(f"'{key[:60]}' has no value", hint)
-            elif is_known(key, _NOT_NEARLY, self.place, path, self.allowed):
+            elif check_key(key, _RESERVED_NAMES, self.place, path, self.allowed):
                 yield key, value
 
     def _weight(self, value: Any, path: Path_) -> Any:

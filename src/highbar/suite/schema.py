@@ -8,15 +8,41 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.columns import BY_NAME
-from highbar.suite.amounts import MONEY_PATTERN, SIZE_PATTERN
-from highbar.suite.check_schema import check_definitions
+from highbar.suite.amounts import DURATION_PATTERN, MONEY_PATTERN, SIZE_PATTERN
+from highbar.suite.check_schema import STATEMENT, check_definitions
 from highbar.suite.identity import LISTS
-from highbar.suite.judge_schema import canaries, judge_schema, judges
-from highbar.suite.limits import MOST_TRIALS
+from highbar.suite.judge_settings import FORMATS, MOST_TOKENS
+from highbar.suite.limits import (
+    FEWEST_JUDGES,
+    MOST_CANARIES,
+    MOST_CONCURRENT,
+    MOST_JUDGES,
+    MOST_RETRIES,
+    MOST_STATEMENTS,
+    MOST_TRIALS,
+)
+from highbar.suite.messages import ROLES
 from highbar.suite.scenarios import ASKED, CHECKED, DEFAULTS, WRITTEN_BY_A_RUN
-from highbar.suite.schema_parts import ADDRESS, CONCURRENCY, FUNCTION, ID, KEY, MESSAGES, RETRIES, TEXT, TIME, closed
 from highbar.suite.settings import POINTERS, SLOTS
+from highbar.suite.values import FUNCTION_PATTERN
 
+_TEXT = {"type": ["string", "number"], "pattern": r"\S"}
+_ID = {"anyOf": [{"type": "string", "pattern": r"^(?=.*\S)[^\x00-\x1f\x7f-\x9f]+$"}, {"type": "integer"}]}
+_FUNCTION = {"type": "string", "pattern": FUNCTION_PATTERN, "examples": ["package.module:function"]}
+_TIME = {"type": "string", "pattern": DURATION_PATTERN, "examples": ["60s", "500ms", "2m"]}
+_ADDRESS = {"type": "string", "pattern": r"^(https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*)$"}
+_KEY = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$", "description": "From the environment: ${NAME}."}
+_RETRIES = {"type": "integer", "minimum": 0, "maximum": MOST_RETRIES, "default": 4}
+_CONCURRENCY = {
+    "anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": MOST_CONCURRENT}],
+    "default": "auto",
+}
+_MESSAGE = {"role": {"enum": list(ROLES)}, "content": {"type": ["string", "array", "integer", "null"]}}
+_MESSAGES = {
+    "type": "array",
+    "items": {"type": "object", "properties": _MESSAGE, "required": ["role"]},
+    "minItems": 1,
+}
 _POINTER = {"type": "string", "pattern": "^(/|$)", "examples": ["/reply"]}
 _TRIALS = {"type": "integer", "minimum": 1, "maximum": MOST_TRIALS, "description": "How often a scenario is run."}
 _CHECK = {"$ref": "#/$defs/check"}
@@ -37,24 +63,24 @@ def schema() -> dict[str, Any]:
             ]
         },
         "else": _file(),
-        "$defs": {**_scenarios(), "judge": judge_schema(), **check_definitions()},
+        "$defs": {**_scenarios(), "judge": _judge(), **check_definitions()},
     }
 
 
 def _file() -> dict[str, Any]:
     graded = {"agent": {"required": ["reports_quality"], "properties": {"reports_quality": {"const": True}}}}
     behaviors = {"type": "object", "additionalProperties": _CHECK}
-    found = closed(
+    found = _closed(
         {
-            "suite": {**TEXT, "description": "The name of the suite; it goes into the column `suite`."},
-            "description": {**TEXT, "description": "For people; nothing depends on it."},
+            "suite": {**_TEXT, "description": "The name of the suite; it goes into the column `suite`."},
+            "description": {**_TEXT, "description": "For people; nothing depends on it."},
             "agent": _agent(),
             "judge": {"$ref": "#/$defs/judge"},
-            "judges": judges(),
+            "judges": _judges(),
             "run": _run(),
             "behaviors": {**behaviors, "description": "How each behavior is recognized: a check, or plain words."},
-            "defaults": closed({key: value for key, value in _columns().items() if key in DEFAULTS}),
-            "canaries": canaries(),
+            "defaults": _closed({key: value for key, value in _columns().items() if key in DEFAULTS}),
+            "canaries": _canaries(),
             "scenarios": {"type": "array", "minItems": 1, "description": "What the agent is asked."},
         },
         "scenarios",
@@ -71,32 +97,32 @@ def _columns() -> dict[str, Any]:
     """The schemas of the keys that describe a scenario."""
     weight = BY_NAME["weight"]
     bounds = {"minimum": weight.least, "maximum": weight.most}
-    texts = {name: {**TEXT, "description": BY_NAME[name].meaning} for name in ("category", "capability", "cluster")}
+    texts = {name: {**_TEXT, "description": BY_NAME[name].meaning} for name in ("category", "capability", "cluster")}
     return {
         **texts,
         "weight": {
             "anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"}],
             "description": weight.meaning,
         },
-        "tags": {"type": "object", "additionalProperties": TEXT, "description": BY_NAME["tags"].meaning},
+        "tags": {"type": "object", "additionalProperties": _TEXT, "description": BY_NAME["tags"].meaning},
         "trials": _TRIALS,
-        "timeout": {**TIME, "description": "Of one call."},
+        "timeout": {**_TIME, "description": "Of one call."},
     }
 
 
 def _scenarios() -> dict[str, Any]:
-    names = {"type": "array", "items": TEXT, "uniqueItems": True}
+    names = {"type": "array", "items": _TEXT, "uniqueItems": True}
     listed = {"anyOf": [names, {"type": "object", "additionalProperties": _CHECK}]}
     keys: dict[str, Any] = {
-        "id": {**ID, "description": "Required, and different from all others."},
-        "description": {**TEXT, "description": "For people; nothing depends on it."},
+        "id": {**_ID, "description": "Required, and different from all others."},
+        "description": {**_TEXT, "description": "For people; nothing depends on it."},
         **_columns(),
-        "input": {**TEXT, "description": "What the agent is asked."},
-        "turns": {"type": "array", "items": TEXT, "minItems": 1, "description": "What the user says, turn by turn."},
-        "messages": {**MESSAGES, "description": "A conversation in chat form, which the agent answers."},
+        "input": {**_TEXT, "description": "What the agent is asked."},
+        "turns": {"type": "array", "items": _TEXT, "minItems": 1, "description": "What the user says, turn by turn."},
+        "messages": {**_MESSAGES, "description": "A conversation in chat form, which the agent answers."},
         "answer": {"$ref": "#/$defs/answer", "description": "Makes the column `correct`."},
         "expected": {"type": ["string", "number", "boolean"], "pattern": r"\S", "description": "The right label."},
-        "predict": closed({"json": _POINTER}, "json"),
+        "predict": _closed({"json": _POINTER}, "json"),
         "expected_behaviors": {**listed, "description": "What the answer must show: names, or names with checks."},
         "must_not": {**listed, "description": "What must not happen: names, or names with checks."},
         **dict.fromkeys(sorted(WRITTEN_BY_A_RUN), False),
@@ -123,8 +149,8 @@ def _checked() -> dict[str, Any]:
 def _planned() -> dict[str, Any]:
     """The schema of a scenario in a list that only says what must have a result."""
     described = {key: value for key, value in _columns().items() if key not in ("weight", "trials", "timeout")}
-    keys = {"id": ID, **described, **dict.fromkeys((*ASKED, *CHECKED), False)}
-    return {"anyOf": [ID, {"type": "object", "properties": keys, "required": ["id"]}]}
+    keys = {"id": _ID, **described, **dict.fromkeys((*ASKED, *CHECKED), False)}
+    return {"anyOf": [_ID, {"type": "object", "properties": keys, "required": ["id"]}]}
 
 
 def _slotted() -> dict[str, Any]:
@@ -136,12 +162,12 @@ def _slotted() -> dict[str, Any]:
 
 def _agent() -> dict[str, Any]:
     common = {
-        "version": {**TEXT, "description": "Which version this is."},
+        "version": {**_TEXT, "description": "Which version this is."},
         "reports_behaviors": {"type": "boolean", "description": "Whether it says itself which behaviors it showed."},
         "reports_quality": {"type": "boolean", "description": "Whether it says itself how good its answer is."},
         "max_reply": {"type": "string", "pattern": SIZE_PATTERN, "description": "The largest reply: 16 MiB."},
     }
-    http = {"http": ADDRESS, "key": KEY, "headers": {"type": "object", "additionalProperties": TEXT}, "model": TEXT}
+    http = {"http": _ADDRESS, "key": _KEY, "headers": {"type": "object", "additionalProperties": _TEXT}, "model": _TEXT}
     chat = {**common, **http, "format": {"enum": ["openai", "anthropic"]}}
     own = {
         **common,
@@ -150,27 +176,92 @@ def _agent() -> dict[str, Any]:
         "body": {"$ref": "#/$defs/slotted"},
         **dict.fromkeys(POINTERS, _POINTER),
     }
-    words = {"type": "array", "items": TEXT, "minItems": 1, "description": "Words of a command; no shell."}
+    words = {"type": "array", "items": _TEXT, "minItems": 1, "description": "Words of a command; no shell."}
     return {
         "description": "The agent under test.",
         "anyOf": [
-            closed({"python": FUNCTION, **common}, "python"),
-            closed({"command": words, **common}, "command"),
-            closed(chat, "http"),
-            closed(own, "http", "body", "output"),
+            _closed({"python": _FUNCTION, **common}, "python"),
+            _closed({"command": words, **common}, "command"),
+            _closed(chat, "http"),
+            _closed(own, "http", "body", "output"),
         ],
     }
 
 
 def _run() -> dict[str, Any]:
-    return closed(
+    return _closed(
         {
             "trials": {**_TRIALS, "default": 1},
-            "concurrency": CONCURRENCY,
-            "timeout": {**TIME, "default": "60s", "description": "Of one call."},
-            "trial_timeout": {**TIME, "description": "Of one trial; timeout times its turns unless given."},
-            "retries": RETRIES,
+            "concurrency": _CONCURRENCY,
+            "timeout": {**_TIME, "default": "60s", "description": "Of one call."},
+            "trial_timeout": {**_TIME, "description": "Of one trial; timeout times its turns unless given."},
+            "retries": _RETRIES,
             "budget": {"type": "string", "pattern": MONEY_PATTERN, "examples": ["$5", "5 usd"]},
-            "max_time": {**TIME, "description": "Of the whole run."},
+            "max_time": {**_TIME, "description": "Of the whole run."},
         }
     )
+
+
+def _judge() -> dict[str, Any]:
+    """The schema of one judge."""
+    common = {
+        "concurrency": {**_CONCURRENCY, "description": "Calls at once."},
+        "timeout": {**_TIME, "default": "60s", "description": "Of one call."},
+        "retries": _RETRIES,
+    }
+    model = {
+        "model": _TEXT,
+        "base_url": _ADDRESS,
+        "key": _KEY,
+        "format": {"enum": list(FORMATS)},
+        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "max_tokens": {"type": "integer", "minimum": 1, "maximum": MOST_TOKENS},
+        **common,
+    }
+    return {
+        "description": "Who reads the statements in plain words.",
+        "anyOf": [_closed({"python": _FUNCTION, **common}, "python"), _closed(model, "model", "base_url")],
+    }
+
+
+def _judges() -> dict[str, Any]:
+    """The schema of a list of judges."""
+    return {
+        "type": "array",
+        "items": {"$ref": "#/$defs/judge"},
+        "minItems": FEWEST_JUDGES,
+        "maxItems": MOST_JUDGES,
+        "uniqueItems": True,
+        "description": "Several judges, of which the majority counts.",
+    }
+
+
+def _canaries() -> dict[str, Any]:
+    """The schema of the list of canaries."""
+    defined = _closed({"judge": STATEMENT, "observed": {"type": "boolean"}}, "judge", "observed")
+    behaviors = {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": MOST_STATEMENTS,
+        "additionalProperties": {"anyOf": [{"type": "boolean"}, defined]},
+        "description": "Which behaviors are observed: true or false.",
+    }
+    keys = {"id": _ID, "input": _TEXT, "messages": _MESSAGES, "output": _TEXT, "behaviors": behaviors}
+    one = _closed(keys, "behaviors")
+    asked = [
+        {"required": ["messages"], "not": {"required": ["input"]}},
+        {"required": ["input", "output"], "not": {"required": ["messages"]}},
+    ]
+    return {
+        "type": "array",
+        "items": {**one, "anyOf": asked},
+        "minItems": 1,
+        "maxItems": MOST_CANARIES,
+        "description": "Answers known to be good or bad, by which the judge is tested in every run.",
+    }
+
+
+def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    """The schema of a mapping with these keys and no others."""
+    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**found, "required": list(required)} if required else found

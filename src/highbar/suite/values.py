@@ -13,9 +13,8 @@ from highbar.language.spelling import did_you_mean
 from highbar.suite.amounts import whole_amount
 from highbar.suite.limits import MOST_SUGGESTED
 
-_FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 FUNCTION_PATTERN = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
-"""The pattern above, as the JSON Schema writes it."""
+"""The name of a Python function, for the JSON Schema too."""
 
 T = TypeVar("T")
 
@@ -95,7 +94,7 @@ def choice(value: Any, place: ValueCursor, *options: str) -> str | None:
 
 def function(value: Any, place: ValueCursor) -> str | None:
     """The name of a Python function: `package.module:function`."""
-    if isinstance(value, str) and _FUNCTION.fullmatch(value):
+    if isinstance(value, str) and re.fullmatch(FUNCTION_PATTERN, value):
         return value
     hint = None
     if isinstance(value, str) and ":" not in value and "." in value:

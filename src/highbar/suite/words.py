@@ -1,4 +1,4 @@
-"""A suite in, sentences out: its settings, how each behavior is recognized, and what is never checked."""
+"""A suite in, sentences out: its settings, how behaviors and answers are judged, and what is never checked."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from highbar.language.exact import write_decimal
-from highbar.language.phrases import count, some_and_more
+from highbar.language.phrases import count, some, some_and_more
 from highbar.suite.check_words import check_in_words
-from highbar.suite.judge_words import judge_lines
-from highbar.suite.parts import Agent, Behavior, RunSettings, Suite
+from highbar.suite.judges import is_same_model, judged_trials, statement_texts
+from highbar.suite.parts import Agent, Behavior, Judge, RunSettings, Scenario, Suite
 
 _NO_CATEGORY = "(no category)"
+_MOST_LISTED = 20
+"""The most checks of answers that are listed: a suite may have a different one for each scenario."""
 
 
 def by_category(suite: Suite) -> list[tuple[str, int, int]]:
@@ -49,6 +51,26 @@ def _recognized(behavior: Behavior) -> str:
     return f"weak, by a list of English phrases that ships with Highbar: {words}" if behavior.weak else words
 
 
+def answers(suite: Suite) -> Iterator[tuple[str, str]]:
+    """For each check of an answer, the scenarios that have it, and the check; beyond `_MOST_LISTED`, only a count."""
+    by_check: dict[str, list[str]] = {}
+    for scenario in suite.scenarios.values():
+        for sentence in _answer_checks(scenario):
+            by_check.setdefault(sentence, []).append(scenario.id)
+    for sentence, ids in [*by_check.items()][:_MOST_LISTED]:
+        yield some_and_more(ids), _sentence(sentence)
+    rest = [*by_check.values()][_MOST_LISTED:]
+    if rest:
+        yield "…", f"And {count(len(rest), 'other check')}, in {count(sum(map(len, rest)), 'scenario')}."
+
+
+def _answer_checks(scenario: Scenario) -> Iterator[str]:
+    if scenario.answer is not None:
+        yield check_in_words(scenario.answer)
+    if scenario.expected is not None:
+        yield f"the label is {scenario.expected!r}"
+
+
 def never_checked(suite: Suite) -> Iterator[str]:
     """Sentences about behaviors that no scenario uses, and about scenarios that almost any answer passes."""
     named = {name for one in suite.scenarios.values() for name in (*one.expected_behaviors, *one.must_not)}
@@ -62,7 +84,7 @@ def never_checked(suite: Suite) -> Iterator[str]:
     ]
     if only_forbidden:
         yield f"These have only must-nots, so an answer that does not help passes too: {some_and_more(only_forbidden)}."
-    if suite.is_plan:
+    if suite.lists_only:
         yield "This file only lists the scenarios that must have a result: it asks nothing and checks nothing."
 
 
@@ -73,8 +95,8 @@ def settings(suite: Suite) -> Iterator[tuple[str, str]]:
         yield suite.tool.name, " ".join(map(_sentence, sentences))
     if suite.agent is not None:
         yield "agent", _say_agent(suite.agent)
-    yield from judge_lines(suite)
-    if not suite.is_plan:
+    yield from _judge_lines(suite)
+    if not suite.lists_only:
         yield "run", _say_run(suite.run)
 
 
@@ -85,6 +107,51 @@ def _say_agent(agent: Agent) -> str:
     target = agent.target if isinstance(agent.target, str) else " ".join(agent.target)
     kinds = {"python": "Python function", "http": f"HTTP ({agent.format})", "command": "command"}
     return _sentence(f"{kinds[agent.kind]} {target}{version}{itself}")
+
+
+def _judge_lines(suite: Suite) -> Iterator[tuple[str, str]]:
+    """Sentences about who judges what, in how many calls; and about the canaries that test the judge."""
+    number, trials = len(statement_texts(suite)), judged_trials(suite)
+    if suite.judges:
+        yield "judge" if len(suite.judges) == 1 else "judges", " ".join(_say_judges(suite, number, trials))
+    elif number:
+        what = f"{count(number, 'statement')} in {count(trials, 'trial')}"
+        yield "judge", f"{what}, and no judge is configured: add a judge block, or name a judge with --judge."
+    if suite.canaries:
+        yield "canaries", " ".join(_say_canaries(suite))
+
+
+def _say_judges(suite: Suite, number: int, trials: int) -> Iterator[str]:
+    judges = suite.judges
+    if len(judges) == 1:
+        yield f"{_judge_name(judges[0])}."
+    else:
+        names = some([_judge_name(one) for one in judges], len(judges))
+        yield f"{len(judges)} judges, of which the majority counts: {names}."
+        if len(judges) % 2 == 0:
+            yield "Without a majority nobody can tell, which an odd number of judges makes rare."
+    if number:
+        known = len(suite.canaries)
+        also = f", and {known} {'canary' if known == 1 else 'canaries'}" if known else ""
+        calls = count((trials + known) * len(judges), "call")
+        yield f"{count(number, 'statement')} in {count(trials, 'trial')}{also}: {calls}."
+    else:
+        yield "No scenario has a statement in plain words, so it is not asked."
+    if is_same_model(suite):
+        yield "This is the model under test: models favor their own answers, so another judge is better."
+
+
+def _judge_name(judge: Judge) -> str:
+    return f"Python function {judge.python}" if judge.python else f"{judge.model} at {judge.base_url}"
+
+
+def _say_canaries(suite: Suite) -> Iterator[str]:
+    known = [observed for canary in suite.canaries for observed in canary.observed.values()]
+    answers = count(len(suite.canaries), "known answer")
+    yield f"{answers} with {count(len(known), 'statement')}, by which the judge is tested in every run."
+    if len({*known}) == 1:
+        same, other = ("true", "false") if known[0] else ("false", "true")
+        yield f"All of them are {same}, so a judge that always says so passes: add one that is {other}."
 
 
 def _say_run(run: RunSettings) -> str:

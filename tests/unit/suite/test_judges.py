@@ -11,9 +11,8 @@ import pytest
 from highbar import suite
 from highbar.errors import InputError
 from highbar.suite import Judge, Suite
+from highbar.suite.judges import is_same_model, judged_trials, statement_texts
 from highbar.suite.limits import MOST_STATEMENTS
-from highbar.suite.same_model import is_same_model
-from highbar.suite.statements import judged_trials, statement_texts
 from tests.commandline import run
 
 KIND = "The reply is kind."
@@ -130,8 +129,8 @@ def test_each_of_several_judges_needs_its_own_key() -> None:
         ("K1", ("judges", 0, "key")),
         ("HOST", ("judges", 1, "base_url")),
     ]
-    assert len(suite.unmet(found, {"K1": "k"}, agent=False)) == 1
-    assert suite.unmet(found, {}, agent=False, judge=False) == ()
+    assert len(suite.unmet_needs(found, {"K1": "k"}, agent=False)) == 1
+    assert suite.unmet_needs(found, {}, agent=False, judge=False) == ()
 
 
 # --- canaries --------------------------------------------------------------------------------
@@ -220,9 +219,9 @@ scenarios: [{id: A, input: hi, answer: x}]
 
 def test_canaries_without_a_judge_keep_a_suite_from_being_run() -> None:
     found = read(canaries=[CANARY], scenarios=[{"id": "A", "input": "hi", "answer": "x"}])
-    (problem,) = suite.unmet(found, {}, agent=False)
+    (problem,) = suite.unmet_needs(found, {}, agent=False)
     assert problem.message == "canaries test a judge, and no judge is configured"
-    assert suite.unmet(found, {}, agent=False, judge=False) == ()
+    assert suite.unmet_needs(found, {}, agent=False, judge=False) == ()
 
 
 # --- what digests depend on ------------------------------------------------------------------

@@ -50,7 +50,7 @@ def read(folder: Path, text: str, name: str = "suite.yaml") -> suite.Suite:
 
 def test_the_example_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, LIBRARY)
-    assert (found.name, found.trials, found.is_plan) == ("library-agent", 8, False)
+    assert (found.name, found.trials, found.lists_only) == ("library-agent", 8, False)
     assert found.agent == suite.Agent("python", "library_agent:answer")
     assert found.judge == suite.Judge("some-model", "https://example.com/v1", "${JUDGE_KEY}")
     assert found.run == suite.RunSettings(trials=3, budget=Fraction(5))
@@ -115,7 +115,7 @@ def test_scalars_stay_as_they_were_written(tmp_path: Path) -> None:
 
 def test_a_bare_list_is_a_plan(tmp_path: Path) -> None:
     found = read(tmp_path, "- A\n- {id: B, category: edge_case}\n- 7\n")
-    assert (list(found.scenarios), found.is_plan) == (["A", "B", "7"], True)
+    assert (list(found.scenarios), found.lists_only) == (["A", "B", "7"], True)
     assert found.scenarios["B"].columns == {"category": "edge_case"}
 
 
@@ -202,18 +202,18 @@ def test_python_values_are_read_as_a_file_is() -> None:
 def test_what_a_run_still_needs_is_said_with_its_line(tmp_path: Path) -> None:
     text = "agent: {http: 'http://x/', key: '${AGENT_KEY}'}\nscenarios: [{id: A, input: a, answer: b}]"
     found = read(tmp_path, text)
-    assert suite.unmet(found, {"AGENT_KEY": "k"}) == ()
-    (problem,) = suite.unmet(found, {})
+    assert suite.unmet_needs(found, {"AGENT_KEY": "k"}) == ()
+    (problem,) = suite.unmet_needs(found, {})
     assert (problem.line, problem.message) == (1, "agent.key: ${AGENT_KEY} is not set")
     assert problem.excerpt is not None
 
 
 def test_beside_a_judge_a_statement_needs_nothing_but_its_key(tmp_path: Path) -> None:
     found = read(tmp_path, LIBRARY)
-    assert suite.unmet(found, {"JUDGE_KEY": "k"}) == ()
-    (problem,) = suite.unmet(found, {})
+    assert suite.unmet_needs(found, {"JUDGE_KEY": "k"}) == ()
+    (problem,) = suite.unmet_needs(found, {})
     assert problem.message == "judge.key: ${JUDGE_KEY} is not set"
-    assert suite.unmet(found, {}, judge=False) == ()
+    assert suite.unmet_needs(found, {}, judge=False) == ()
 
 
 def test_without_a_judge_a_statement_keeps_a_suite_from_being_run(tmp_path: Path) -> None:
@@ -224,13 +224,13 @@ scenarios:
   - {id: B, input: b, expected_behaviors: [kind], answer: {judge: It is right.}}
   - {id: C, answer: x}
 """
-    found = suite.unmet(read(tmp_path, text), {})
+    found = suite.unmet_needs(read(tmp_path, text), {})
     assert [(problem.line, problem.message.rpartition(": ")[2]) for problem in found] == [
         (2, "the suite names no agent"),
         (2, "this is a statement for a judge, and no judge is configured"),
         (5, "this is a statement for a judge, and no judge is configured"),
         (6, "there is nothing to ask the agent"),
     ]
-    assert len(suite.unmet(read(tmp_path, text), {}, agent=False)) == 3
-    assert len(suite.unmet(read(tmp_path, text), {}, agent=False, judge=False)) == 1
+    assert len(suite.unmet_needs(read(tmp_path, text), {}, agent=False)) == 3
+    assert len(suite.unmet_needs(read(tmp_path, text), {}, agent=False, judge=False)) == 1
     assert "judge: {model: MODEL, base_url: 'https://host/v1', key: '${JUDGE_KEY}'}" in (found[1].hint or "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -12,7 +10,7 @@ from typing import Any
 from highbar.documents.problems import ValueCursor
 from highbar.documents.scalars import written_number
 from highbar.errors import InputError, Problem
-from highbar.suite.csv_rows import LONGEST_CELL
+from highbar.suite.csv_rows import csv_records
 from highbar.suite.tools.promptfoo_assertions import REFUSED, SUPPORTED
 from highbar.suite.tools.promptfoo_lists import NotAList, comma_separated
 
@@ -36,16 +34,7 @@ _BETWEEN = re.compile(r"(?<!\\),")
 
 def read_csv_rows(text: str, file: str) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV file, each with the line on which it begins. Raises InputError."""
-    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    begins = 1
-    try:
-        for cells in reader:
-            rows.append((begins, cells))
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(Problem(f"this is not CSV: {error}", file, begins)) from None
+    rows = list(csv_records(text, file))
     if not rows:
         raise InputError(Problem("the file has no header line", file, 1))
     header = [name.strip() for name in rows[0][1]]

@@ -42,7 +42,7 @@ def test_an_eval_is_a_scenario_in_both_spellings(tmp_path, spelling):
 
 
 def test_statements_need_a_judge(tmp_path):
-    problems = suite.unmet(read(tmp_path, one(), one(id=2)), {}, agent=False)
+    problems = suite.unmet_needs(read(tmp_path, one(), one(id=2)), {}, agent=False)
     assert [problem.message.partition(":")[0] for problem in problems] == [
         "evals[0].assertions[0]",
         "evals[1].assertions[0]",

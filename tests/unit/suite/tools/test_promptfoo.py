@@ -158,15 +158,15 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
         **{"assert": [{"type": "llm-rubric", "value": "is kind to {{q}}"}, {"type": "not-llm-rubric", "value": "lies"}]}
     )
     read_ = read(tmp_path, config(asked))
-    assert {problem.line for problem in suite.unmet(read_, {}, agent=False)} == {1}
-    messages = [problem.message for problem in suite.unmet(read_, {}, agent=False)]
+    assert {problem.line for problem in suite.unmet_needs(read_, {}, agent=False)} == {1}
+    messages = [problem.message for problem in suite.unmet_needs(read_, {}, agent=False)]
     assert messages == [
         f"tests[0].assert[{index}]: this is a statement for a judge, and no judge is configured" for index in (0, 1)
     ]
-    assert suite.unmet(read_, {}, agent=False)[0].hint == (
+    assert suite.unmet_needs(read_, {}, agent=False)[0].hint == (
         "name one on the command line: --judge 'openai:MODEL@https://host/v1'"
     )
-    assert suite.unmet(read_, {}, agent=False, judge=False) == ()
+    assert suite.unmet_needs(read_, {}, agent=False, judge=False) == ()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_another_prompt_of_the_judge_is_refused(tmp_path, keys):
 
 
 def test_an_agent_is_named_on_the_command_line(tmp_path):
-    (problem,) = suite.unmet(read(tmp_path, config(test())), {})
+    (problem,) = suite.unmet_needs(read(tmp_path, config(test())), {})
     assert problem.hint == "name it on the command line, such as --agent python:module:function"
 
 

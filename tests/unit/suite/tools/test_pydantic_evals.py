@@ -69,7 +69,7 @@ def test_evaluators_of_the_case_come_first_and_names_are_numbered(tmp_path):
 def test_a_judge_is_asked_once_there_is_one(tmp_path):
     judged = {"LLMJudge": {"rubric": "It is kind.", "model": "openai:gpt-4o", "include_input": True}}
     read_ = read(tmp_path, dataset(case(), evaluators=[judged]))
-    (problem,) = suite.unmet(read_, {}, agent=False)
+    (problem,) = suite.unmet_needs(read_, {}, agent=False)
     assert problem.message == "evaluators[0]: this is a statement for a judge, and no judge is configured"
     assert problem.hint == "name one on the command line: --judge 'openai:MODEL@https://host/v1'"
     assert read_.tool is not None

@@ -15,21 +15,21 @@ from highbar.documents.scalars import as_written
 from highbar.suite.identity import (
     FIXED_COLUMNS,
     LISTS,
-    OF_A_RUN,
+    RUN_COLUMNS,
     Allowed,
     SuiteEntry,
     behavior_names,
     check_category,
-    is_known,
+    check_key,
     read_entries,
 )
 from highbar.suite.limits import LONGEST_LABEL
 
 _KNOWN = ("id", "tags", *FIXED_COLUMNS)
-_NOT_COMPARED = OF_A_RUN | {"id", "description", "turns", "messages", "trials", "timeout", "predict"}
+_NOT_COMPARED = RUN_COLUMNS | {"id", "description", "turns", "messages", "trials", "timeout", "predict"}
 
 
-def read_plan(values: Any, place: ValueCursor, allowed: Allowed) -> dict[str, Mapping[str, str]]:
+def read_fixed_columns(values: Any, place: ValueCursor, allowed: Allowed) -> dict[str, Mapping[str, str]]:
     """By id, the columns that the suite fixes for a scenario, defaults included."""
     defaults = values.get("defaults") if isinstance(values, dict) else None
     given = _fixed(SuiteEntry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
@@ -50,7 +50,7 @@ def _fixed(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> dict[str,
                 found[key] = "given"  # only that there is one: a row says in `correct` whether it was met
         elif key == "tags":
             found |= _tags(value, place, (*entry.path, key))
-        elif key not in _NOT_COMPARED and is_known(key, _KNOWN, place, entry.path, allowed):
+        elif key not in _NOT_COMPARED and check_key(key, _KNOWN, place, entry.path, allowed):
             own = as_written(value)
             if own is not None and len(own) <= LONGEST_LABEL:
                 found[key] = own

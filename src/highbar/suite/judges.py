@@ -1,4 +1,4 @@
-"""A suite in, what a judge is asked out: which statements, and in how many trials."""
+"""A suite in, what is known of its judges out: what they are asked, and whether one is the model under test."""
 
 from __future__ import annotations
 
@@ -27,3 +27,24 @@ def statement_texts(suite: Suite) -> tuple[str, ...]:
 def judged_trials(suite: Suite) -> int:
     """The number of trials of the scenarios that have a statement."""
     return sum(one.trials for one in suite.scenarios.values() if next(statement_places(one), None) is not None)
+
+
+def is_same_model(suite: Suite) -> bool:
+    """Whether one of the judges is the model that the agent names: models favor their own answers.
+
+    An agent that is a function or a command does not name its model, so False guarantees nothing.
+    """
+    agent = suite.agent
+    if agent is None:
+        return False
+    named = agent.model
+    if named is None and isinstance(agent.body, dict) and isinstance(agent.body.get("model"), str):
+        named = agent.body["model"]
+    return named is not None and any(
+        judge.model is not None and _plain(judge.model) == _plain(named) for judge in suite.judges
+    )
+
+
+def _plain(model: str) -> str:
+    """A model's name without the provider that routers put before it, as in `openai/some-model`."""
+    return model.strip().rpartition("/")[2].casefold()
