@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.new_failures import judge_new_failures
 from highbar.gate.outlook import certain, of_difference, without_passes
-from highbar.gate.thresholds import ThresholdOutcome, doubted, judge_value
+from highbar.gate.thresholds import ThresholdOutcome, judge_value, with_doubt
 from highbar.language import digits
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import count, some
@@ -55,51 +55,28 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
         allowed = f", {_ALLOWED}" if level != rule.level else ""
         reason = f"there is no baseline at {evidence.baseline_file or rule.file}{allowed}; {_RECORD}"
-        return replace(_result(rule, level, _undefined(reason)), threshold=_demanded(rule, evidence))
+        return replace(_undefined(reason).result(rule), level=level, threshold=_threshold_text(rule, evidence))
     if compared.problem:
-        found = _result(rule, rule.level, _undefined(compared.problem))
-        return replace(found, threshold=_demanded(rule, evidence))
+        return replace(_undefined(compared.problem).result(rule), threshold=_threshold_text(rule, evidence))
     match rule:
         case BaselineRule():
             return _margin(rule, compared, evidence)
         case StepRule():
             return _step(rule, compared, evidence)
-    return _result(rule, rule.level, judge_new_failures(rule, compared, evidence))
+    return judge_new_failures(rule, compared, evidence).result(rule)
 
 
 def _undefined(reason: str) -> ThresholdOutcome:
     return ThresholdOutcome("undefined", reason, outlooks=certain("undefined"))
 
 
-def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
+def _threshold_text(rule: ComparingRule, evidence: Evidence) -> str | None:
     """The threshold of a rule that cannot be judged, so that reports can still show what it demands."""
     if isinstance(rule, NewFailuresRule):
         return None
     metric = evidence.metrics[rule.metric]  # not from its value, which over a slice is measured only for a comparison
     step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
-    return _text(metric.better, metric.unit, step, relative=rule.relative)
-
-
-def _result(rule: ComparingRule, level: Level, judged: ThresholdOutcome) -> RuleResult:
-    metric, where = (None, ()) if isinstance(rule, NewFailuresRule) else (rule.metric, rule.where)
-    return RuleResult(
-        rule=rule.name,
-        level=level,
-        outcome=judged.outcome,
-        reason=judged.reason,
-        metric=metric,
-        slice=where,
-        description=rule.description,
-        place=rule.place,
-        fragile=judged.fragile,
-        second_run=judged.second_run,
-        second_run_low=judged.second_run_low,
-        more_scenarios=judged.more_scenarios,
-        evidence=None if isinstance(rule, NewFailuresRule) else rule.demand.evidence,
-        demand=None if isinstance(rule, NewFailuresRule) else rule.demand,
-        outlooks=judged.outlooks,
-        patterns=rule.patterns if isinstance(rule, NewFailuresRule) and "*" not in rule.patterns else (),
-    )
+    return _write_threshold(metric.better, metric.unit, step, relative=rule.relative)
 
 
 # --- no worse by more than a margin -----------------------------------------------------------
@@ -109,8 +86,8 @@ def _margin(rule: BaselineRule, compared: Compared, evidence: Evidence) -> RuleR
     difference = compared.difference(rule.metric, rule.where)
     judged = _judge_margin(rule, difference, compared, evidence)
     head = difference.head
-    threshold = _text(head.better, head.unit, -rule.margin, relative=rule.relative)
-    return replace(_result(rule, rule.level, judged), value=head, threshold=threshold)
+    threshold = _write_threshold(head.better, head.unit, -rule.margin, relative=rule.relative)
+    return replace(judged.result(rule), value=head, threshold=threshold)
 
 
 def _judge_margin(
@@ -122,16 +99,16 @@ def _judge_margin(
     if rule.relative and base <= 0:
         return _undefined(f"a share of the baseline says nothing if the baseline is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
-    outcome, why = weigh(excess, rule.demand.evidence, _allowed(rule, difference))
-    reason = f"{_compared(difference, compared.runs_in_base)}; {why}"
-    lacking = _lacking(difference, compared)
+    outcome, why = weigh(excess, rule.demand.evidence, _say_margin(rule, difference))
+    reason = f"{_say_difference(difference, compared.runs_in_base)}; {why}"
+    missing = _say_missing(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
-    if outcome == "pass" and (few or lacking):
+    if outcome == "pass" and (few or missing):
         outcome = "inconclusive"
-        reason += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
-    judged = _settled(rule, outcome, reason, excess, difference.pairs, evidence)
-    judged = replace(judged, outlooks=without_passes(judged.outlooks)) if few or lacking else judged
-    return doubted(judged, difference.doubt, rule.demand)
+        reason += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else missing
+    judged = _margin_outcome(rule, outcome, reason, excess, difference.pairs, evidence)
+    judged = replace(judged, outlooks=without_passes(judged.outlooks)) if few or missing else judged
+    return with_doubt(judged, difference.doubt, rule.demand)
 
 
 def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> Excess:
@@ -163,7 +140,7 @@ def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, st
     return "inconclusive", f"the interval does not say whether it is {within}"
 
 
-def _settled(
+def _margin_outcome(
     rule: BaselineRule, outcome: Outcome, reason: str, excess: Excess, pairs: int, evidence: Evidence
 ) -> ThresholdOutcome:
     outlooks = of_difference(excess.value, excess.low, excess.high, rule.demand, evidence.alpha, evidence.noise)
@@ -174,21 +151,21 @@ def _settled(
     return ThresholdOutcome(outcome, reason, fragile=True, more_scenarios=more, outlooks=outlooks)
 
 
-def _compared(difference: Difference, runs: int) -> str:
+def _say_difference(difference: Difference, runs: int) -> str:
     """`90.0% against 94.0% in the baseline, -4.0 points (-9.1 to +1.0) over 50 pairs`."""
     head, base = (_amount(value.value or Fraction(0), difference) for value in (difference.head, difference.base))
     changed = digits.show_change(difference)
-    lacking = f", {difference.missing} lack it" if difference.missing else ""
+    lack = f", {difference.missing} lack it" if difference.missing else ""
     pairs = f"{difference.pairs} pair{'' if difference.pairs == 1 else 's'}"
     baseline = "the baseline" if runs == 1 else f"the baseline of {runs} runs"
-    return f"{head} against {base} in {baseline}, {changed} over {pairs}{lacking}"
+    return f"{head} against {base} in {baseline}, {changed} over {pairs}{lack}"
 
 
 def _amount(value: Fraction, difference: Difference) -> str:
     return digits.amount(value, difference.head.unit)
 
 
-def _allowed(rule: BaselineRule, difference: Difference) -> str:
+def _say_margin(rule: BaselineRule, difference: Difference) -> str:
     """The margin in words, with its exact number; empty if it is 0."""
     if not rule.margin:
         return ""
@@ -200,11 +177,11 @@ def _allowed(rule: BaselineRule, difference: Difference) -> str:
     return f"{points} point" if points == "1" else f"{points} points"
 
 
-def _lacking(difference: Difference, compared: Compared) -> str:
+def _say_missing(difference: Difference, compared: Compared) -> str:
     """Why a rule cannot pass by these pairs: something in the baseline is missing now. Empty if nothing is."""
-    if compared.absent:
-        ids = some(sorted(compared.absent))
-        return f"; but {count(len(compared.absent), 'scenario')} of the baseline without a result: {ids}"
+    if compared.missing_ids:
+        ids = some(sorted(compared.missing_ids))
+        return f"; but {count(len(compared.missing_ids), 'scenario')} of the baseline without a result: {ids}"
     if difference.lost:
         return f"; but {count(difference.lost, 'scenario')} of the baseline had it and have it no more"
     return ""
@@ -215,7 +192,7 @@ def _lacking(difference: Difference, compared: Compared) -> str:
 
 def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
     base, head = compared.base_value(rule.metric, rule.where), evidence.measured.value(rule.metric, rule.where)
-    text = _text(head.better, head.unit, rule.step, relative=rule.relative)
+    text = _write_threshold(head.better, head.unit, rule.step, relative=rule.relative)
     if base.value is None:
         judged = _undefined(f"{rule.metric} is undefined in the baseline: {base.reason}")
     elif rule.relative and base.value <= 0:
@@ -231,15 +208,17 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, support)
         of_runs = f" of {compared.runs_in_base} runs" if compared.runs_in_base > 1 else ""
         reason = f"{judged.reason}; the baseline{of_runs} is {digits.amount(base.value, base.unit)}"
+        passed = judged.outcome == "pass"
+        missing = _say_missing(compared.difference(rule.metric, rule.where), compared) if passed else ""
+        judged = replace(judged, reason=reason)
         # The missing scenarios may be the bad ones, so a better value over the others is no improvement.
-        lacking = _lacking(compared.difference(rule.metric, rule.where), compared) if judged.outcome == "pass" else ""
-        outcome: Outcome = "inconclusive" if lacking else judged.outcome
-        outlooks = without_passes(judged.outlooks) if lacking else judged.outlooks
-        judged = replace(judged, outcome=outcome, reason=reason + lacking, outlooks=outlooks)
-    return replace(_result(rule, rule.level, judged), value=head, threshold=text)
+        if missing:
+            outlooks = without_passes(judged.outlooks)
+            judged = replace(judged, outcome="inconclusive", reason=reason + missing, outlooks=outlooks)
+    return replace(judged.result(rule), value=head, threshold=text)
 
 
-def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
+def _write_threshold(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
     """`>= baseline - 0.01`, `<= baseline + 200ms`, `>= baseline - 5%`."""
     up = (step if better == "higher" else -step) >= 0
     size = abs(step)

@@ -137,7 +137,7 @@ def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Thresh
         turned = evidence.measured.difference(left, right, "lower")
         value = turned if turned.value is None else value
     threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")
-    name = f"{formula.to_words(left)} - {formula.to_words(right)}"
+    name = f"{formula.unparse(left)} - {formula.unparse(right)}"
     judged = judge_value(name, value, threshold, demand, evidence.alpha, ValueSupport(noise=evidence.noise))
     return judged if value.value is None else replace(judged, reason=f"{name}: {judged.reason}")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar.gate.outlook import ValueSupport, percentile_of
 from highbar.measure import Measured
@@ -33,7 +34,7 @@ class Compared(Protocol):
         """Why the two runs cannot be compared: another judge, another suite, nothing in common; None if they can."""
 
     @property
-    def absent(self) -> frozenset[str]:
+    def missing_ids(self) -> frozenset[str]:
         """The scenarios of the baseline that should have a result now and have none."""
 
     @property
@@ -61,7 +62,7 @@ class Compared(Protocol):
     def base_value(self, metric: str, where: Where = ()) -> Value:
         """A metric over all scenarios of the baseline."""
 
-    def follows(self, metric: str, where: Where = ()) -> bool:
+    def is_monotonic(self, metric: str, where: Where = ()) -> bool:
         """Whether, in both runs, a metric is worst with undecided trials at their worst, and best at their best."""
 
     @property
@@ -109,6 +110,20 @@ class Evidence(Struct, frozen=True):
     suite_size: int = 0  # the number of scenarios of which a quarantine is a share
     replay: Replaying | None = None  # the run in its recorded order; None if it has none
     unordered: str | None = None  # why it has no recorded order
+
+    def updated(self, **fields: Any) -> Evidence:
+        """The evidence with other values of these fields, also at best."""
+        return replace(self, best=self.best and replace(self.best, **fields), **fields)
+
+    def with_best(self, undecided: Mapping[str, tuple[Trial, ...]]) -> Evidence:
+        """The evidence with its best, if trials are undecided; `undecided` has those that each rule depends on."""
+        measured = self.measured.at_best()
+        if measured is None:
+            return self
+        compared = self.baseline and (self.baseline.best or self.baseline)
+        return replace(
+            self, best=replace(self, measured=measured, at_best=True, baseline=compared), undecided=undecided
+        )
 
     def support(self, metric: str, where: Where = ()) -> ValueSupport:
         """The numbers behind a metric's value."""

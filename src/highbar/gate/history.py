@@ -7,7 +7,7 @@ from itertools import count as count_from
 
 from msgspec import Struct
 
-from highbar.gate.outlook import certain
+from highbar.gate.outlook import certain_result
 from highbar.language.phrases import count, some
 from highbar.model import DriftRule, Outcome, RuleResult
 from highbar.model.recall import Recalled
@@ -40,7 +40,7 @@ def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Re
     if not broken:
         return Explained(())
     if recalled.problem is not None:
-        in_words = f"{_broken(broken)}, and the history cannot be read: {recalled.problem}"
+        in_words = f"{_say_broken(broken)}, and the history cannot be read: {recalled.problem}"
         return Explained((), tuple(broken), in_words, unsure=True)
     pooled = [recalled.pooled(id_) for id_ in matched]
     now = [recalled.now.get(id_) if id_ in broken else None for id_ in matched]
@@ -49,20 +49,22 @@ def explain_failures(matched: Sequence[str], broken: Sequence[str], recalled: Re
     fails = {id_: fails for id_, (fails, _) in zip(matched, newly_failing(pooled, now, others), strict=True)}
     failing = tuple(id_ for id_ in broken if id_ not in recalled.now or fails[id_])
     chance = tuple(id_ for id_ in broken if id_ not in failing)
-    in_words = f"{_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
+    in_words = (
+        f"{_say_broken([_with_history(id_, recalled) for id_ in chance])}, which their earlier runs do not rule out"
+    )
     if not recalled.is_agent_known:
         in_words += " (if they are of the same agent, which is not known)"
     if recalled.damaged:
         in_words += f"; but records of the history are damaged: {some(recalled.damaged)}"
-    no_excuse = recalled.unexplained or _too_short(failing, recalled)
+    no_excuse = recalled.no_excuse or _say_too_short(failing, recalled)
     return Explained(failing, chance, in_words, no_excuse, unsure=bool(recalled.damaged))
 
 
-def _broken(ids: Sequence[str]) -> str:
+def _say_broken(ids: Sequence[str]) -> str:
     return f"{count(len(ids), 'scenario')} passed in the baseline and not now: {some(ids)}"
 
 
-def _too_short(failing: Sequence[str], recalled: Recalled) -> str:
+def _say_too_short(failing: Sequence[str], recalled: Recalled) -> str:
     """The scenarios whose earlier trials all passed, but are too few to excuse a failure; in words."""
     found = []
     for id_ in failing:
@@ -81,15 +83,7 @@ def _with_history(id_: str, recalled: Recalled) -> str:
 def judge_drift(rule: DriftRule, recalled: Recalled) -> RuleResult:
     """Whether scenarios pass less and less often. Unreadable records may hide that, so the rule does not pass then."""
     outcome, reason = _drift(rule, recalled)
-    return RuleResult(
-        rule.name,
-        rule.level,
-        outcome,
-        reason,
-        description=rule.description,
-        place=rule.place,
-        outlooks=certain(outcome),
-    )
+    return certain_result(rule, outcome, reason)
 
 
 def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
@@ -104,10 +98,10 @@ def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
         return "fail", f"scenarios pass less and less often: {shown}"
     if recalled.damaged:
         return "inconclusive", f"no decline in what can be read, but records are damaged: {some(recalled.damaged)}"
-    if recalled.lacking:
+    if recalled.maybe_missing:
         return (
             "inconclusive",
-            f"no decline in what can be compared, but more may be hidden: {'; '.join(recalled.lacking)}",
+            f"no decline in what can be compared, but more may be hidden: {'; '.join(recalled.maybe_missing)}",
         )
     if found.back:
         runs_back = f"the last {count(found.back, 'run')}" if found.back > 1 else "this run"

@@ -12,7 +12,7 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence, JudgeKnown
-from highbar.gate.outlook import certain
+from highbar.gate.outlook import certain, certain_result
 from highbar.gate.thresholds import ThresholdOutcome, interval_ends, judge_value
 from highbar.language import digits
 from highbar.language.phrases import count
@@ -27,15 +27,7 @@ _WORDS = {"min_sensitivity": ("sensitivity", "passes"), "min_specificity": ("spe
 def judge_the_judge(rule: JudgeRule, known: JudgeKnown | None) -> RuleResult:
     """Whether the judge is known to be good enough; inconclusive if that is not known."""
     outcome, reason = _outcome(rule, known)
-    return RuleResult(
-        rule.name,
-        rule.level,
-        outcome,
-        reason,
-        description=rule.description,
-        place=rule.place,
-        outlooks=certain(outcome),
-    )
+    return certain_result(rule, outcome, reason)
 
 
 def _outcome(rule: JudgeRule, known: JudgeKnown | None) -> tuple[Outcome, str]:

@@ -22,14 +22,14 @@ from highbar.policy import matches
 class NamedScenarios(Struct, frozen=True):
     """The scenarios that the rule is about (`matched`): those that passed all trials in the baseline, and their state.
 
-    `broken` is a part of `matched`; `spared` are broken too, but quarantined. `flaky` passed only some of their trials
-    in a pooled baseline. `failing` are the flaky ones that fail now, which they may, but not more often than before.
-    `absent` are those that have no result now, steady, flaky or quarantined: leaving one out must not help.
+    `broken` is a part of `matched`; `quarantined` are broken too, but do not count. `flaky` passed only some of their
+    trials in a pooled baseline. `failing` are the flaky ones that fail now, which they may, but not more often than
+    before. `absent` are those that have no result now, steady, flaky or quarantined: leaving one out must not help.
     """
 
     matched: tuple[str, ...]
     broken: tuple[str, ...]
-    spared: tuple[str, ...]
+    quarantined: tuple[str, ...]
     absent: tuple[str, ...]
     steady: tuple[str, ...]  # matched, and not quarantined
     flaky: tuple[str, ...] = ()
@@ -40,37 +40,40 @@ def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evid
     """Whether a scenario newly fails, or has no result any more."""
     # A history goes back further. Only without one does a baseline of several runs serve as the history.
     own = compared.pooled if rule.history is None and compared.runs_in_base > 1 else None
-    named = _named(rule, compared, evidence, own)
+    named = _find_scenarios(rule, compared, evidence, own)
     if not named.matched and not named.flaky:
         reason = "no scenario that it is about passed all its trials in the baseline"
         return ThresholdOutcome("undefined", reason, outlooks=certain("undefined"))
-    spared = f"; {count(len(named.spared), 'scenario')} failed in quarantine: {some(named.spared)}"
-    beside = spared if named.spared else ""
+    beside = ""
+    if named.quarantined:
+        beside = f"; {count(len(named.quarantined), 'scenario')} failed in quarantine: {some(named.quarantined)}"
     suspects = (*named.broken, *named.failing)
     if suspects and (rule.history is not None or own is not None):
-        return _tested(named, suspects, own, evidence, beside)
+        return _test_failures(named, suspects, own, evidence, beside)
     if named.broken or named.absent:
-        return _failed(named, named.broken, evidence, beside)
-    others = "other scenario" if named.spared else "scenario"
-    each = f"each of the {count(len(named.matched) - len(named.spared), others)}"
+        return _failed_outcome(named, named.broken, evidence, beside)
+    others = "other scenario" if named.quarantined else "scenario"
+    each = f"each of the {count(len(named.matched) - len(named.quarantined), others)}"
     return ThresholdOutcome(
         "pass", f"{each} that passed in the baseline passes{beside}", outlooks=_outlooks(named, evidence)
     )
 
 
-def _named(rule: NewFailuresRule, compared: Compared, evidence: Evidence, own: Recalled | None) -> NamedScenarios:
+def _find_scenarios(
+    rule: NewFailuresRule, compared: Compared, evidence: Evidence, own: Recalled | None
+) -> NamedScenarios:
     matched = tuple(id_ for id_ in compared.passed_in_base if _is_about(rule, id_))
-    freed = {one.id for one in evidence.quarantined}
+    quarantined = {one.id for one in evidence.quarantined}
     now: Mapping[str, Trials] = {} if own is None else own.now
     sometimes = tuple(id_ for id_ in _passed_sometimes(compared) if _is_about(rule, id_))
-    flaky = () if own is None else tuple(id_ for id_ in sometimes if id_ not in freed)
+    flaky = () if own is None else tuple(id_ for id_ in sometimes if id_ not in quarantined)
     return NamedScenarios(
         matched=matched,
-        broken=tuple(id_ for id_ in matched if id_ in compared.broken and id_ not in freed),
-        spared=tuple(id_ for id_ in matched if id_ in compared.broken and id_ in freed),
+        broken=tuple(id_ for id_ in matched if id_ in compared.broken and id_ not in quarantined),
+        quarantined=tuple(id_ for id_ in matched if id_ in compared.broken and id_ in quarantined),
         # A quarantined scenario must still run, so an absent one counts.
-        absent=tuple(id_ for id_ in (*matched, *sometimes) if id_ in compared.absent),
-        steady=tuple(id_ for id_ in matched if id_ not in freed),
+        absent=tuple(id_ for id_ in (*matched, *sometimes) if id_ in compared.missing_ids),
+        steady=tuple(id_ for id_ in matched if id_ not in quarantined),
         flaky=flaky,
         failing=tuple(id_ for id_ in flaky if id_ in now and now[id_][0] < now[id_][1]),
     )
@@ -80,7 +83,7 @@ def _passed_sometimes(compared: Compared) -> tuple[str, ...]:
     """The scenarios that passed some trials of a pooled baseline, and failed others."""
     if compared.runs_in_base == 1:  # the trials of one run say too little about how often a scenario fails
         return ()
-    (before,) = compared.pooled.explaining
+    (before,) = compared.pooled.excusing
     return tuple(id_ for id_, (passed, trials) in before.items() if 0 < passed < trials)
 
 
@@ -88,7 +91,7 @@ def _is_about(rule: NewFailuresRule, id_: str) -> bool:
     return any(matches(pattern, id_) for pattern in rule.patterns)
 
 
-def _tested(
+def _test_failures(
     named: NamedScenarios, suspects: tuple[str, ...], own: Recalled | None, evidence: Evidence, beside: str
 ) -> ThresholdOutcome:
     from highbar.gate.history import NOT_READ, explain_failures  # few policies have one
@@ -99,10 +102,12 @@ def _tested(
         return ThresholdOutcome(outcome, f"{found.in_words}{beside}", outlooks=certain(outcome))
     beside += f"; {found.no_excuse}" if found.no_excuse else ""
     beside += f"; {found.in_words}" if found.chance else ""
-    return _failed(named, found.failing, None, beside)
+    return _failed_outcome(named, found.failing, None, beside)
 
 
-def _failed(named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str) -> ThresholdOutcome:
+def _failed_outcome(
+    named: NamedScenarios, broken: tuple[str, ...], evidence: Evidence | None, beside: str
+) -> ThresholdOutcome:
     """The failed outcome; without `evidence`, a second run is assumed to fail too."""
     reasons = [f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}"] if broken else []
     if named.absent:

@@ -14,7 +14,20 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from highbar.model import Call, Constant, Demand, Metric, Outcome, Outlook, RuleResult, Threshold, Value
+from highbar.model import (
+    Call,
+    Constant,
+    Demand,
+    DriftRule,
+    JudgeRule,
+    Metric,
+    Outcome,
+    Outlook,
+    QuarantineRule,
+    RuleResult,
+    Threshold,
+    Value,
+)
 from highbar.statistics.bounds import Sums
 from highbar.statistics.percentile import nearest_rank
 from highbar.statistics.planning import clusters_to_exclude
@@ -106,6 +119,19 @@ def certain(outcome: Outcome) -> Outlooks:
     """The outlooks of a rule that trial noise does not affect: the same outcome for sure."""
     passes, open_ = outcome == "pass", outcome == "inconclusive"
     return (Outlook(float(passes), float(open_), float(not passes and not open_)),) * len(TOGETHER)
+
+
+def certain_result(rule: DriftRule | JudgeRule | QuarantineRule, outcome: Outcome, reason: str) -> RuleResult:
+    """The result of a rule that trial noise does not affect."""
+    return RuleResult(
+        rule.name,
+        rule.level,
+        outcome,
+        reason,
+        description=rule.description,
+        place=rule.place,
+        outlooks=certain(outcome),
+    )
 
 
 def without_passes(outlooks: Outlooks) -> Outlooks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from highbar.gate.evidence import Evidence
-from highbar.gate.outlook import certain
+from highbar.gate.outlook import certain_result
 from highbar.language.digits import amount
 from highbar.language.phrases import count, some
 from highbar.model import Outcome, QuarantineRule, RuleResult
@@ -25,12 +25,4 @@ def judge_quarantine(rule: QuarantineRule, evidence: Evidence) -> RuleResult:
     bound = f"at most {most} may be, {amount(LARGEST_SHARE, 'ratio')} of {evidence.suite_size}"
     outcome: Outcome = "pass" if len(ids) <= most else "fail"
     found = f"{count(len(ids), 'scenario')} quarantined: {some(ids)}" if ids else "no scenario is quarantined"
-    return RuleResult(
-        rule.name,
-        rule.level,
-        outcome,
-        f"{found}; {bound}",
-        description=rule.description,
-        place=rule.place,
-        outlooks=certain(outcome),
-    )
+    return certain_result(rule, outcome, f"{found}; {bound}")

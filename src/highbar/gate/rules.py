@@ -12,8 +12,7 @@ from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, could_hold, judge_condition
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain, of_scenarios
-from highbar.gate.slack import slack
-from highbar.gate.thresholds import ThresholdOutcome, judge_value
+from highbar.gate.thresholds import ThresholdOutcome, judge_value, slack
 from highbar.language import formula
 from highbar.language.phrases import count, some
 from highbar.model import (
@@ -66,7 +65,7 @@ def judge_all(rule: Rule, evidence: Evidence) -> RuleResult:
     if evidence.best is None:
         return worst
     at_best = _judge(rule, evidence.best)
-    settled = one_of_both(worst, at_best, evidence.undecided.get(rule.name, ()))
+    settled = combine_ends(worst, at_best, evidence.undecided.get(rule.name, ()))
     if settled.outcome == "pass" and _open_between(rule, evidence, evidence.best):
         reason = f"{settled.reason}; but between the worst and the best of undecided trials it could fail"
         settled = replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
@@ -92,8 +91,8 @@ def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
             return could_fail(rule.condition, worst)
         case BaselineRule() | StepRule():
             compared = [one.baseline for one in (worst, best) if one.baseline is not None]
-            follows_all = all(one.follows(rule.metric, rule.where) for one in compared)
-            return not follows_all or not worst.measured.follows(rule.metric, rule.where)
+            all_monotonic = all(one.is_monotonic(rule.metric, rule.where) for one in compared)
+            return not all_monotonic or not worst.measured.is_monotonic(rule.metric, rule.where)
     return False
 
 
@@ -152,24 +151,10 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         judged = judge_value(rule.metric, raw, rule.threshold, rule.demand, evidence.alpha, support)
     else:
         judged = judges.judge_corrected(rule, raw, corrected, evidence.alpha)
-    return RuleResult(
-        rule=rule.name,
-        level=rule.level,
-        outcome=judged.outcome,
-        reason=judged.reason,
-        metric=rule.metric,
-        slice=rule.where,
+    return replace(
+        judged.result(rule),
         threshold=rule.threshold.text,
         value=value,
-        description=rule.description,
-        place=rule.place,
-        fragile=judged.fragile,
-        second_run=judged.second_run,
-        second_run_low=judged.second_run_low,
-        more_scenarios=judged.more_scenarios,
-        evidence=rule.demand.evidence,
-        demand=rule.demand,
-        outlooks=judged.outlooks,
         accepted=judged.accepted,
         progressive=progress(rule.stage, value) if rule.stage else None,
         slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
@@ -178,26 +163,9 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
 
 
 def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
-    judged: ThresholdOutcome = judge_condition(rule, evidence)
     metric = "final_score" if "final_score" in formula.names(rule.condition) else None
-    return RuleResult(
-        rule=rule.name,
-        level=rule.level,
-        outcome=judged.outcome,
-        reason=judged.reason,
-        metric=metric,
-        threshold=rule.text,
-        value=evidence.measured.value(metric) if metric else None,
-        description=rule.description,
-        place=rule.place,
-        fragile=judged.fragile,
-        second_run=judged.second_run,
-        second_run_low=judged.second_run_low,
-        more_scenarios=judged.more_scenarios,
-        evidence=rule.demand.evidence,
-        demand=rule.demand,
-        outlooks=judged.outlooks,
-    )
+    value = evidence.measured.value(metric) if metric else None
+    return replace(judge_condition(rule, evidence).result(rule), metric=metric, threshold=rule.text, value=value)
 
 
 def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
@@ -205,20 +173,8 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
     # A prediction covers scenarios that passed or failed. If others decide the rule, its outcome stays.
-    judged = ThresholdOutcome(
-        outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome)
-    )
-    return RuleResult(
-        rule.name,
-        rule.level,
-        outcome,
-        reason,
-        description=rule.description,
-        place=rule.place,
-        second_run=judged.second_run,
-        second_run_low=judged.second_run_low,
-        outlooks=judged.outlooks,
-    )
+    outlooks = again if outcome == "pass" or found.failed else certain(outcome)
+    return ThresholdOutcome(outcome, reason, outlooks=outlooks).result(rule)
 
 
 def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
@@ -272,7 +228,7 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
     return "pass", "every scenario of the suite has a result, and no other has"
 
 
-def one_of_both(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
+def combine_ends(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
     """One result from two: a pass if both pass, inconclusive if one does, else the outcome at the worst."""
     at_best = None if best.value is None else best.value.value
     settled = replace(worst, best=at_best if undecided else None, undecided=undecided)

@@ -67,15 +67,15 @@ class SharesSeen(Struct, frozen=True):
 class Course(Struct, frozen=True):
     """The part of a run that a rule sees: how many of its scenarios are planned, and how many are in the prefix.
 
-    `shares` is None if its metric is not a share of the scenarios: the rule is then judged at five looks. `alone` says
-    why it is judged only once, after all scenarios were run.
+    `shares` is None if its metric is not a share of the scenarios: the rule is then judged at five looks. `why_at_end`
+    says why it is judged only once, after all scenarios were run.
     """
 
     planned: int
     seen: int
     shares: SharesSeen | None = None
-    alone: str | None = None
-    lacking: str | None = None  # why it cannot pass: something in the baseline is missing
+    why_at_end: str | None = None
+    missing: str | None = None  # why it cannot pass: something in the baseline is missing
 
 
 class Replaying(Protocol):
@@ -92,7 +92,7 @@ class Crossed(Struct, frozen=True):
     """What decided a rule, and after how many of its scenarios (`at`); None for both if it is still open."""
 
     method: SequentialMethod
-    standing: str
+    progress: str
     outcome: Outcome | None = None
     at: int | None = None
 
@@ -105,17 +105,17 @@ def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> Rul
     course = replay.course(rule)
     total = rule.demand.horizon or course.planned
     # With fewer scenarios than looks, the looks would not be at different sizes.
-    if course.alone is not None or (course.shares is None and total < LOOKS):
-        return _at_the_end(rule, evidence, judge, replace(course, alone=course.alone or _FEW))
+    if course.why_at_end is not None or (course.shares is None and total < LOOKS):
+        return _at_the_end(rule, evidence, judge, replace(course, why_at_end=course.why_at_end or _FEW))
     if course.shares is None:
         crossed = _by_looks(rule, course, total, evidence, replay, judge)
     else:
         crossed = _crossing(course.shares, course.seen, total, rule.demand, evidence.alpha)
-        crossed = _enough(crossed, course.shares, rule.demand, course.lacking)
+        crossed = _with_enough_scenarios(crossed, course.shares, rule.demand, course.missing)
     # Once decided, the value at that point is shown, not that of scenarios which finished later.
     scenarios = course.seen if crossed.at is None else crossed.at
     shown = judge(_by_estimate(rule), replay.at(rule, scenarios, evidence.alpha))
-    return _stopped(shown, crossed, course, total, rule)
+    return _stopping_result(shown, crossed, course, total, rule)
 
 
 # --- one look when all scenarios were run -------------------------------------------------------
@@ -123,11 +123,11 @@ def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> Rul
 
 def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Course | None) -> RuleResult:
     """The rule as with `confident`, over all scenarios; open if a longer horizon has not spent its error yet."""
-    found = judge(rule, replace(evidence, replay=None, best=evidence.best and replace(evidence.best, replay=None)))
+    found = judge(rule, evidence.updated(replay=None))
     scenarios = found.value.scenarios if found.value else 0
     planned = scenarios if course is None else course.planned
     total = rule.demand.horizon or planned
-    why = (evidence.unordered or NO_ORDER) if course is None else course.alone
+    why = (evidence.unordered or NO_ORDER) if course is None else course.why_at_end
     reason = f"{found.reason}; judged once, over all scenarios: {why}"
     is_decided = found.outcome in ("pass", "fail") and not found.open
     seen = planned if course is None else course.seen
@@ -196,14 +196,14 @@ def _by_spending(shares: SharesSeen, seen: int, total: int, demand: Demand, alph
             passed = sum(best if not crossing.passed else worst for worst, best in outcomes[: crossing.units])
             needed = boundaries.at(crossing.units)
             limit = f"{needed.to_pass} decide a pass" if crossing.passed else f"{needed.to_fail} or fewer decide a fail"
-            standing = f"{passed} of {crossing.units} were good, {limit}"
-            return Crossed("spending", standing, "pass" if crossing.passed else "fail", at)
+            progress = f"{passed} of {crossing.units} were good, {limit}"
+            return Crossed("spending", progress, "pass" if crossing.passed else "fail", at)
     if not places:
         return Crossed("spending", "no scenario was seen")
     tried = tries[-1]
     ahead = (*tried, *range(tried[-1] + 1, total + 1))  # assumes that all scenarios ahead have the metric
     boundaries = _boundaries(shares, total, demand, alpha, ahead)
-    return Crossed("spending", _open_standing(boundaries, outcomes) + _distance(boundaries, outcomes, len(ahead)))
+    return Crossed("spending", _open_progress(boundaries, outcomes) + _distance(boundaries, outcomes, len(ahead)))
 
 
 def _boundaries(shares: SharesSeen, total: int, demand: Demand, alpha: float, places: tuple[int, ...]) -> Boundaries:
@@ -214,7 +214,7 @@ def _boundaries(shares: SharesSeen, total: int, demand: Demand, alpha: float, pl
     return binomial_boundaries(shares.threshold, total, alpha, demand.spending, given)
 
 
-def _open_standing(boundaries: Boundaries, outcomes: list[tuple[bool, bool]]) -> str:
+def _open_progress(boundaries: Boundaries, outcomes: list[tuple[bool, bool]]) -> str:
     """How many passed so far, and how many would decide at this point."""
     looked = len(outcomes)
     needed = boundaries.at(looked)
@@ -245,8 +245,8 @@ def _by_bets(shares: SharesSeen, total: int, alpha: float) -> Crossed:
     if bets.crossing is None:
         return Crossed("bets", f"the evidence is {odds[0]} for a pass and {odds[1]} for a fail; {needed}")
     passed = bets.crossing.passed
-    standing = f"the evidence for a {'pass' if passed else 'fail'} is {odds[0 if passed else 1]}; {needed}"
-    return Crossed("bets", standing, "pass" if passed else "fail", bets.crossing.units)
+    progress = f"the evidence for a {'pass' if passed else 'fail'} is {odds[0 if passed else 1]}; {needed}"
+    return Crossed("bets", progress, "pass" if passed else "fail", bets.crossing.units)
 
 
 def _odds(log: float) -> str:
@@ -272,13 +272,13 @@ def _without_failure(shares: SharesSeen, seen: int, total: int, demand: Demand, 
         counted += unit.is_counted
         failed_at_worst += unit.worst[0] < unit.worst[1]
         failed_at_best += unit.best[0] < unit.best[1]
-        standing = f"{failed_at_best} of {counted} failed, {accepted} accepted"
+        progress = f"{failed_at_best} of {counted} failed, {accepted} accepted"
         if failed_at_best > accepted:
-            return Crossed("zero tolerance", standing, "fail", place)
+            return Crossed("zero tolerance", progress, "fail", place)
         is_last = place == seen == total
         needed = clusters_to_exclude(demand.tolerate, alpha, failed_at_worst) if is_last else enough
         if failed_at_worst <= accepted and counted >= needed:
-            return Crossed("zero tolerance", standing, "pass", place)
+            return Crossed("zero tolerance", progress, "pass", place)
     undecided = failed_at_worst - failed_at_best
     open_ = f" ({undecided} undecided)" if undecided else ""
     due = f"{enough} with at most {accepted} decide a pass" if enough <= total else "a pass is decided at the end"
@@ -288,12 +288,12 @@ def _without_failure(shares: SharesSeen, seen: int, total: int, demand: Demand, 
 # --- the result ---------------------------------------------------------------------------------
 
 
-def _enough(crossed: Crossed, shares: SharesSeen, demand: Demand, lacking: str | None) -> Crossed:
+def _with_enough_scenarios(crossed: Crossed, shares: SharesSeen, demand: Demand, missing: str | None) -> Crossed:
     """The crossing, with a pass moved back until the rule has `min_scenarios`, whatever their results are."""
     if crossed.outcome != "pass" or crossed.at is None:
         return crossed
-    if lacking is not None:
-        return Crossed(crossed.method, f"{crossed.standing}, but {lacking}")
+    if missing is not None:
+        return Crossed(crossed.method, f"{crossed.progress}, but {missing}")
     least = demand.min_scenarios or 0
     places = [place for place, unit in enumerate(shares.units, 1) if unit.is_counted]
     if sum(place <= crossed.at for place in places) >= least:
@@ -301,7 +301,7 @@ def _enough(crossed: Crossed, shares: SharesSeen, demand: Demand, lacking: str |
     if len(places) >= least:
         return replace(crossed, at=places[least - 1])
     wanted = f"at least {count(least, 'scenario')} {'is' if least == 1 else 'are'} demanded"
-    return Crossed(crossed.method, f"{crossed.standing}, but {wanted}")
+    return Crossed(crossed.method, f"{crossed.progress}, but {wanted}")
 
 
 def _by_estimate(rule: WeighedRule) -> WeighedRule:
@@ -310,12 +310,12 @@ def _by_estimate(rule: WeighedRule) -> WeighedRule:
     return replace(rule, demand=plain)
 
 
-def _stopped(shown: RuleResult, crossed: Crossed, course: Course, total: int, rule: WeighedRule) -> RuleResult:
+def _stopping_result(shown: RuleResult, crossed: Crossed, course: Course, total: int, rule: WeighedRule) -> RuleResult:
     """The rule's result, from `shown`, which has its value at stopping."""
     outcome, at, is_whole = crossed.outcome, crossed.at, course.seen >= total
     if shown.outcome == "undefined":
         outcome, at = "undefined" if course.seen >= course.planned else None, None
-    stopping = Stopping(crossed.method, total, course.seen, at, crossed.standing)
+    stopping = Stopping(crossed.method, total, course.seen, at, crossed.progress)
     if at is not None:
         when = f"decided after {at} of {count(total, 'scenario')}"
     elif is_whole:
@@ -325,7 +325,7 @@ def _stopped(shown: RuleResult, crossed: Crossed, course: Course, total: int, ru
     return replace(
         _without_outlook(shown),
         outcome=outcome or "inconclusive",
-        reason=f"{shown.reason}{_AT_STOPPING if at is not None else ''}; {when}: {crossed.standing}",
+        reason=f"{shown.reason}{_AT_STOPPING if at is not None else ''}; {when}: {crossed.progress}",
         evidence=rule.demand.evidence,
         demand=rule.demand,
         stopping=stopping,

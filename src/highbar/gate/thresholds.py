@@ -9,6 +9,7 @@ failures above the tolerated rate are excluded.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from msgspec import Struct
@@ -16,7 +17,23 @@ from msgspec import Struct
 from highbar.gate.outlook import NO_SUPPORT, Outlooks, ValueSupport, certain, chance, outlooks_of_value, without_passes
 from highbar.language import digits
 from highbar.language.phrases import count
-from highbar.model import COMPARE, Demand, Doubt, Operator, Outcome, Threshold, Value
+from highbar.model import (
+    COMPARE,
+    BaselineRule,
+    ComparingRule,
+    ConditionRule,
+    Demand,
+    Doubt,
+    NewFailuresRule,
+    Operator,
+    Outcome,
+    RuleResult,
+    ScenarioRule,
+    StepRule,
+    Threshold,
+    ThresholdRule,
+    Value,
+)
 from highbar.statistics.planning import clusters_to_exclude, more_by_width, more_scenarios, observed_design
 
 
@@ -42,6 +59,29 @@ class ThresholdOutcome(Struct, frozen=True):
         found = chance(self.outlooks, self.outcome)
         return found and found.low
 
+    def result(self, rule: ThresholdRule | ConditionRule | ComparingRule | ScenarioRule) -> RuleResult:
+        """The result of the rule that has this outcome, without the value that it was judged by."""
+        demand = None if isinstance(rule, NewFailuresRule | ScenarioRule) else rule.demand
+        about = rule if isinstance(rule, ThresholdRule | BaselineRule | StepRule) else None
+        return RuleResult(
+            rule=rule.name,
+            level=rule.level,
+            outcome=self.outcome,
+            reason=self.reason,
+            metric=about.metric if about else None,
+            slice=about.where if about else (),
+            description=rule.description,
+            place=rule.place,
+            fragile=self.fragile,
+            second_run=self.second_run,
+            second_run_low=self.second_run_low,
+            more_scenarios=self.more_scenarios,
+            evidence=demand.evidence if demand else None,
+            demand=demand,
+            outlooks=self.outlooks,
+            patterns=rule.patterns if isinstance(rule, NewFailuresRule) and "*" not in rule.patterns else (),
+        )
+
 
 def judge_value(
     metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, support: ValueSupport = NO_SUPPORT
@@ -55,10 +95,10 @@ def judge_value(
     # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
-        outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"
-    fragile = _fragile(value, bar, demand, support.failing)
+        outcome, why = "inconclusive", f", but at least {_say_demanded(demand.min_scenarios or 0)}"
+    fragile = _is_fragile(value, bar, demand, support.failing)
     unsettled = fragile or outcome == "inconclusive"
-    more = _more(value, number, bar, demand, alpha, support) if unsettled else None
+    more = _more_needed(value, number, bar, demand, alpha, support) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
     outlooks = outlooks_of_value(value, bar, demand, alpha, support, at_end=bar.is_perfection(value.better))
@@ -68,11 +108,11 @@ def judge_value(
         fragile=fragile,
         more_scenarios=more,
         outlooks=without_passes(outlooks) if few else outlooks,
-        accepted=_accepted_number(value, bar, demand, support.failing),
+        accepted=_accepted(value, bar, demand, support.failing),
     )
     # An observed failure counts, however wide the interval is.
     surely_missed = bar.is_perfection(value.better) and not bar.met_by(number)
-    return judged if surely_missed else doubted(judged, value.doubt, demand)
+    return judged if surely_missed else with_doubt(judged, value.doubt, demand)
 
 
 def _of_undefined(value: Value) -> Outlooks:
@@ -80,7 +120,7 @@ def _of_undefined(value: Value) -> Outlooks:
     return () if value.scenarios else certain("undefined")
 
 
-def doubted(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> ThresholdOutcome:
+def with_doubt(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> ThresholdOutcome:
     """The same outcome, or inconclusive if the rule demands confidence and no interval is known to hold."""
     if doubt is None or not demand.is_confident:
         return judged
@@ -92,11 +132,11 @@ def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, 
     if not demand.is_confident:
         return ("pass" if met else "fail"), ""
     if bar.is_perfection(value.better):
-        number = _number_accepted(demand, failing)
-        if not _within(value, bar, demand, failing):
+        number = _say_accepted(demand, failing)
+        if not _is_within(value, bar, demand, failing):
             return "fail", number
         tolerated = digits.amount(demand.tolerate, "ratio")
-        if _excluded(value, bar, demand):
+        if _is_excluded(value, bar, demand):
             return "pass", f"{number}; failures above {tolerated} are excluded"
         return "inconclusive", f"{number}, but too few scenarios to exclude failures above {tolerated}"
     possible = _possible(value, bar)
@@ -124,12 +164,12 @@ def possible_truths(operator: Operator, low: Fraction | float, high: Fraction | 
     return {COMPARE[operator](Fraction(sign), Fraction(0)) for sign in signs}
 
 
-def _within(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
+def _is_within(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
     """Whether no more failed than a threshold of 100 % accepts; if failures were not counted, all must have passed."""
     return value.value == bar.value or (failing is not None and failing <= demand.failures)
 
 
-def _number_accepted(demand: Demand, failing: int | None) -> str:
+def _say_accepted(demand: Demand, failing: int | None) -> str:
     """How many failed, and how many may; empty without an acceptance number."""
     if not demand.failures:
         return ""
@@ -137,7 +177,7 @@ def _number_accepted(demand: Demand, failing: int | None) -> str:
     return f"; {failed}, {demand.failures} {'is' if demand.failures == 1 else 'are'} accepted"
 
 
-def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
+def _accepted(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
     counts = demand.is_confident and demand.failures and bar.is_perfection(value.better)
     return (failing, demand.failures) if counts and failing is not None else None
 
@@ -149,7 +189,7 @@ def interval_ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
     return low, high
 
 
-def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
+def _is_excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
     """Whether failure rates above the tolerated one are excluded.
 
     With undecided trials at their best, this is what would be excluded if they all turned out well.
@@ -159,14 +199,14 @@ def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
     return all(end is not None and abs(Fraction(end) - bar.value) <= demand.tolerate for end in found)
 
 
-def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
+def _is_fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
     """Whether the interval contains values that reach the threshold and values that do not."""
     if bar.is_perfection(value.better):
-        return _within(value, bar, demand, failing) and not _excluded(value, bar, demand)
+        return _is_within(value, bar, demand, failing) and not _is_excluded(value, bar, demand)
     return len(_possible(value, bar)) > 1
 
 
-def _more(
+def _more_needed(
     value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, support: ValueSupport
 ) -> int | None:
     """About how many more scenarios would settle it if the value stayed the same; None if no number would."""
@@ -193,7 +233,7 @@ def _in_scenarios(units: int | None, value: Value, clusters: int) -> int | None:
 def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) -> str:
     marks = (threshold.value, bar.value)
     word = "is" if met else "is not"
-    wanted = digits.wanted(threshold.text, value.unit) or threshold.text
+    wanted = digits.show_threshold(threshold.text, value.unit) or threshold.text
     margin = (
         "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"
     )
@@ -201,5 +241,39 @@ def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) ->
     return f"{digits.show(value, marks)} {word} {wanted}{margin} ({counted})"
 
 
-def _demanded(scenarios: int) -> str:
+def _say_demanded(scenarios: int) -> str:
     return f"{count(scenarios, 'scenario')} {'is' if scenarios == 1 else 'are'} demanded"
+
+
+# --- how far the value is beyond the threshold -------------------------------------------------
+
+FAR = Fraction(10, 100)
+"""Percentage points, for a ratio. For anything else `FAR_SHARE` of the threshold, which has no natural size."""
+FAR_SHARE = Fraction(1, 2)
+
+
+def slack(threshold: Threshold, value: Value) -> Fraction | None:
+    """How much better than the threshold the worse end of the value's interval is; None if that is not far.
+
+    The worse end, not the value: a small run that went well is no reason to raise a bar.
+    """
+    low, high = interval_ends(value)
+    worse = low if value.better == "higher" else high
+    if isinstance(worse, float):  # the data do not bound it
+        return None
+    gap = worse - threshold.value if value.better == "higher" else threshold.value - worse
+    far = FAR if value.unit == "ratio" else abs(threshold.value) * FAR_SHARE
+    return gap if gap >= far and gap > 0 else None
+
+
+def slack_notes(results: Iterable[RuleResult]) -> Iterator[str]:
+    """A sentence about each rule whose threshold is far below the present level."""
+    for result in results:
+        if result.slack is not None and result.value is not None and result.threshold is not None:
+            unit = result.value.unit
+            wanted, gap = (
+                digits.show_threshold(result.threshold, unit) or result.threshold,
+                digits.gap(result.slack, unit),
+            )
+            slower = "slower" if unit == "ms" else "worse"
+            yield f"{result.rule}: the agent could get {gap} {slower} and still pass {wanted}"

@@ -63,9 +63,7 @@ def verdict(
     if of_judges is not None:
         evidence = _judged(evidence, of_judges)
     if recalled is not None:
-        from highbar.verdicts.recalled import with_recalled  # few policies need the history
-
-        evidence = with_recalled(evidence, *recalled)
+        evidence = _with_recalled(evidence, *recalled)
     replay = None
     if policy.is_sequential:
         from highbar.verdicts import sequential  # few policies are
@@ -120,8 +118,17 @@ def _of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure
 
 def _judged(evidence: gate.Evidence, judges: OfJudges) -> gate.Evidence:
     """The evidence with what is known about the judge."""
-    best = evidence.best and replace(evidence.best, judge=judges.known, corrections=judges.corrections)
-    return replace(evidence, judge=judges.known, corrections=judges.corrections, best=best)
+    return evidence.updated(judge=judges.known, corrections=judges.corrections)
+
+
+def _with_recalled(evidence: gate.Evidence, recalled: Recalled, run: ScoredRun) -> gate.Evidence:
+    """The evidence with the history; undecided trials of this run count as not passed, and at best as passed."""
+    decided = {one.id: (one.passed, one.trials - one.undecided) for one in run.records}
+    worst, best = (
+        replace(recalled, now={one.id: (one.passed, one.trials) for one in records}, decided=decided)
+        for records in (run.records, run.best or run.records)
+    )
+    return replace(evidence, recalled=worst, best=evidence.best and replace(evidence.best, recalled=best))
 
 
 def _with_judge(found: Verdict, judges: OfJudges) -> Verdict:
@@ -162,13 +169,10 @@ def _evidence(
         baseline_file=job.baseline,
         noise=noise,
     )
-    best = whole.at_best()
-    if best is None:
+    if whole.best is None:
         return evidence
     trials = {rule.name: sums.undecided_trials.get(measure.undecided_of(rule, policy), ()) for rule in policy.rules}
-    changes_at_best = changes.best or changes if changes else None
-    at_best = replace(evidence, measured=best, at_best=True, baseline=changes_at_best)
-    return replace(evidence, best=at_best, undecided=trials)
+    return evidence.with_best(trials)
 
 
 def _described(policy: Policy, results: Results, whole: measure.Measured, sums: Reduction) -> Verdict:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from highbar import __version__, gate, measure
-from highbar.gate.comparisons import comparisons
+from highbar.language.exact import write_decimal
+from highbar.language.formula import metric_first
 from highbar.measure.scores import percentiles_of, scores
-from highbar.model import Policy
-from highbar.model.details import Details, RowDetails
+from highbar.model import Condition, ConditionRule, Constant, Name, Operator, Policy, Relation, Rule
+from highbar.model.details import ConditionPart, Details, RowDetails
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction
 
@@ -31,5 +33,27 @@ def details(
         from highbar.changes.comparison import comparison_of  # few policies compare
 
         comparison = comparison_of(policy, changes.base, changes.head, slices=job.wants.slices)
-    parts = comparisons(policy.rules, evidence)
+    parts = condition_parts(policy.rules, evidence)
     return Details(rows, scores(whole), parts, policy.text, __version__, comparison)
+
+
+def condition_parts(rules: Iterable[Rule], evidence: gate.Evidence) -> tuple[ConditionPart, ...]:
+    """Every comparison of a metric with a number in the conditions of the rules, except those inside a NOT."""
+    found = []
+    for rule in rules:
+        if isinstance(rule, ConditionRule):
+            for metric, operator, number in _comparisons(rule.condition):
+                if metric in evidence.metrics:
+                    threshold = f"{operator} {write_decimal(number.value)}"
+                    found.append(ConditionPart(rule.name, metric, threshold, evidence.measured.value(metric)))
+    return tuple(found)
+
+
+def _comparisons(condition: Condition) -> Iterator[tuple[str, Operator, Constant]]:
+    if isinstance(condition, Relation):
+        turned = metric_first(condition)
+        if isinstance(turned.left, Name) and isinstance(turned.right, Constant):
+            yield turned.left.name, turned.operator, turned.right
+    elif condition.operator != "not":
+        for operand in condition.operands:
+            yield from _comparisons(operand)

@@ -47,20 +47,20 @@ class Replay:
         count_seen = next((place for place, id_ in enumerate(ids) if id_ not in self.order.finished), len(ids))
         course = Course(len(ids), count_seen)
         if isinstance(rule, StepRule):
-            return replace(course, alone=_STEP)
+            return replace(course, why_at_end=_STEP)
         if isinstance(rule, BaselineRule) and (self.changes is None or self.changes.problem):
-            return replace(course, alone=_NO_BASELINE)
+            return replace(course, why_at_end=_NO_BASELINE)
         if any(record.cluster is not None for record in planned):
-            return replace(course, alone=_CLUSTERED)
+            return replace(course, why_at_end=_CLUSTERED)
         seen = Seen(
             planned[:count_seen], tuple(self._best[id_] for id_ in ids[:count_seen]), planned, self.order.trials
         )
         shares = self._shares(rule, seen) if ids else None
         if shares is None and self.policy.population == "suite" and not isinstance(rule, BaselineRule):
-            return replace(course, alone=_SUITE)
+            return replace(course, why_at_end=_SUITE)
         if shares is not None and shares.perfect and not self._is_countable(rule, seen):
-            return replace(course, alone=_UNEVEN)
-        return replace(course, shares=shares, lacking=self._lacking(rule))
+            return replace(course, why_at_end=_UNEVEN)
+        return replace(course, shares=shares, missing=self._missing(rule))
 
     def _set(self, rule: WeighedRule) -> tuple[str, ...]:
         """The planned scenarios that a rule is about, in order; for a comparison, only those in the baseline."""
@@ -83,10 +83,10 @@ class Replay:
         found = share_behind(of_metric(self.policy, self.policy.metrics[rule.metric], rule.where).root)
         return found is not None and is_countable(found[0], self.policy, seen)
 
-    def _lacking(self, rule: WeighedRule) -> str | None:
-        if not isinstance(rule, BaselineRule) or self.changes is None or not self.changes.absent:
+    def _missing(self, rule: WeighedRule) -> str | None:
+        if not isinstance(rule, BaselineRule) or self.changes is None or not self.changes.missing_ids:
             return None
-        absent = sorted(self.changes.absent)
+        absent = sorted(self.changes.missing_ids)
         return f"{count(len(absent), 'scenario')} of the baseline without a result: {some(absent)}"
 
     def at(self, rule: WeighedRule, scenarios: int, alpha: float) -> gate.Evidence:
@@ -103,12 +103,7 @@ class Replay:
         whole = measured(policy, run)
         changes = self._changes(policy, run) if isinstance(rule, BaselineRule) else None
         evidence = gate.Evidence(whole, policy.metrics, {}, None, alpha, changes)
-        at_best = whole.at_best()
-        if at_best is None:
-            return evidence
-        changes_at_best = changes.best or changes if changes else None
-        best_evidence = replace(evidence, measured=at_best, at_best=True, baseline=changes_at_best)
-        return replace(evidence, best=best_evidence, undecided={rule.name: run.undecided[:MOST_NAMED]})
+        return evidence.with_best({rule.name: run.undecided[:MOST_NAMED]})
 
     def _changes(self, policy: Policy, run: ScoredRun) -> Changes | None:
         """What changed since the baseline in these scenarios; planned ones that were not reached are not missing."""

@@ -43,8 +43,7 @@ def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrde
     if suite is not None and excused:
         unfinished = len(replay.order.ids) - len(replay.order.finished)
         suite = replace(suite, unjudged_ids=(), not_run=unfinished)
-    best = evidence.best and replace(evidence.best, suite=suite)
-    return replace(evidence, replay=replay, suite=suite, best=best)
+    return replace(evidence.updated(suite=suite), replay=replay)
 
 
 def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Replay | NoOrder) -> Verdict:

@@ -37,13 +37,13 @@ class Table(Struct, frozen=True):
         return self.failures
 
     def span(self, left, right):
-        return self.spans[formula.to_words(left), formula.to_words(right)]
+        return self.spans[formula.unparse(left), formula.unparse(right)]
 
-    def follows(self, name, where=()):
+    def is_monotonic(self, name, where=()):
         return (name, where) not in self.unordered
 
     def difference(self, left, right, better="higher"):
-        return replace(self.differences[formula.to_words(left), formula.to_words(right)], better=better)
+        return replace(self.differences[formula.unparse(left), formula.unparse(right)], better=better)
 
     def lookup(self, where=()):
         def found(leaf):
@@ -98,7 +98,7 @@ class Then(Struct, frozen=True):
     lost: int = 0
     reason: str | None = None
     unordered: tuple = ()
-    absent: frozenset = frozenset()
+    missing_ids: frozenset = frozenset()
     broken: frozenset = frozenset()
     passed_in_base: tuple = ()
     problem: str | None = None
@@ -120,7 +120,7 @@ class Then(Struct, frozen=True):
     def base_value(self, _metric, _where=()):
         return self.base
 
-    def follows(self, metric, where=()):
+    def is_monotonic(self, metric, where=()):
         return (metric, where) not in self.unordered
 
 

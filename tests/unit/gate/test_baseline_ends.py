@@ -144,7 +144,7 @@ def test_a_margin_that_too_few_pairs_or_lost_scenarios_hold_up_cannot_pass_again
     good = then("1/2", "1/2", -0.04, 0.05)
     few = judged(margin(demand=Demand("confident", min_scenarios=21)), good)
     lost = judged(margin(), replace(good, lost=2))
-    absent = judged(margin(), replace(good, absent=frozenset({"B", "A"})))
+    absent = judged(margin(), replace(good, missing_ids=frozenset({"B", "A"})))
     for result, why in (
         (few, "; but at least 21 pairs are demanded"),
         (lost, "; but 2 scenarios of the baseline had it and have it no more"),
@@ -209,7 +209,7 @@ def test_a_step_beside_scenarios_that_are_gone_cannot_pass_again():
     good = then("1/2", "9/10", 0.3, 0.5)
     good = replace(good, head=value("9/10", low=0.8, high=0.95))
     assert judged(step(), good).outlooks[0].passes > 0
-    gone = judged(step(), replace(good, absent=frozenset({"A"})))
+    gone = judged(step(), replace(good, missing_ids=frozenset({"A"})))
     assert gone.outcome == "inconclusive"
     assert gone.reason.endswith("; but 1 scenario of the baseline without a result: A")
     assert all(each.passes == 0.0 for each in gone.outlooks)
@@ -236,7 +236,7 @@ def test_new_failures_say_how_likely_a_second_run_differs():
 
 
 def test_a_scenario_that_is_gone_stays_gone():
-    held = then("1/2", "1/2", 0.0, 0.0, passed_in_base=("S1", "S2"), absent=frozenset({"S1"}))
+    held = then("1/2", "1/2", 0.0, 0.0, passed_in_base=("S1", "S2"), missing_ids=frozenset({"S1"}))
     result = judged(NEW, replace(held, broken=frozenset({"S2"})))
     assert result.outlooks == (Outlook(0.0, 0.0, 1.0),) * 4
     assert result.reason == (
@@ -253,12 +253,12 @@ def test_a_baseline_of_several_runs_is_called_one_and_is_tested_against():
     before = {f"S{n}": (10, 10) for n in range(20)} | {"F0": (8, 10), "F1": (9, 10), "F2": (9, 10), "F3": (9, 10)}
     now = dict.fromkeys(before, (1, 1)) | {"F0": (0, 1), "S3": (0, 1)}
     clean = tuple(f"S{n}" for n in range(20))
-    pool = Recalled(explaining=(before,), now=now)
+    pool = Recalled(excusing=(before,), now=now)
     flaky = NewFailuresRule("baseline.new_failures", "blocking", ("*",), "b.json", HERE)
     found = replace(one, runs_in_base=10, pooled=pool, passed_in_base=clean, broken=frozenset({"S3"}))
     explained = judged(flaky, found)
     assert explained.outcome == "pass"
     assert "S3 (10 of 10 before), F0 (8 of 10 before)" in explained.reason
     steady = {id_: counts for id_, counts in before.items() if id_.startswith("S")}
-    alone = replace(found, pooled=Recalled(explaining=(steady,), now=now))
+    alone = replace(found, pooled=Recalled(excusing=(steady,), now=now))
     assert judged(flaky, alone).outcome == "fail"

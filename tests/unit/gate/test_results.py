@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from highbar.gate import judge
 from highbar.gate.outlook import ValueSupport, certain, outlooks_of_value
-from highbar.gate.rules import one_of_both, progress
-from highbar.gate.slack import slack
-from highbar.gate.thresholds import judge_value
+from highbar.gate.rules import combine_ends, progress
+from highbar.gate.thresholds import judge_value, slack
 from highbar.model import Demand, Goal, Outlook, RuleResult, Stage, Step, SuiteRule, Threshold, ThresholdRule
 from highbar.statistics.planning import clusters_to_exclude, more_scenarios, observed_design
 from tests.unit.gate.table import Difference, evidence, share, value
@@ -49,9 +48,9 @@ def test_a_value_that_no_scenario_records_stays_undefined_and_one_that_a_crash_t
 def test_a_rule_that_hangs_on_undecided_trials_says_nothing_of_a_second_run():
     numbers = {"second_run": 0.4, "second_run_low": 0.1, "more_scenarios": 7, "outlooks": certain("fail")}
     worst = RuleResult("r", "blocking", "fail", "low", **numbers)
-    open_ = one_of_both(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
+    open_ = combine_ends(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
     assert (open_.second_run, open_.second_run_low, open_.more_scenarios, open_.outlooks) == (None, None, None, ())
-    assert one_of_both(worst, worst, (("A", None),)).outlooks == certain("fail")
+    assert combine_ends(worst, worst, (("A", None),)).outlooks == certain("fail")
 
 
 @pytest.mark.parametrize(

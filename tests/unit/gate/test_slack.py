@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from highbar.gate.slack import slack, slack_notes
+from highbar.gate.thresholds import slack, slack_notes
 from highbar.model import RuleResult, Threshold
 from tests.unit.gate.table import value
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.rules import name_of, one_of_both
+from highbar.gate.rules import combine_ends, name_of
 from highbar.model import RuleResult, ScenarioRule, SuiteRule, Threshold, ThresholdRule
 from tests.unit.gate.table import Difference, Ids, evidence, value
 
@@ -62,7 +62,7 @@ def test_a_trial_is_named_by_its_number_if_it_has_one():
 
 def test_an_inconclusive_rule_keeps_everything_else():
     worst = RuleResult("r", "warning", "fail", "low", metric="m", fragile=True)
-    result = one_of_both(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
+    result = combine_ends(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
     assert (result.level, result.metric, result.fragile, result.outcome) == ("warning", "m", True, "inconclusive")
 
 

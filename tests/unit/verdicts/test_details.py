@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from highbar.gate.comparisons import comparisons
 from highbar.language import formula
 from highbar.model import ConditionRule, Demand
+from highbar.verdicts.details import condition_parts
 from tests.unit.gate.table import evidence, value
 from tests.unit.gate.test_rules import ACCURACY
 
@@ -14,7 +14,7 @@ from tests.unit.gate.test_rules import ACCURACY
 def parts(condition):
     rule = ConditionRule("composite.pass", "blocking", formula.parse_condition(condition), condition, Demand())
     known = evidence({"accuracy": value("9/10"), "safety_rate": value("1")})
-    return [(one.rule, one.metric, one.threshold, one.value.value) for one in comparisons([ACCURACY, rule], known)]
+    return [(one.rule, one.metric, one.threshold, one.value.value) for one in condition_parts([ACCURACY, rule], known)]
 
 
 @pytest.mark.parametrize(
