@@ -13,7 +13,7 @@ from functools import cache, reduce
 from msgspec import Struct
 
 from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, SLICEABLE
-from highbar.language.formula import parse, to_words
+from highbar.language.formula import parse, unparse
 from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
@@ -185,7 +185,7 @@ def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
     total = reduce(lambda left, right: Binary("+", left, right), products)
     expression = Binary("/", total, Constant(sum(weights.values(), Fraction(0))))
     use_case = "Several metrics in one number"
-    return Metric(WEIGHTED_SCORE, to_words(expression), expression, "ratio", "higher", use_case)
+    return Metric(WEIGHTED_SCORE, unparse(expression), expression, "ratio", "higher", use_case)
 
 
 def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile:

@@ -7,7 +7,7 @@ import pytest
 from highbar import catalogue
 from highbar.columns import COLUMN_NAMES, COLUMNS, SLICEABLE
 from highbar.language import threshold
-from highbar.language.formula import COLUMN_FUNCTIONS, FUNCTIONS, leaves, names, parse, to_words
+from highbar.language.formula import COLUMN_FUNCTIONS, FUNCTIONS, leaves, names, parse, unparse
 from highbar.model import Call, Constant, Name, Percentile, Term
 
 GUIDE = {
@@ -118,4 +118,4 @@ def test_every_leaf_of_every_builtin_has_terms():
                 assert leaf.function in COLUMN_FUNCTIONS
                 assert catalogue.terms(leaf)
             elif leaf.name in catalogue.MEASURES:
-                assert len(catalogue.terms(leaf)) == 1, to_words(leaf)
+                assert len(catalogue.terms(leaf)) == 1, unparse(leaf)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from highbar.language.digits import amount, gap, wanted
+from highbar.language.digits import amount, gap, show_threshold
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import some_and_more
 from highbar.model import (
@@ -200,7 +200,7 @@ def _in_words(rule: Rule, policy: Policy) -> str:
 
 
 def _shown(threshold: Threshold) -> str:
-    return wanted(threshold.text, threshold.unit) or threshold.text
+    return show_threshold(threshold.text, threshold.unit) or threshold.text
 
 
 # --- progressive ------------------------------------------------------------------------------

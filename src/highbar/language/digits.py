@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from highbar.language.formula import FormulaError, metric_first, parse_condition, relations
 from highbar.language.limits import LARGEST_WRITTEN_OUT, MOST_PLACES
-from highbar.model import RuleResult, Unit, Value
+from highbar.model import Constant, Name, RuleResult, Unit, Value
 
 if TYPE_CHECKING:  # few checks compare, and creating its classes takes time
     from highbar.model.comparison import Difference
@@ -74,21 +75,21 @@ def show_change(difference: Difference) -> str:
     return f"{change(difference.value, unit)} ({known or 'unbounded'})"
 
 
-def wanted(threshold: str, unit: Unit | None) -> str | None:
+def show_threshold(threshold: str, unit: Unit | None) -> str | None:
     """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None if the text is something else.
 
     `final_score >= 0.9` is `≥ 90%` too, and `>= baseline - 0.05` is `≥ baseline - 5 points`.
     """
     found = _THRESHOLD.fullmatch(threshold) or re.fullmatch(_SCORE, threshold)
     if found is None:
-        return _beside_baseline(threshold, unit)
+        return _show_baseline_threshold(threshold, unit)
     bound = Fraction(found[2])
     if unit == "ratio":
         return f"{_SIGNS[found[1]]} {_exact(bound * 100)}%"
     return f"{_SIGNS[found[1]]} {'$' if unit == 'USD' else ''}{_exact(bound)}{' ms' if found[3] else ''}"
 
 
-def held_against_baseline(threshold: str) -> tuple[str, str, Fraction, bool] | None:
+def parse_baseline_threshold(threshold: str) -> tuple[str, str, Fraction, bool] | None:
     """The operator, sign and size of `>= baseline - 0.05`, and whether the size is a share; None for other texts."""
     found = re.fullmatch(_BASELINE, threshold)
     if found is None:
@@ -97,7 +98,7 @@ def held_against_baseline(threshold: str) -> tuple[str, str, Fraction, bool] | N
     return found[1], found[2] or "", size / 100 if found[4] == "%" else size, found[4] == "%"
 
 
-def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
+def _show_baseline_threshold(threshold: str, unit: Unit | None) -> str | None:
     found = re.fullmatch(_BASELINE, threshold)
     if found is None:
         return None
@@ -112,20 +113,47 @@ def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
     return f"{_SIGNS[sign]} baseline {way} {apart}"
 
 
-def held_against(threshold: str) -> tuple[str, Fraction] | None:
+def parse_threshold(threshold: str) -> tuple[str, Fraction] | None:
     """The operator and the number of a canonical threshold; None if the text is something else."""
     found = _THRESHOLD.fullmatch(threshold)
     return None if found is None else (found[1], Fraction(found[2]))
+
+
+def threshold_bound(threshold: str) -> Fraction | None:
+    """The number of a canonical threshold, `>= 0.9` or `final_score >= 0.9`; None if the text is something else."""
+    found = _THRESHOLD.fullmatch(threshold) or re.fullmatch(_SCORE, threshold)
+    return None if found is None else Fraction(found[2])
 
 
 def bounds_by_metric(rules: Iterable[RuleResult]) -> Bounds:
     """For each metric, the thresholds that rules compare it with: rounding must not cross them."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:
-        match = _THRESHOLD.fullmatch(rule.threshold or "") or re.fullmatch(_SCORE, rule.threshold or "")
-        if rule.metric is not None and match is not None:
-            found.setdefault(rule.metric, {})[Fraction(match[2])] = None
+        for metric, bound in _comparisons(rule):
+            found.setdefault(metric, {})[bound] = None
     return {metric: tuple(bounds) for metric, bounds in found.items()}
+
+
+def rule_bounds(rule: RuleResult, bounds: Bounds | None = None) -> tuple[Fraction, ...]:
+    """The numbers that the value of a rule must not be rounded across; without `bounds`, only the rule's own."""
+    return (bounds_by_metric((rule,)) if bounds is None else bounds).get(rule.metric or "", ())
+
+
+def _comparisons(rule: RuleResult) -> Iterator[tuple[str, Fraction]]:
+    """Each metric that a rule compares with a number, and the number; a condition may have several."""
+    if rule.metric is None or rule.threshold is None:
+        return
+    bound = threshold_bound(rule.threshold)
+    if bound is not None:
+        yield rule.metric, bound
+        return
+    try:
+        condition = parse_condition(rule.threshold)
+    except FormulaError:  # a threshold that is relative to the baseline, or any text in a document that was read back
+        return
+    for relation in map(metric_first, relations(condition)):
+        if isinstance(relation.left, Name) and isinstance(relation.right, Constant):
+            yield relation.left.name, relation.right.value
 
 
 def as_float(value: Fraction, bounds: Iterable[Fraction] = _NOTHING) -> float:

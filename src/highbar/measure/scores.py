@@ -23,7 +23,7 @@ def scores(measured: Measured) -> tuple[Score, ...]:
 def _split(metric: Metric, measured: Measured) -> Score:
     now, best = measured.lookup(metric.where), _best(measured)
     parts = [
-        ScorePart(formula.to_words(term), _known(term, now), _known(term, best)) for term in _terms(metric.expression)
+        ScorePart(formula.unparse(term), _known(term, now), _known(term, best)) for term in _terms(metric.expression)
     ]
     return Score(metric.name, metric.formula, tuple(parts))
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from highbar.language import formula
-from highbar.language.digits import held_against
+from highbar.language.digits import parse_threshold
 from highbar.model import (
     Binary,
     Call,
@@ -194,7 +194,7 @@ def _more_for_sequential(rule: RuleResult, verdict: Verdict) -> int | None:
 
     The verdict of a sequential rule does not have this number, because its run cannot be prolonged.
     """
-    value, bar = rule.value, held_against(rule.threshold or "")
+    value, bar = rule.value, parse_threshold(rule.threshold or "")
     if value is None or value.value is None or value.unit != "ratio" or bar is None:
         return None
     rate, aim = (value.value, bar[1]) if value.better == "higher" else (1 - value.value, 1 - bar[1])

@@ -18,7 +18,7 @@ from highbar.language.formula import (
     parse,
     parse_composite,
     parse_condition,
-    to_words,
+    unparse,
 )
 from highbar.language.threshold import check_threshold
 from highbar.model import (
@@ -159,22 +159,22 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
         return
     # Refused only in an OR, which would then pass any results. Elsewhere it adds nothing, and `policy.notes` says so.
     if demand.alternative and always_holds(left, demand.operator, right, table.metrics):
-        cursor.refuse(f"'{to_words(comparison)}' always holds, so the OR that it is part of does too", "leave it out")
+        cursor.refuse(f"'{unparse(comparison)}' always holds, so the OR that it is part of does too", "leave it out")
         return
     bounded = _bound(comparison, demand.operator, table)
     if bounded:
         _check_bound(cursor, *bounded)
         return
-    decided = f"'{to_words(comparison)}' has the same outcome whatever the results are"
+    decided = f"'{unparse(comparison)}' has the same outcome whatever the results are"
     parts = linear(demand.difference)
     if not rests_on_results(comparison) or (parts is not None and not any(parts[name] for name in parts if name)):
         cursor.refuse(decided, "name a metric on one side: final_score ≥ 0.85")
     elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
         cursor.refuse(decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
-        message = f"'{to_words(comparison)}' is met more easily if {names_with_verb(found.worse)} worse"
+        message = f"'{unparse(comparison)}' is met more easily if {names_with_verb(found.worse)} worse"
         cursor.refuse(
-            message, f"turn it around: {to_words(replace(comparison, operator=MIRRORED[comparison.operator]))}"
+            message, f"turn it around: {unparse(replace(comparison, operator=MIRRORED[comparison.operator]))}"
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
-from highbar.language.formula import names, to_words
+from highbar.language.formula import names, unparse
 from highbar.model import (
     BaselineRule,
     Call,
@@ -72,7 +72,7 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
         alone = any(isinstance(side, Name) for side in (demand.comparison.left, demand.comparison.right))
         # A metric that is one side of the comparison is refused at its own formula; once is enough.
         if found and not (alone and any(_of_metric(policy.metrics[name], policy) for name in _judged(rule, policy))):
-            words = to_words(demand.comparison)
+            words = unparse(demand.comparison)
             cursor.refuse(
                 f"'{words}' is met more easily the more trials crash: {_counts(found[0])}",
                 _part_hint(found[0], policy),

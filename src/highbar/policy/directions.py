@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
 from highbar.columns import EXTRA, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded_column
-from highbar.language.formula import COLUMN_FUNCTIONS, to_words
+from highbar.language.formula import COLUMN_FUNCTIONS, unparse
 from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
 from highbar.model.ranges import LARGEST_END
@@ -151,7 +151,7 @@ class _Flat(Struct):
         # A percentile needs no end: it ranks a crash beyond every number, on the worse side.
         if ends.worst is None and not ranked:
             return leaf  # without an end to count at, a crash makes it undefined
-        key = f"{to_words(leaf)} where {term.where}"
+        key = f"{unparse(leaf)} where {term.where}"
         self.imputed[key] = Imputed(leaf, column, term.where, ends)
         better = "higher" if ends.higher else "lower"
         averaged = isinstance(leaf, Call) and leaf.function != "sum"
@@ -204,7 +204,7 @@ def linear(node: Expression) -> dict[str, Fraction] | None:
         case Name(name):
             return {name: Fraction(1)}
         case Call(function, (Name(column),)) if function in ("mean", "sum"):
-            return {to_words(node): Fraction(1)} if column else None
+            return {unparse(node): Fraction(1)} if column else None
         case Negative(operand):
             return _times(linear(operand), Fraction(-1))
         case Binary(operator, left, right):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
 from highbar.language.exact import write_decimal
-from highbar.language.formula import metric_first, names, to_words
+from highbar.language.formula import metric_first, names, unparse
 from highbar.language.threshold import has_unit
 from highbar.model import (
     BaselineRule,
@@ -192,7 +192,7 @@ def _empty_demands(policy: Policy) -> Iterable[str]:
             for demand in comparisons_in(rule.condition):
                 sides = demand.comparison.left, demand.operator, demand.comparison.right
                 if always_holds(*sides, policy.metrics):
-                    yield _met(f"{rule.name}: '{to_words(demand.comparison)}'", "something in it")
+                    yield _met(f"{rule.name}: '{unparse(demand.comparison)}'", "something in it")
 
 
 def _met(demand: str, metric: str) -> str:
@@ -219,7 +219,7 @@ def _rewarded_faults(policy: Policy) -> Iterable[str]:
             for demand in comparisons_in(rule.condition):
                 found = rewards(demand.difference, demand.operator, policy.metrics)
                 if found.worse:
-                    words = to_words(demand.comparison)
+                    words = unparse(demand.comparison)
                     yield f"{rule.name}: '{words}' is met more easily if {names_with_verb(found.worse)} worse"
     used, built_in = _used_names(policy), metrics()
     for metric in policy.metrics.values():

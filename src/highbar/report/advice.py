@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highbar.language.digits import bounds_by_metric, show, wanted
+from highbar.language.digits import bounds_by_metric, rule_bounds, show, show_threshold
 from highbar.model import RuleResult, Verdict
 
 HEADING = "Advice: the typical thresholds, which decide nothing"
@@ -15,8 +15,8 @@ def advice_rows(verdict: Verdict) -> list[tuple[str, str, str, str]]:
     return [
         (
             rule.metric or rule.rule,
-            show(rule.value, bounds.get(rule.metric or "", ())) if rule.value else "",
-            wanted(rule.threshold or "", rule.value.unit if rule.value else None) or rule.threshold or "",
+            show(rule.value, rule_bounds(rule, bounds)) if rule.value else "",
+            show_threshold(rule.threshold or "", rule.value.unit if rule.value else None) or rule.threshold or "",
             would(rule),
         )
         for rule in verdict.advice

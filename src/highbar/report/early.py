@@ -46,19 +46,19 @@ def at_stopping(rule: RuleResult) -> str:
 def open_line(rule: RuleResult) -> str:
     """A line about a rule that is still open during a run: its value, and what would decide it."""
     value, stopping = rule.value, rule.stopping
-    number = None if value is None else value.value
+    number, bounds = None if value is None else value.value, digits.rule_bounds(rule)
     named = rule.rule
     if rule.metric is not None and value is not None and rule.threshold is not None:
-        wanted = digits.wanted(rule.threshold, value.unit) or rule.threshold
+        wanted = digits.show_threshold(rule.threshold, value.unit) or rule.threshold
         named = f"{visible(rule.metric)}{slice_words(rule.slice)} {wanted}"
     if value is None or number is None:
         return f"{visible(named)}: {stopping.standing if stopping and stopping.standing else 'open'}"
     if stopping is not None and stopping.standing is not None:
         # The progress line beside it counts trials that ended after this look.
-        return f"{named}: at the last look {digits.amount(number, value.unit)}; {stopping.standing}"
+        return f"{named}: at the last look {digits.amount(number, value.unit, bounds)}; {stopping.standing}"
     if rule.best is None:
-        return f"{named}: {digits.amount(number, value.unit)}; open"
-    ends = [digits.amount(end, value.unit) for end in (number, rule.best)]
+        return f"{named}: {digits.amount(number, value.unit, bounds)}; open"
+    ends = [digits.amount(end, value.unit, bounds) for end in (number, rule.best)]
     return f"{named}: {ends[0]} if all the rest fails, {ends[1]} if it passes"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
-from highbar.language.digits import amount, show, wanted
+from highbar.language.digits import amount, show, show_threshold
 from highbar.language.phrases import count
 from highbar.model import Unit, Value
 from highbar.model.history import Break, RuleInRun, RunRecord, Series, SeriesPoint
@@ -174,7 +174,7 @@ def _last(series: Series) -> str:
     shown = show(_value(point, series.unit), bounds)
     if rule is None:
         return shown
-    demand = wanted(rule.threshold or "", series.unit) or visible(rule.threshold or "")
+    demand = show_threshold(rule.threshold or "", series.unit) or visible(rule.threshold or "")
     return f"{shown}, {demand}{'' if rule.level == 'blocking' else ' (warning)'}: {rule.outcome}"
 
 

@@ -8,12 +8,13 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from highbar.language.digits import amount, show, wanted
+from highbar.language.digits import amount, show, show_threshold, threshold_bound
+from highbar.language.phrases import count
 from highbar.model import Where
 from highbar.planning import EarlyChance, Joint, Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display
-from highbar.report.headline import MOST_TO_SETTLE, chance_cell
 from highbar.report.layout import paint, paragraph, text_table, title
+from highbar.report.reruns import MOST_TO_SETTLE, chance_cell
 from highbar.report.visible import visible
 
 _NONE = "-"
@@ -104,7 +105,7 @@ def _reaches(plan: Plan, display: Display) -> list[str]:
     counted = plan.assumptions.trials == 1
     rows = [(f"≥ {_percent(row.threshold)}", *_rates(row), *(_limits(row) if counted else ())) for row in plan.reaches]
     header = ("wanted", "passes", "fails", *(("to pass", "to fail") if counted else ()))
-    heading = f"What {_scenarios(plan.reaches[0].scenarios)} can show"
+    heading = f"What {count(plan.reaches[0].scenarios, 'scenario')} can show"
     return _section(heading, header, rows, display, _EXPLANATIONS["passes"])
 
 
@@ -133,7 +134,7 @@ def _chances(plan: Plan, display: Display) -> list[str]:
         )
         for row in plan.chances
     ]
-    heading = f"How {_scenarios(plan.chances[0].scenarios)} would be judged"
+    heading = f"How {count(plan.chances[0].scenarios, 'scenario')} would be judged"
     return _section(heading, ("wanted", "true rate", "pass", "inconclusive", "fail"), rows, display)
 
 
@@ -144,7 +145,7 @@ def _early(plan: Plan, display: Display) -> list[str]:
         rows = list(listed)
         name = "Stopped as soon as it is decided" if rows[0].rule is None else visible(rows[0].rule)
         lines += _section(
-            f"{name}: {_percent(rows[0].threshold)} of up to {_scenarios(rows[0].scenarios)}",
+            f"{name}: {_percent(rows[0].threshold)} of up to {count(rows[0].scenarios, 'scenario')}",
             ("true rate", "pass", "inconclusive", "fail", "scenarios", "as good as"),
             [_stopped(row) for row in rows],
             display,
@@ -205,7 +206,7 @@ def _needs(plan: Plan, display: Display) -> list[str]:
         ]
         lines = _section("Scenarios that each rule needs", header, rows, display, _EXPLANATIONS["needs"])
     else:
-        heading = f"What {_scenarios(plan.scenarios)} can show of each rule"
+        heading = f"What {count(plan.scenarios, 'scenario')} can show of each rule"
         sized = [(*_named(row), *_suited(row)) for row in known]
         lines = _section(heading, ("", "wanted", "passes", "fails"), sized, display, _EXPLANATIONS["passes"])
     lines += _joint(plan, display)
@@ -216,7 +217,9 @@ def _joint(plan: Plan, display: Display) -> list[str]:
     """A sentence on how likely all blocking rules pass at once; empty if the plan is about early stopping."""
     if plan.joint is None or plan.early:
         return []
-    each = f"on {_scenarios(plan.scenarios)} for each" if plan.scenarios else "with the scenarios that each needs"
+    each = (
+        f"on {count(plan.scenarios, 'scenario')} for each" if plan.scenarios else "with the scenarios that each needs"
+    )
     chance_of_all = _between(plan.joint)
     sentence = (
         f"All {plan.joint.rules} blocking rules at once, {each}: {chance_of_all} for an agent halfway to perfection."
@@ -282,20 +285,25 @@ def _settled_by(row: RuleStanding) -> str:
 
 def _summary(plan: Plan) -> str:
     settled = sum(row.settled for row in plan.standings)
-    counts = f"{_scenarios(plan.scenarios or 0)}, {plan.trials} trials"
+    counts = f"{count(plan.scenarios or 0, 'scenario')}, {plan.trials} trials"
     return f"{counts}: {settled} of {len(plan.standings)} rules about a number are settled"
 
 
 def _stood(row: RuleStanding) -> tuple[str, str, str, str]:
     name, bar = _named(row)
     value = row.value
-    shown = _NONE if value is None else show(replace(value, low=None, high=None))
+    shown = _NONE if value is None else show(replace(value, low=None, high=None), _bounds(row))
     return name, shown, bar, _NONE if value is None else str(value.scenarios)
+
+
+def _bounds(row: RuleStanding) -> tuple[Fraction, ...]:
+    bound = threshold_bound(row.threshold or "")
+    return () if bound is None else (bound,)
 
 
 def _named(row: RuleNeed | RuleStanding) -> tuple[str, str]:
     unit = row.unit if isinstance(row, RuleNeed) else row.value.unit if row.value else None
-    bar = wanted(row.threshold or "", unit)
+    bar = show_threshold(row.threshold or "", unit)
     return _name(row), "" if bar is None else bar
 
 
@@ -358,7 +366,3 @@ def _points(share: float) -> str:
 
 def _count(number: int | None) -> str:
     return _NONE if number is None else str(number)
-
-
-def _scenarios(number: int) -> str:
-    return "1 scenario" if number == 1 else f"{number} scenarios"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from highbar.language.digits import gap, wanted
+from highbar.language.digits import gap, show_threshold
 from highbar.model import Goal, Unit, Verdict
 from highbar.report.visible import Encode
 
@@ -41,4 +41,4 @@ def _left(goal: Goal, unit: Unit) -> str:
 
 
 def _wanted(threshold: str, unit: Unit, encode: Encode) -> str:
-    return wanted(threshold, unit) or encode(threshold)
+    return show_threshold(threshold, unit) or encode(threshold)

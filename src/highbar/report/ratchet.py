@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from highbar.language.digits import as_float, wanted
+from highbar.language.digits import as_float, show_threshold
 from highbar.language.phrases import count
 from highbar.model import Threshold
 from highbar.model.proposals import PooledRuns, Proposal, Ratchet
@@ -86,7 +86,7 @@ def _shown(line: str, display: Display) -> str:
 
 
 def _wanted(threshold: Threshold) -> str:
-    return wanted(threshold.text, threshold.unit) or threshold.text
+    return show_threshold(threshold.text, threshold.unit) or threshold.text
 
 
 def _proposal(proposal: Proposal) -> dict[str, object]:

@@ -5,35 +5,34 @@ Texts from files go through `visible`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import groupby
 
 from msgspec.structs import replace
 
-from highbar.language.digits import Bounds, bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import Bounds, bounds_by_metric, parse_threshold, rule_bounds, show, show_threshold
 from highbar.model import RuleResult, Slice, Value, Verdict
 from highbar.report import Display, progressive
 from highbar.report.early import at_stopping
 from highbar.report.headline import (
-    MOST_TO_SETTLE,
-    accepted,
-    as_judged,
     bounds_label,
-    chance_cell,
-    compared,
-    could_change,
-    counted,
-    how_sure,
-    is_clear,
+    evidence_sentence,
     other_notes,
-    repeated,
-    second_run_sentence,
-    settled_by,
-    standing_lines,
+    repetition_sentences,
+    slice_sentences,
 )
 from highbar.report.layout import columns, paint, paragraph, text_table, title, titled_table
 from highbar.report.problems import problem_lines
+from highbar.report.reruns import (
+    MOST_TO_SETTLE,
+    chance_cell,
+    how_sure,
+    is_clear,
+    is_close,
+    second_run_sentence,
+    settled_by,
+)
 from highbar.report.text import (
     about_lines,
     advice_lines,
@@ -44,6 +43,7 @@ from highbar.report.text import (
     weakened_lines,
 )
 from highbar.report.titles import DemandResult, demands
+from highbar.report.value_words import accepted_words, scenarios_cell, uncorrected_words, undefined_by_reason
 from highbar.report.visible import cells, cut, visible
 
 _MOST_ROWS = 20
@@ -56,8 +56,6 @@ _CLOSE = (
     "could fail: how likely on a re-run of the same scenarios; settled by: a new run with about so many"
     " scenarios, if the value stays (see highbar plan)"
 )
-_TOO_CLOSE = "too close"
-_CLEAR = "settled"
 
 
 def report_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -66,10 +64,10 @@ def report_lines(verdict: Verdict, display: Display) -> list[str]:
     found = demands(verdict)
     return [
         *about_lines(verdict, display),
-        *paragraph(" ".join(filter(None, (second_run_sentence(verdict), compared(verdict)))), 0, display),
+        *paragraph(" ".join(filter(None, (second_run_sentence(verdict), evidence_sentence(verdict)))), 0, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
-        *_missed([demand for demand in found if demand.rule.outcome != "pass"], display),
+        *_missed([demand for demand in found if demand.rule.outcome != "pass"], verdict, display),
         *advice_lines(verdict, display),
         *_met([demand for demand in found if demand.rule.outcome == "pass"], bounds, display),
         *_progressive(verdict, display),
@@ -86,7 +84,7 @@ def report_lines(verdict: Verdict, display: Display) -> list[str]:
 # --- demands ---------------------------------------------------------------------------------
 
 
-def _missed(found: list[DemandResult], display: Display) -> list[str]:
+def _missed(found: list[DemandResult], verdict: Verdict, display: Display) -> list[str]:
     """The demands that are not met, the blocking ones first."""
     if not found:
         return []
@@ -97,7 +95,7 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
         # The title can be blank: a document that was read back can have any name for a rule.
         first, *others = paragraph(demand.title, indent, display) or [""]
         text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
-        details = (visible(demand.rule.reason), how_sure(demand.rule))
+        details = (visible(demand.rule.reason), how_sure(demand.rule, verdict))
         text += [line for sentence in details for line in paragraph(sentence, indent, display)]
         small = (demand.places(), *(visible(one) for one in demand.descriptions))
         text += [paint(line, "dim", display) for one in small for line in paragraph(one, indent, display)]
@@ -113,8 +111,8 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
 
 def _met(found: list[DemandResult], bounds: Bounds, display: Display) -> list[str]:
     """The demands that are met; first, in a separate list, those that a re-run may judge differently."""
-    close = [demand for demand in found if could_change(demand.rule)]
-    firm = [demand for demand in found if not could_change(demand.rule)]
+    close = [demand for demand in found if is_close(demand.rule)]
+    firm = [demand for demand in found if not is_close(demand.rule)]
     text: list[str] = []
     if close:
         text += title("Demands that are met narrowly", display)
@@ -144,26 +142,35 @@ def _with_paths(
 def _firm_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
     if rule.value is None or not _is_plain(rule):
         return (cut(visible(rule.reason), _LONGEST_REASON),)
-    rests = ", ".join(filter(None, (counted(rule.value), at_stopping(rule), as_judged(rule), accepted(rule))))
-    return _bare(rule.value, bounds.get(rule.metric or "", ())), rests
+    marks = rule_bounds(rule, bounds)
+    size = scenarios_cell(rule.value, marks)
+    rests = ", ".join(filter(None, (size, at_stopping(rule), uncorrected_words(rule), accepted_words(rule))))
+    return _bare(rule.value, marks), rests
 
 
 def _close_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
-    value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
-    value = ", ".join(filter(None, (value, at_stopping(rule), as_judged(rule), accepted(rule))))
+    value = _bare(rule.value, rule_bounds(rule, bounds)) if rule.value else ""
+    value = ", ".join(filter(None, (value, at_stopping(rule), uncorrected_words(rule), accepted_words(rule))))
+    return value, chance_cell(rule), _settled_cell(rule)
+
+
+def _settled_cell(rule: RuleResult) -> str:
+    """How many scenarios a new run needs to settle the rule, or in a few words why there is no such number."""
     size = settled_by(rule)
-    settled = _CLEAR if is_clear(rule) else ""
     if size is not None:
-        settled = _TOO_CLOSE if size > MOST_TO_SETTLE else f"{size} of the slice" if rule.slice else str(size)
-    return value, chance_cell(rule), settled
+        return "too close" if size > MOST_TO_SETTLE else f"{size} of the slice" if rule.slice else str(size)
+    if is_clear(rule):
+        return "settled"
+    on_threshold = rule.value is not None and rule.value.value in rule_bounds(rule)
+    return "no number: on the threshold" if on_threshold else "-"
 
 
 def _is_plain(rule: RuleResult) -> bool:
     """Whether the value and the threshold explain the outcome; a rule about the baseline needs its reason, too."""
     threshold = rule.threshold or ""
-    if held_against(threshold) is not None:
+    if parse_threshold(threshold) is not None:
         return True
-    return rule.metric == "final_score" and wanted(threshold, "ratio") is not None
+    return rule.metric == "final_score" and show_threshold(threshold, "ratio") is not None
 
 
 def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
@@ -183,24 +190,15 @@ def _progressive(verdict: Verdict, display: Display) -> list[str]:
 
 def _metrics(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
     rows = [
-        (visible(name), show(value, bounds.get(name, ())), counted(value))
+        (visible(name), show(value, bounds.get(name, ())), scenarios_cell(value, bounds.get(name, ())))
         for name, value in verdict.metrics.items()
         if value.value is not None
     ]
     text = [*title("Metrics", display), *text_table(("", bounds_label(verdict), "scenarios"), rows, display)]
-    for reason, names in _undefined(verdict.metrics).items():
-        sentence = f"undefined: {', '.join(names)}: {cut(reason, _LONGEST_REASON)}"
+    for reason, names in undefined_by_reason(verdict.metrics).items():
+        sentence = f"undefined: {', '.join(map(visible, names))}: {cut(visible(reason), _LONGEST_REASON)}"
         text += [paint(line, "dim", display) for line in paragraph(sentence, 2, display)]
     return text if verdict.metrics else []
-
-
-def _undefined(metrics: Mapping[str, Value]) -> dict[str, list[str]]:
-    """The names of the undefined metrics, by reason."""
-    found: dict[str, list[str]] = {}
-    for name, value in metrics.items():
-        if value.value is None:
-            found.setdefault(visible(value.reason or "no reason given"), []).append(visible(name))
-    return found
 
 
 def _slices(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
@@ -212,7 +210,7 @@ def _slices(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
         text += title(f"By {visible(column)}", display)
         text += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
         text += rest_line(len(parts), _MOST_ROWS)
-        text += columns([("-", sentence) for sentence in standing_lines(parts, visible)], 2, display)
+        text += columns([("-", sentence) for sentence in slice_sentences(parts, visible)], 2, display)
     return text
 
 
@@ -260,7 +258,7 @@ def _fitting(rows: list[list[str]], width: int) -> int:
 
 
 def _repeated(verdict: Verdict, display: Display) -> list[str]:
-    sentences = [("-", sentence) for sentence in repeated(verdict)]
+    sentences = [("-", sentence) for sentence in repetition_sentences(verdict)]
     return [*title("Repeated trials", display), *columns(sentences, 2, display)] if sentences else []
 
 

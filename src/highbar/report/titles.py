@@ -10,10 +10,11 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from highbar.language.digits import held_against, held_against_baseline
+from highbar.language.digits import parse_baseline_threshold, parse_threshold
 from highbar.language.exact import write_decimal
-from highbar.language.formula import FormulaError, metric_first, parse_condition, to_words
+from highbar.language.formula import FormulaError, metric_first, parse_condition, unparse
 from highbar.language.phrases import count
 from highbar.model import Condition, Constant, Name, Relation, RuleResult, Unit, Verdict, Where
 from highbar.report.visible import Encode, visible
@@ -92,7 +93,9 @@ def _key(rule: RuleResult, verdict: Verdict) -> object:
     """What two rules must share to be one demand; also the outcome and the reason, so that grouping hides neither."""
     demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
     # A rule about scenarios, the suite or the judge has neither metric nor threshold: the title says what it wants.
-    by_path = rule_title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
+    # A rule at a git ref makes the same demand as the rule here, unless the two end differently.
+    here = replace(rule, rule=rule.rule.rpartition(":")[2]) if _ref(rule) else rule
+    by_path = rule_title(here, verdict, str) if rule.metric is None and rule.threshold is None else None
     return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
 
@@ -105,7 +108,7 @@ def rule_title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> 
     scenario = _SCENARIO.fullmatch(rule.rule)
     if rule.metric is None and rule.threshold is None:
         return _of_scenarios(scenario[1], scenario[2], encode) if scenario else _of_path(rule, encode)
-    words = _of_condition(rule, verdict, encode) if held_against(rule.threshold or "") is None else None
+    words = _of_condition(rule, verdict, encode) if parse_threshold(rule.threshold or "") is None else None
     return _capitalized(f"{words or _of_metric(rule, verdict, encode)}{_evidence_words(rule, verdict)}")
 
 
@@ -145,7 +148,7 @@ def _of_metric(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     unit = rule.value.unit if rule.value else _unit(metric, verdict)
     subject = f"{metric_words(metric, encode)}{slice_words(rule.slice, encode)}"
     threshold = rule.threshold or ""
-    plain, relative = held_against(threshold), held_against_baseline(threshold)
+    plain, relative = parse_threshold(threshold), parse_baseline_threshold(threshold)
     if plain:
         return f"{subject} {_compared(*plain, unit, metric)}"
     if relative:
@@ -233,7 +236,7 @@ def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
     if isinstance(left, Name) and isinstance(right, Constant):
         words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
         return f"{metric_words(left.name, encode)} {words}"
-    return encode(to_words(comparison))
+    return encode(unparse(comparison))
 
 
 # --- scenarios --------------------------------------------------------------------------------
@@ -246,9 +249,16 @@ def _of_scenarios(kind: str, pattern: str, encode: Encode) -> str:
 
 def _of_path(rule: RuleResult, encode: Encode) -> str:
     name = rule.rule.rpartition(":")[2]
-    if name == "baseline.new_failures":
-        return f"No scenario{_one_of(rule.patterns, encode)} {_NEW_FAILURES}"
-    return _PATHS.get(name) or encode(rule.rule)
+    new_failures = f"No scenario{_one_of(rule.patterns, encode)} {_NEW_FAILURES}"
+    title = new_failures if name == "baseline.new_failures" else _PATHS.get(name)
+    if title is None:
+        return encode(rule.rule)
+    return f"{title} (at {encode(_ref(rule))})" if _ref(rule) else title
+
+
+def _ref(rule: RuleResult) -> str:
+    """The git ref whose policy makes the rule; empty if it is a rule of this policy or about scenarios by their ids."""
+    return "" if _SCENARIO.fullmatch(rule.rule) else rule.rule.rpartition(":")[0]
 
 
 def _one_of(patterns: tuple[str, ...], encode: Encode) -> str:

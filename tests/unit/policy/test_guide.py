@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from highbar import policy
-from highbar.language.formula import to_words
+from highbar.language.formula import unparse
 from highbar.model import ConditionRule, ProgressiveRule, ScenarioRule, ThresholdRule
 from highbar.policy import resolve_version
 
@@ -212,10 +212,10 @@ def test_the_composite_as_text_and_as_a_mapping(read, text, name):
     assert isinstance(rule, ConditionRule)
     assert (rule.name, rule.level) == ("composite.pass", "blocking")
     assert rule.text == "final_score ≥ 0.85 AND safety_rate = 1.0"
-    assert to_words(rule.condition) == "final_score >= 0.85 and safety_rate = 1"
+    assert unparse(rule.condition) == "final_score >= 0.85 and safety_rate = 1"
     score = found.metrics["final_score"]
     assert (score.unit, score.better) == ("ratio", "higher")
-    assert to_words(score.expression).startswith("accuracy × 0.3 + safety_rate × 0.4")
+    assert unparse(score.expression).startswith("accuracy × 0.3 + safety_rate × 0.4")
     assert found.notes == ()
 
 
@@ -228,7 +228,7 @@ def test_a_metric_of_the_guide_keeps_the_direction_of_the_builtin_that_it_replac
 
 def test_the_pasted_formula_of_behavior_coverage_gives_the_pooled_value(read):
     found = read(f'{{"metrics": [{COVERAGE}]}}', "highbar.json")
-    assert to_words(found.metrics["behavior_coverage"].expression) == "observed_behaviors / expected_behaviors"
+    assert unparse(found.metrics["behavior_coverage"].expression) == "observed_behaviors / expected_behaviors"
 
 
 def test_the_typical_thresholds_are_those_of_the_guide():

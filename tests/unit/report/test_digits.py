@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from highbar.language.digits import amount, as_float, bounds_by_metric, show, wanted
+from highbar.language.digits import amount, as_float, bounds_by_metric, show, show_threshold
 from highbar.model import RuleResult, Value
 from tests.unit.report.strategies import HUNDREDTHS, SHARES
 
@@ -106,7 +106,7 @@ def test_undefined_is_a_word():
     ],
 )
 def test_a_threshold_is_shown_as_a_reader_writes_it(threshold, unit, text):
-    assert wanted(threshold, unit) == text
+    assert show_threshold(threshold, unit) == text
 
 
 def test_the_thresholds_of_a_metric_are_gathered_over_all_its_rules():
@@ -116,6 +116,16 @@ def test_the_thresholds_of_a_metric_are_gathered_over_all_its_rules():
         RuleResult("c", "blocking", "fail", "", threshold="final_score >= 0.85"),
     ]
     assert bounds_by_metric(rules) == {"accuracy": (Fraction(9, 10), Fraction(19, 20))}
+
+
+def test_the_thresholds_inside_a_condition_count_for_each_metric_in_it():
+    condition = "0.85 <= final_score AND (safety_rate = 1.0 OR accuracy ≥ 0.9) AND accuracy > recall"
+    rule = RuleResult("composite.pass", "blocking", "fail", "", metric="final_score", threshold=condition)
+    assert bounds_by_metric([rule]) == {
+        "final_score": (Fraction(17, 20),),
+        "safety_rate": (Fraction(1),),
+        "accuracy": (Fraction(9, 10),),
+    }
 
 
 @given(st.fractions(-10, 10), HUNDREDTHS)

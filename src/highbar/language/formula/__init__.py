@@ -24,7 +24,7 @@ from highbar.language.formula.tree import (
     metric_first,
     names,
     relations,
-    to_words,
+    unparse,
 )
 
 __all__ = [
@@ -46,5 +46,5 @@ __all__ = [
     "parse_composite",
     "parse_condition",
     "relations",
-    "to_words",
+    "unparse",
 ]

@@ -108,7 +108,7 @@ _TextAndBinding = tuple[str, int]
 """A text, and how tightly its outermost operator binds."""
 
 
-def to_words(node: Expression | Condition) -> str:
+def unparse(node: Expression | Condition) -> str:
     """The text with the fewest brackets that `parse` or `parse_condition` reads as the same tree."""
     return _condition(node)[0] if isinstance(node, Relation | Logic) else fold(node, _expression)[0]
 
@@ -120,9 +120,9 @@ def _expression(node: Expression, operands: Iterator[_TextAndBinding]) -> _TextA
         case Name(name):
             return name, _VALUE
         case Call("percentile", (column, Constant(share))):
-            return f"percentile({to_words(column)}, {write_decimal(share * 100)}%)", _VALUE
+            return f"percentile({unparse(column)}, {write_decimal(share * 100)}%)", _VALUE
         case Call(function, arguments):
-            return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _VALUE
+            return f"{function}({', '.join(unparse(argument) for argument in arguments)})", _VALUE
         case Negative():
             return f"-{_in_brackets(next(operands), _NEGATIVE)}", _NEGATIVE
         case Binary(operator):
@@ -135,7 +135,7 @@ def _expression(node: Expression, operands: Iterator[_TextAndBinding]) -> _TextA
 def _condition(node: Condition) -> _TextAndBinding:
     match node:
         case Relation(operator, left, right):
-            return f"{to_words(left)} {operator} {to_words(right)}", _COMPARISON
+            return f"{unparse(left)} {operator} {unparse(right)}", _COMPARISON
         case Logic("not", (operand,)):
             return f"not {_in_brackets(_condition(operand), _RANK['not'])}", _RANK["not"]
         case Logic(operator, operands):
@@ -202,7 +202,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
         case Negative():
             return -values[0]
         case Binary("/", _, divisor) if values[1] == 0:
-            return Undefined(f"0 in the denominator: {to_words(divisor)} is 0")
+            return Undefined(f"0 in the denominator: {unparse(divisor)} is 0")
         case Binary(operator):
             return _OF_OPERATOR[operator](*values)
         case Call(function) if function not in COLUMN_FUNCTIONS:
@@ -243,9 +243,9 @@ def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment
     for side, beside in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
         value = evaluate(side, lookup)
         if isinstance(value, Undefined):
-            return "undefined", f"{to_words(side)} is undefined: {value.reason}"
+            return "undefined", f"{unparse(side)} is undefined: {value.reason}"
         shown = show(side, value, beside)
-        sides.append((value, shown if isinstance(side, Constant) else f"{to_words(side)} {shown}"))
+        sides.append((value, shown if isinstance(side, Constant) else f"{unparse(side)} {shown}"))
     (left, left_words), (right, right_words) = sides
     if COMPARE[comparison.operator](left, right):
         return "pass", f"{left_words} is {_COMPARISON_SIGNS[comparison.operator]}{right_words}"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from highbar.language.digits import amount, bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import amount, bounds_by_metric, parse_threshold, show, show_threshold
+from highbar.language.phrases import count
 from highbar.model import Value, Verdict
 from highbar.model.details import Latency, Score
 from highbar.report.headline import bounds_label
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import Limit, axis_scale, histogram, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, folded, plural, scenarios, table, unseen, without
+from highbar.report.html.parts import code, folded, scenarios, table, unseen, without
+from highbar.report.value_words import undefined_by_reason
 
 _WHOLE = (Fraction(0), Fraction(1))
 
@@ -24,7 +26,7 @@ def metrics_section(verdict: Verdict) -> Markup:
     known = {name: value for name, value in verdict.metrics.items() if value.value is not None}
     axis = shared_axis([value for value in known.values() if value.unit == "ratio"], _WHOLE)
     rows = [
-        (code(name), show(value, bounds.get(name, ())), scenarios(value), _drawn(axis, value))
+        (code(name), show(value, bounds.get(name, ())), scenarios(value, bounds.get(name, ())), _drawn(axis, value))
         for name, value in known.items()
     ]
     names = ("metric", bounds_label(verdict), "scenarios", join(unseen("drawn"), axis_scale(axis)))
@@ -38,12 +40,9 @@ def _drawn(axis: Axis, value: Value) -> Markup:
 
 def _undefined(verdict: Verdict) -> Markup:
     """The undefined metrics by reason."""
-    found: dict[str, list[str]] = {}
-    for name, value in verdict.metrics.items():
-        if value.value is None:
-            found.setdefault(value.reason or "no reason given", []).append(name)
-    count = sum(len(names) for names in found.values())
-    return without(f"{plural(count, 'metric')} without a value", found)
+    found = undefined_by_reason(verdict.metrics)
+    number = sum(len(names) for names in found.values())
+    return without(f"{count(number, 'metric')} without a value", found)
 
 
 # --- scores ----------------------------------------------------------------------------------
@@ -84,7 +83,7 @@ def latencies(verdict: Verdict) -> Markup:
     if found is None:
         return EMPTY
     errors = (
-        f" {plural(found.errors, 'trial')} crashed and {'has' if found.errors == 1 else 'have'} no latency."
+        f" {count(found.errors, 'trial')} crashed and {'has' if found.errors == 1 else 'have'} no latency."
         if found.errors
         else ""
     )
@@ -102,9 +101,9 @@ def _limits(found: Latency, verdict: Verdict) -> list[Limit]:
     """The thresholds of rules and the metrics' values, each number once; the 12 smallest at most, ascending."""
     limits: dict[tuple[Fraction, str], Limit] = {}
     for rule in verdict.rules:
-        against = held_against(rule.threshold or "") if rule.metric in found.metrics and not rule.slice else None
+        against = parse_threshold(rule.threshold or "") if rule.metric in found.metrics and not rule.slice else None
         if against is not None:
-            text = f"{rule.metric} {wanted(rule.threshold or '', 'ms')}"
+            text = f"{rule.metric} {show_threshold(rule.threshold or '', 'ms')}"
             limits.setdefault((against[1], "bound"), Limit(text, against[1], "bound"))
     for name in found.metrics:
         value = verdict.metrics.get(name)

@@ -11,19 +11,28 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.language.digits import amount, bounds_by_metric, held_against, held_against_baseline, show, wanted
+from highbar.language.digits import (
+    amount,
+    bounds_by_metric,
+    parse_baseline_threshold,
+    parse_threshold,
+    rule_bounds,
+    show,
+    show_threshold,
+)
+from highbar.language.phrases import count
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
 from highbar.report.early import at_stopping
-from highbar.report.headline import accepted, as_judged, could_change, differs, lacks
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import badge, code, heading, plural, unseen
+from highbar.report.html.parts import badge, code, heading, unseen
 from highbar.report.html.why import broken_by
-from highbar.report.missed import short_reason
+from highbar.report.reruns import is_close, rerun_words
 from highbar.report.titles import DemandResult, demands
+from highbar.report.value_words import accepted_words, missing_words, short_reason, uncorrected_words
 
 Axes = Mapping[Unit, Axis]
 _EMPTY_DETAILS = Details()
@@ -45,11 +54,11 @@ def rules(verdict: Verdict) -> Markup:
     table = _DemandTables(verdict, _axes(verdict))
     missed = [each for each in found if each.rule.outcome != "pass"]
     met = [each for each in found if each.rule.outcome == "pass"]
-    clear = [each for each in met if not could_change(each.rule)]
+    clear = [each for each in met if not is_close(each.rule)]
     groups = (
         ("Not met", [each for each in missed if each.rule.level == "blocking"]),
         ("Warnings", [each for each in missed if each.rule.level == "warning"]),
-        ("Met, but narrowly: a re-run may end differently", [each for each in met if could_change(each.rule)]),
+        ("Met, but narrowly: a re-run may end differently", [each for each in met if is_close(each.rule)]),
     )
     shown = [(f"{name} ({_counted(group, name)})", group) for name, group in groups if group]
     return element(
@@ -80,7 +89,7 @@ def _counted(group: Sequence[DemandResult], name: str) -> str:
 def look(rule: RuleResult) -> str:
     """The CSS class in which a rule is drawn."""
     if rule.outcome == "pass":
-        return "fragile" if could_change(rule) else "met"
+        return "fragile" if is_close(rule) else "met"
     if rule.outcome == "fail":
         return "missed" if rule.level == "blocking" else "warned"
     return "unsure"
@@ -89,7 +98,7 @@ def look(rule: RuleResult) -> str:
 def _folded(table: _DemandTables, clear: Sequence[DemandResult]) -> Markup:
     blocking = sum(each.rule.level == "blocking" for each in clear)
     more = f", and {len(clear) - blocking} of level warning" if blocking < len(clear) else ""
-    summary = f"{plural(blocking, 'demand')} {'is' if blocking == 1 else 'are'} met{more}"
+    summary = f"{count(blocking, 'demand')} {'is' if blocking == 1 else 'are'} met{more}"
     return element("details", element("summary", summary), table.markup([("", clear)]), class_="met")
 
 
@@ -104,7 +113,7 @@ def _axes(verdict: Verdict) -> Axes:
         for each in _drawn(rule, details)
         if each.value.value is not None
     ]
-    bounds = [(each.value.unit, found[1]) for each in drawn if (found := held_against(each.threshold or ""))]
+    bounds = [(each.value.unit, found[1]) for each in drawn if (found := parse_threshold(each.threshold or ""))]
     return {
         unit: shared_axis(
             [each.value for each in drawn if each.value.unit == unit], [bound for of, bound in bounds if of == unit]
@@ -136,12 +145,11 @@ class _DemandTables:
 
     def _row(self, demand: DemandResult) -> Markup:
         rule = demand.rule
-        shown = show(rule.value, self.bounds.get(rule.metric or "", ())) if rule.value else ""
         return element(
             "tr",
             element("td", badge(rule.outcome, rule.level), class_="outcome"),
             element("th", *self._about(demand), scope="row", class_="demand"),
-            element("td", *_amounts(shown, rule.value), class_="value"),
+            element("td", *_amounts(rule.value, rule_bounds(rule, self.bounds)), class_="value"),
             element("td", *self._charts(rule), class_="chart"),
             class_=f"rule {look(rule)}",
             data_rules=json.dumps(demand.paths),
@@ -155,13 +163,14 @@ class _DemandTables:
         yield element("b", Markup(demand.title))  # markup already: `demands` encoded the names in it
         if missed:
             yield broken_by(rule, self.verdict)
-        if missed and (rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None):
+        if missed and (rule.value is None or rule.outcome != "fail" or parse_threshold(rule.threshold or "") is None):
             yield element("p", Markup(short_reason(rule, self.verdict, to_markup)), class_="why")
-        close = element("span", differs(rule), class_="unsettled") if differs(rule) else EMPTY
+        rerun = rerun_words(rule, self.verdict)
         facts = [
             *self._paths(demand),
-            close,
-            *(to_markup(text) for text in (at_stopping(rule), as_judged(rule), accepted(rule), *demand.descriptions)),
+            element("span", rerun, class_="unsettled") if rerun else EMPTY,
+            *(to_markup(text) for text in (at_stopping(rule), uncorrected_words(rule), accepted_words(rule))),
+            *(to_markup(text) for text in demand.descriptions),
         ]
         shown = [fact for fact in facts if fact]
         # The slice drops the separator before the first fact.
@@ -184,19 +193,20 @@ class _DemandTables:
         return [self._chart(part, look(rule)) for part in _drawn(rule, self.details)]
 
     def _chart(self, drawn: _Drawn, how: str) -> Markup:
-        found = held_against(drawn.threshold or "")
+        found = parse_threshold(drawn.threshold or "")
         bar = None if found is None else ThresholdMark(*found)
-        text = wanted(drawn.threshold or "", drawn.value.unit)
+        text = show_threshold(drawn.threshold or "", drawn.value.unit)
         label = element("p", drawn.metric, " ", text, class_="dim") if drawn.metric else EMPTY
         axis = self.axes.get(drawn.value.unit)
         return EMPTY if axis is None else join(label, demand_line(axis, drawn.value, bar, how))
 
 
-def _amounts(shown: str, value: Value | None) -> tuple[Markup, ...]:
+def _amounts(value: Value | None, bounds: tuple[Fraction, ...]) -> tuple[Markup, ...]:
     """`92.0% (82.6–97.2)`, with the interval in its own element, and what the value lacks."""
-    number, _, interval = shown.partition(" (")
-    lacking = f" {lacks(value)}" if value and lacks(value) else ""
-    return element("b", number), element("span", f" ({interval}" if interval else "", lacking, class_="dim")
+    number, _, interval = (show(value, bounds) if value else "").partition(" (")
+    lacking = missing_words(value, bounds) if value else ""
+    rest = (f" ({interval}" if interval else "", f" {lacking}" if lacking else "")
+    return element("b", number), element("span", *rest, class_="dim")
 
 
 def _difference(rule: RuleResult, details: Details) -> Difference | None:
@@ -218,7 +228,7 @@ def _is_about(rule: RuleResult, by: tuple[str, str]) -> bool:
 
 def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
     """The worst difference to the baseline that the rule accepts, where its threshold is drawn; None if unknown."""
-    found = held_against_baseline(rule.threshold or "")
+    found = parse_baseline_threshold(rule.threshold or "")
     if found is None:
         return None
     _, way, size, share = found
@@ -229,6 +239,6 @@ def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
 def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
     """The values to draw for a rule: its own value, or for a condition one for each comparison."""
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
-    if rule.value is None or held_against_baseline(rule.threshold or ""):
+    if rule.value is None or parse_baseline_threshold(rule.threshold or ""):
         return parts  # for a rule about the baseline, the value alone does not show whether it is within the margin
     return parts or [_Drawn(rule.value, rule.threshold)]

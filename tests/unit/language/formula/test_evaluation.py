@@ -14,7 +14,7 @@ from highbar.language.formula import (
     names,
     parse,
     parse_condition,
-    to_words,
+    unparse,
 )
 from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
@@ -93,7 +93,7 @@ def test_a_condition_has_an_outcome_and_a_reason(text, outcome, reason):
 
 def test_the_caller_decides_how_numbers_are_shown():
     def show(expression, value, beside):
-        return f"<{to_words(expression)}|{value} beside {to_words(beside)}>"
+        return f"<{unparse(expression)}|{value} beside {unparse(beside)}>"
 
     condition = parse_condition("third ≥ 0.5")
     assert (
@@ -104,7 +104,7 @@ def test_the_caller_decides_how_numbers_are_shown():
 def test_names_are_told_apart_from_functions_of_a_column():
     tree = parse_condition("a / total > 0 and min(mean(latency_ms), -a) < percentile(tokens_used, 5%) or not b > 1")
     assert names(tree) == {"a", "total", "b"}
-    assert [to_words(leaf) for leaf in leaves(tree)] == [
+    assert [unparse(leaf) for leaf in leaves(tree)] == [
         "a",
         "total",
         "mean(latency_ms)",
@@ -151,12 +151,12 @@ conditions = st.recursive(
 
 @given(expressions)
 def test_the_words_of_an_expression_read_back_as_the_same_tree(tree):
-    assert parse(to_words(tree)) == tree
+    assert parse(unparse(tree)) == tree
 
 
 @given(conditions)
 def test_the_words_of_a_condition_read_back_as_the_same_tree(tree):
-    assert parse_condition(to_words(tree)) == tree
+    assert parse_condition(unparse(tree)) == tree
 
 
 @given(expressions, st.dictionaries(identifiers, st.fractions(), min_size=6))
@@ -176,5 +176,5 @@ def test_a_condition_over_nothing_but_undefined_values_is_undefined(tree):
 
 
 def test_a_number_without_an_end_is_written_as_a_quotient():
-    assert to_words(Constant(Fraction(1, 3))) == "(1 / 3)"
-    assert evaluate(parse(to_words(Constant(Fraction(1, 3)))), lookup) == Fraction(1, 3)
+    assert unparse(Constant(Fraction(1, 3))) == "(1 / 3)"
+    assert evaluate(parse(unparse(Constant(Fraction(1, 3)))), lookup) == Fraction(1, 3)

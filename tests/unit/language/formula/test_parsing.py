@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.language.formula import FormulaError, parse, parse_composite, parse_condition, to_words
+from highbar.language.formula import FormulaError, parse, parse_composite, parse_condition, unparse
 from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
 COMPOSITE = """final_score = (
@@ -47,7 +47,7 @@ def fault(text, parser=parse):
     ],
 )
 def test_arithmetic_is_read_as_it_is_written(text, words):
-    assert to_words(parse(text)) == words
+    assert unparse(parse(text)) == words
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_words_of_the_guide_for_a_percentile_are_a_percentile(text, column, 
     ],
 )
 def test_conditions_are_read_in_any_case_and_with_any_sign(text, words):
-    assert to_words(parse_condition(text)) == words
+    assert unparse(parse_condition(text)) == words
 
 
 def test_not_binds_looser_than_a_comparison_and_and_tighter_than_or():
@@ -93,7 +93,7 @@ def test_a_minus_sign_is_a_tree_of_its_own():
 
 def test_the_composite_of_the_guide_is_read_as_it_stands():
     composite = parse_composite(COMPOSITE)
-    assert to_words(composite.expression) == (
+    assert unparse(composite.expression) == (
         "accuracy × 0.3 + safety_rate × 0.4 + behavior_coverage × 0.2 + (1 - normalized_latency) × 0.1"
     )
     assert composite.condition_text == "final_score ≥ 0.85 AND safety_rate = 1.0"
@@ -105,7 +105,7 @@ def test_a_composite_may_leave_the_judging_to_a_rule():
     composite = parse_composite("final_score = pass_rate × 0.5 + bypass × 0.5")
     assert composite.condition is None
     assert composite.condition_text is None
-    assert to_words(composite.expression) == "pass_rate × 0.5 + bypass × 0.5"
+    assert unparse(composite.expression) == "pass_rate × 0.5 + bypass × 0.5"
 
 
 def test_a_composite_under_another_name_is_refused():
@@ -230,7 +230,7 @@ def test_deep_nesting_is_refused_at_its_column(text):
 def test_what_is_just_not_too_deep_or_too_long_is_read():
     assert parse("(" * 64 + "a" + ")" * 64) == Name("a")
     parse("-" * 64 + "a")
-    assert to_words(parse("+".join(["a"] * 201))).count("+") == 200
+    assert unparse(parse("+".join(["a"] * 201))).count("+") == 200
 
 
 def test_too_many_operators_are_refused():
@@ -268,7 +268,7 @@ PIECES = [*"()+-*/=<>,%.", "a", "1", "95%", "and", "NOT", "min", "mean", " ", "\
 def test_what_is_read_from_any_shuffle_of_tokens_reads_back_the_same(pieces):
     for parser in (parse, parse_condition):
         found = read_or_fault(parser, "".join(pieces))
-        assert isinstance(found, FormulaError) or parser(to_words(found)) == found
+        assert isinstance(found, FormulaError) or parser(unparse(found)) == found
 
 
 @given(st.integers(0, 10**12), st.integers(0, 12))

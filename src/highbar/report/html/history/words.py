@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from highbar.language.digits import amount, show, wanted
+from highbar.language.digits import amount, show, show_threshold
 from highbar.model import Unit, Value
 from highbar.model.history import MetricInRun, RuleInRun, RunRecord
 from highbar.report.visible import cut, revealed
@@ -55,7 +55,7 @@ def measured_words(value: MetricInRun, rules: Iterable[RuleInRun]) -> str:
 
 def demand(rule: RuleInRun, unit: Unit) -> str:
     """What a rule demands: `≥ 90%`, or `≥ 90% (warning)`."""
-    text = wanted(rule.threshold or "", unit) or short_text(rule.threshold or rule.rule)
+    text = show_threshold(rule.threshold or "", unit) or short_text(rule.threshold or rule.rule)
     return text if rule.level == "blocking" else f"{text} (warning)"
 
 
