@@ -18,7 +18,7 @@ import highbar
 from highbar import columns
 from highbar.columns import COLUMNS, MEASURED
 from highbar.engine.quantities import of_request, scaled, total_name
-from highbar.engine.typed import EMPTY, READERS
+from highbar.engine.column_readers import EMPTY, READERS
 from highbar.load.rows import CHECKS
 from highbar.report.schema_results import schema
 from tests.architecture.repository import SOURCE

@@ -18,8 +18,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from highbar.engine import duplicates, per_scenario, quantities, scoring, sources, trials, typed
-from highbar.engine import suite as suite_match
+from highbar.engine import (
+    column_readers,
+    duplicates,
+    plan,
+    quantities,
+    scenarios,
+    scoring,
+    sources,
+    suite_match,
+    trials,
+)
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, refusals, tables
 from highbar.load import files as found
@@ -127,8 +136,8 @@ def _in_form(name: str, fault: forms.Fault | None = None) -> Callable[[Path], ob
 
 def _words_are_text(patch: Patch) -> None:
     """In large files NaN is read as a word."""
-    patch.setattr(typed, "_is_word", lambda _: "false")
-    patch.setattr(typed, "NOT_TEXT", literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?|[\[{](.|\n)*)$"))
+    patch.setattr(column_readers, "_is_word", lambda _: "false")
+    patch.setattr(column_readers, "NOT_TEXT", literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?|[\[{](.|\n)*)$"))
 
 
 def _array_if_packed(patch: Patch) -> None:
@@ -195,11 +204,11 @@ def _text_as_numbers(patch: Patch) -> None:
 
 def _each_trial_for_itself(patch: Patch) -> None:
     """A trial that leaves out the category of its scenario takes the scenario out of it."""
-    joined, relation = trials.with_descriptions, per_scenario.relation
+    joined, relation = trials.with_descriptions, scenarios.scenarios_sql
     patch.setattr(trials, "with_descriptions", lambda *given, **how: joined(*given, **{**how, "fill": False}))
     by_all = re.compile(r"max\(((?:by|where)_\d+|category)\)")
     only = r"CASE WHEN count(\1) = count(*) THEN min(\1) END"
-    patch.setattr(per_scenario, "relation", lambda *given, **how: by_all.sub(only, relation(*given, **how)))
+    patch.setattr(plan, "scenarios_sql", lambda *given, **how: by_all.sub(only, relation(*given, **how)))
 
 
 def _stays_shut(rows: list[worse.Row], policy: worse.Row, suite: object) -> Callable[[Path], object]:
@@ -231,12 +240,12 @@ def _passes_nothing(rows: list[worse.Row], policy: worse.Row, suite: object = No
 def _only_what_is_given(patch: Patch) -> None:
     """A trial without a value is left out of the mean: the rule before there was one for what is not known."""
 
-    def trials(self: per_scenario._ScenarioColumns, quantity: quantities.QuantitySql) -> str:
+    def trials(self: scenarios._ScenarioColumns, quantity: quantities.QuantitySql) -> str:
         everything = "count(*)" if self.layout.repeated else "1"
         return everything if quantity.of_every_trial else self._count(quantity.given)
 
-    patch.setattr(per_scenario._ScenarioColumns, "_trials", trials)
-    patch.setattr(per_scenario._ScenarioColumns, "_may_lack", lambda *_: False)
+    patch.setattr(scenarios._ScenarioColumns, "_trials", trials)
+    patch.setattr(scenarios._ScenarioColumns, "_may_lack", lambda *_: False)
     patch.setattr(unknown, "without_values", lambda *_: None)
 
 
@@ -248,7 +257,7 @@ def _nothing_is_demanded(patch: Patch) -> None:
 
 def _every_character_is_seen(patch: Patch) -> None:
     """An output of invisible characters is an answer."""
-    patch.setattr(typed, "SEEN", literal(r"."))
+    patch.setattr(column_readers, "SEEN", literal(r"."))
 
 
 def _two_corners(patch: Patch) -> None:
@@ -259,16 +268,16 @@ def _two_corners(patch: Patch) -> None:
 def _crash_leaves_recall(patch: Patch) -> None:
     """An error of which nothing was expected has no part in recall."""
     known = quantities.COMPUTED
-    fn = replace(known["fn"], alone="is_open", worst="CAST(fn AS INTEGER)", best="CAST(fn AS INTEGER)")
+    fn = replace(known["fn"], counts_anyway="is_open", worst="CAST(fn AS INTEGER)", best="CAST(fn AS INTEGER)")
     patch.setitem(known, "fn", fn)
     for name in ("tp", "fp"):
-        patch.setitem(known, name, replace(known[name], alone="is_open"))
+        patch.setitem(known, name, replace(known[name], counts_anyway="is_open"))
 
 
 def _crashes_help(patch: Patch) -> None:
     """A formula against the direction of its column is only noted, and counts crashes at the column's worse end."""
     patch.setattr(reading, "refuse_helpful_crashes", lambda *_: None)
-    patch.setattr(unknown, "helped_by_crashes", lambda *_: directions.Helped())
+    patch.setattr(unknown, "helped_by_crashes", lambda *_: directions.HelpedParts())
 
 
 def _blank_is_a_value(patch: Patch) -> None:

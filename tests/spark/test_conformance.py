@@ -85,7 +85,7 @@ def scored(rows: Sequence[Mapping[str, Any]], request: Any, parts: Any, folder: 
     part = replace(parts[0], files=(ResultsFile(str(file), file.name, "jsonl"),))
     with duckdb.connect() as connection:
         try:
-            found = connection.execute(plan.make((part,), request).trials.sql)
+            found = connection.execute(plan.make_plan((part,), request).trials.sql)
             names = [column[0] for column in found.description]
             return by_number(names, found.fetchall())
         except duckdb.Error:
@@ -116,7 +116,7 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
     assert set(here) == {row["n"] for row in rows}
     names = list(next(found for found in here.values() if found))
     engine = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
-    engine.define("trials", plan.make(engine._parts, request).trials, materialized=True)
+    engine.define("trials", plan.make_plan(engine._parts, request).trials, materialized=True)
     there = by_number(names, engine.rows(f"SELECT {', '.join(names)} FROM trials"))  # noqa: S608 - names of ours
     engine.close()
     assert set(here) == set(there)

@@ -35,14 +35,14 @@ class _Bracket(Struct, frozen=True):
     high: float
 
 
-def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Approximation) -> Found:
+def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, approximation: Approximation) -> Found:
     """The numbers at the wanted ranks of each group.
 
     Two passes, however many numbers and groups: one that brackets every rank, one that counts what is between the
     brackets, and every number inside of them. The running sum is over the brackets' numbers only, and one number per
     rank comes back. If the approximation missed a rank, a second round looks for that rank among all numbers.
     """
-    brackets = _brackets(rows, ranked, wanted, sizes, about)
+    brackets = _brackets(rows, ranked, wanted, sizes, approximation)
     found: dict[str, dict[int, float]] = {group: {} for group in wanted}
     # The approximation only decides how much is counted, never the result: a rank that it missed is looked for again.
     missed = _look(rows, ranked, brackets, found)
@@ -61,17 +61,20 @@ def _look(rows: Rows, ranked: str, brackets: list[_Bracket], found: dict[str, di
     return [bracket for place, bracket in enumerate(brackets) if inside.get(place) is None]
 
 
-def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Approximation) -> list[_Bracket]:
+def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, approximation: Approximation) -> list[_Bracket]:
     """A bracket for every rank. Groups of similar size reuse the same quantile points, to keep the query small."""
     large = {group: size for group, size in sizes.items() if size > ALL_INSIDE}
-    every = max(1, sum(large.values()) // (SAMPLED * len(large))) if about.of_sample and large else 1
+    every = max(1, sum(large.values()) // (SAMPLED * len(large))) if approximation.of_sample and large else 1
     shares: dict[int, list[tuple[float, float]]] = {}
     for group, size in large.items():
-        slacks = [about.slack + (_off(rank / size, size / every) if every > 1 else 0) for rank in wanted[group]]
+        slacks = [
+            approximation.slack + (_sampling_error(rank / size, size / every) if every > 1 else 0)
+            for rank in wanted[group]
+        ]
         shares.setdefault(_decade(size), []).extend(
             (rank / size - slack, rank / size + slack) for rank, slack in zip(wanted[group], slacks, strict=True)
         )
-    spans = {decade: _joined(parts) for decade, parts in shares.items()}
+    spans = {decade: _join_spans(parts) for decade, parts in shares.items()}
     ends = sorted({end for parts in spans.values() for span in parts for end in span if 0 < end < 1})
     listed = ", ".join(f"CAST({end!r} AS DOUBLE)" for end in ends)
     # By hash, not at random: the same results give the same sample, and so the same queries.
@@ -80,7 +83,7 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
         {
             group: dict(zip(ends, numbers, strict=True))
             for group, numbers in rows(
-                f"SELECT group_name, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled}"
+                f"SELECT group_name, {approximation.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled}"
                 " GROUP BY group_name"
             )
             if group in large
@@ -97,7 +100,7 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     ]
 
 
-def _off(share: float, sampled: float) -> float:
+def _sampling_error(share: float, sampled: float) -> float:
     """By how much a share of a sample may be off; more happens once in 30 million samples (Bernstein's bound)."""
     return float(6 * (share * (1 - share) / sampled) ** 0.5 + 6 / sampled)
 
@@ -106,7 +109,7 @@ def _decade(size: int) -> int:
     return len(str(size))
 
 
-def _joined(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+def _join_spans(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """The union of the spans, as spans that do not touch, in order."""
     joined: list[tuple[float, float]] = []
     for low, high in sorted(spans):
@@ -134,7 +137,7 @@ def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for group, parts in spans.items():
         # The number after `high` starts the next stretch, so that `high` itself is still inside the bracket.
-        starts = [start for low, high in _joined(parts) for start in (low, nextafter(high, inf))]
+        starts = [start for low, high in _join_spans(parts) for start in (low, nextafter(high, inf))]
         # Nothing comes after infinity, at which crashed trials rank.
         found[group] = starts[:-1] if starts[-1] == inf else starts
     return found

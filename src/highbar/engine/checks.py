@@ -10,13 +10,13 @@ from itertools import compress
 from typing import Any
 
 from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
+from highbar.engine.column_readers import INTEGERS
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal
 from highbar.engine.trials import named_columns
-from highbar.engine.typed import INTEGERS
 from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.policy.patterns import is_pattern
 

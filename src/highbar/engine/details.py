@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from msgspec.structs import replace
+
+from highbar.engine.column_readers import EMPTY, READERS, typed_text
 from highbar.engine.limits import (
     LONGEST_EVIDENCE,
     LONGEST_NAME,
@@ -22,24 +25,27 @@ from highbar.engine.limits import (
     SHORTEST_TEXT,
 )
 from highbar.engine.protocol import Database, Rows
-from highbar.engine.scoring import HAPPENED
+from highbar.engine.scoring import VIOLATION_LIST
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import literal
-from highbar.engine.typed import EMPTY, READERS, typed_text
+from highbar.engine.sql import literal, pointer
 from highbar.model import FailedScenario
 from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
 
 _SCALED = 10**6
+_WRONG = "wrong answer"
+_LONGEST_ANSWER = 200  # characters: a reason is one line of a report
 _NAMES = ("expected_behaviors", "behaviors", "must_not", "violations")
 _TEXTS = ("input", "output")
-_WHY = ("found", "missed")
+_MISSED = "missed"
+"""The column in which a run records, by behavior, what was not observed; `answer` is the check of the answer."""
+_WHY = ("found", _MISSED)
 """Columns of rows that Highbar graded: by behavior, the evidence, and why it was not observed. Rows of others may use
 the same names for anything."""
 _TYPES = {
     name: EMPTY[name]
     for name in (
-        "id", "trial", "expected_behaviors", "behaviors", "must_not", "happened", "violation_names", "violation_count",
-        "expected", "predicted", "error", "latency_ms",
+        "id", "trial", "expected_behaviors", "behaviors", "must_not", "marked_violations", "violation_names",
+        "violation_count", "expected", "predicted", "error", "latency_ms",
     )
 } | dict.fromkeys((*_TEXTS, *_WHY), "VARCHAR")  # fmt: skip
 
@@ -76,7 +82,7 @@ def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> s
     ids = f"id IN ({', '.join(literal(id_) for id_ in named)})"
     source = " UNION ALL ".join(f"SELECT * FROM ({typed_rows(part)}) WHERE {ids}" for part in parts)
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
-    lists = {name: name for name in _NAMES} | {"violations": HAPPENED}
+    lists = {name: name for name in _NAMES} | {"violations": VIOLATION_LIST}
     shown = [
         f"list_transform(list_slice({sql}, 1, {MOST_BEHAVIORS}), lambda x: left(x, {LONGEST_NAME}))"
         for sql in lists.values()
@@ -151,6 +157,38 @@ def _evidence(text: str | None) -> Iterator[tuple[str, str]]:
             case (str(name), value):
                 shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                 yield name[:LONGEST_NAME], shown[:LONGEST_NAME]
+
+
+# --- expected answers ------------------------------------------------------------------------
+
+
+def with_expected_answers(
+    rows: Rows, parts: Sequence[SourcePart], failed: tuple[FailedScenario, ...]
+) -> tuple[FailedScenario, ...]:
+    """The scenarios, with the expected answer in parentheses after `wrong answer`, if the rows of a run have it."""
+    ids = [one.id for one in failed if _WRONG in one.reason]
+    graded = [part for part in parts if {_MISSED, "id"} <= part.columns.keys()]
+    if not ids or not graded:
+        return failed
+    each = " UNION ALL ".join(_expected_answers(part, ids) for part in graded)
+    found = dict(rows(f"SELECT id, min(answer) FROM ({each}) WHERE answer IS NOT NULL GROUP BY id"))
+    return tuple(replace(one, reason=_with_answer(one.reason, found.get(one.id))) for one in failed)
+
+
+def _expected_answers(part: SourcePart, ids: Sequence[str]) -> str:
+    id_ = part.id_sql
+    answer = f"json_extract_string({part.columns[_MISSED].as_json()}, {pointer('answer')})"
+    listed = ", ".join(map(literal, ids))
+    return f"SELECT ({id_}) AS id, {answer} AS answer FROM {part.relation(['id', _MISSED])} WHERE ({id_}) IN ({listed})"
+
+
+def _with_answer(reason: str, answer: str | None) -> str:
+    """The reason with the expected answer, without the semicolons and slashes that separate the parts of a reason."""
+    if not answer:
+        return reason
+    text = " ".join(answer.replace(";", ",").replace(" / ", " or ").split())
+    shown = text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}…"
+    return reason.replace(_WRONG, f"{_WRONG} ({shown})", 1)
 
 
 # --- latency ---------------------------------------------------------------------------------

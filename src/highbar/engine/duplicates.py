@@ -18,7 +18,7 @@ from highbar.load.duplicate_names import first_duplicate, refuse_duplicate_field
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from highbar.engine.typed import Raw
+    from highbar.engine.column_readers import Raw
 
 UNNAMED = r"'C\d+'"
 """The names that DuckDB gives to columns of Parquet files without a name."""

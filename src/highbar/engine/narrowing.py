@@ -25,7 +25,7 @@ _NO_RATIO = RatioTotals(Sums(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 _NO_CROSS = CrossSums(0.0, 0.0, 0.0, 0.0)
 
 
-def narrowed(request: Request, parts: Sequence[SourcePart]) -> Request:
+def narrow_request(request: Request, parts: Sequence[SourcePart]) -> Request:
     """The request without the sums of quantities that no trial of these files can be given."""
     layout = layout_of(parts, request)
     # A rule lists the trials that are undecided for it even if no trial has what it needs.
@@ -38,34 +38,34 @@ def narrowed(request: Request, parts: Sequence[SourcePart]) -> Request:
     if not absent:
         return request
 
-    def given(wanted: Term | Percentile) -> bool:
+    def is_given(wanted: Term | Percentile) -> bool:
         return wanted.column not in absent
 
-    def measured(ratio: Ratio) -> bool:
-        return all(given(term) for term, _ in (*ratio.z, *ratio.d))
+    def is_measured(ratio: Ratio) -> bool:
+        return all(is_given(term) for term, _ in (*ratio.z, *ratio.d))
 
     return replace(
         request,
-        terms=tuple(filter(given, request.terms)),
-        percentiles=tuple(filter(given, request.percentiles)),
-        ratios=tuple(filter(measured, request.ratios)),
-        thirds=tuple(filter(measured, request.thirds)),
-        crosses=tuple(pair for pair in request.crosses if all(map(measured, pair))),
+        terms=tuple(filter(is_given, request.terms)),
+        percentiles=tuple(filter(is_given, request.percentiles)),
+        ratios=tuple(filter(is_measured, request.ratios)),
+        thirds=tuple(filter(is_measured, request.thirds)),
+        crosses=tuple(pair for pair in request.crosses if all(map(is_measured, pair))),
     )
 
 
-def with_absent(reduction: Reduction, request: Request) -> Reduction:
+def with_zeros(reduction: Reduction, request: Request) -> Reduction:
     """The reduction with everything that the request asks for: what was left out is zero over no scenarios."""
     return replace(
         reduction,
-        whole=_completed(reduction.whole, request),
-        slices=tuple(_completed(group, request) for group in reduction.slices),
-        best=reduction.best and _completed(reduction.best, request),
-        best_slices=tuple(_completed(group, request) for group in reduction.best_slices),
+        whole=_with_zeros(reduction.whole, request),
+        slices=tuple(_with_zeros(group, request) for group in reduction.slices),
+        best=reduction.best and _with_zeros(reduction.best, request),
+        best_slices=tuple(_with_zeros(group, request) for group in reduction.best_slices),
     )
 
 
-def _completed(group: Group, request: Request) -> Group:
+def _with_zeros(group: Group, request: Request) -> Group:
     return replace(
         group,
         totals={term: group.totals.get(term, _NOTHING) for term in request.terms},

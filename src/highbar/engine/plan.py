@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from highbar.engine import per_scenario, ratios, scoring, trials
+from highbar.engine import ratios, scoring, trials
 from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Query, Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
+from highbar.engine.scenarios import ends_of, scenarios_sql, trials_of_undecided
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 
@@ -33,13 +34,13 @@ class ReductionPlan(Struct, frozen=True):
     trials: Query
     scenarios: str
     # Undecided trials are counted twice, at their worst and at their best; scenarios without any are summed once.
-    settled: str  # rows of the profile in which nothing is undecided: they are the same at the best
-    unsettled: str  # the trials of all other scenarios
-    scenarios_unsettled: str  # those scenarios
+    decided_rows: str  # rows of the profile in which nothing is undecided: they are the same at the best
+    trials_of_undecided: str  # the trials of all other scenarios
+    undecided_scenarios: str  # those scenarios
     profile: str
-    profile_of_grave: str  # as `profile`, but only the gravest failures are among its worst scenarios
-    worst: Worst
-    with_reasons: bool  # whether `worst` has the categories and reasons of scenarios too
+    profile_of_grave: str  # as `profile`, but only the gravest failures are in its `failed_list`
+    failed_list: FailedList
+    with_reasons: bool  # whether `failed_list` has the categories and reasons of scenarios too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
@@ -47,14 +48,14 @@ class ReductionPlan(Struct, frozen=True):
     parse_once: bool  # text is parsed once and the trials stored; Parquet is cheaper to read again than to store
 
 
-def make(
+def make_plan(
     parts: Sequence[SourcePart], request: Request, *, smallest: bool = True, world: World = "worst", fill: bool = False
 ) -> ReductionPlan:
     """The SQL for this request over these files.
 
-    If the database has the aggregate of the `smallest` values, the worst scenarios are found in the same pass as the
-    sums. `world` says how undecided trials count. `fill` copies a scenario's descriptions from one trial to the others,
-    which costs a join.
+    If the database has the aggregate of the `smallest` values, the failed scenarios to list are found in the same
+    pass as the sums. `world` says how undecided trials count. `fill` copies a scenario's descriptions from one trial to
+    the others, which costs a join.
     """
     layout = layout_of(parts, request)
     sides = ratios.Sides(layout)
@@ -64,11 +65,13 @@ def make(
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     # With several trials a scenario has several reasons: they are fetched later, for the listed scenarios alone.
     with_reasons = not layout.repeated
-    worst = Worst(request, "" if not with_reasons else "why" if parse_once else "evidence")
-    reason = [worst.reason] if with_reasons else []
+    failed_list = FailedList(request, "" if not with_reasons else "why" if parse_once else "evidence")
+    reason = [failed_list.reason] if with_reasons else []
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     at_worst = smallest and world == "worst"  # the best world reuses the list that is made here
-    aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
+    listed, grave = ("", "")
+    if at_worst:
+        listed, grave = f", {failed_list.aggregate()}", f", {failed_list.aggregate(failed_list.is_grave())}"
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
     # Each side of a ratio is in many products: as a column it is parsed and planned once, which a small check notices.
@@ -77,19 +80,19 @@ def make(
     scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
     # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
     scenarios += "" if world == "worst" else " WHERE has_undecided"
-    before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
+    before = "" if world == "worst" else "SELECT * FROM decided_rows UNION ALL "
     return ReductionPlan(
         layout=layout,
         sides=sides,
         described=trials.is_described(request.suite, trials.named_columns(layout)),
-        trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
-        scenarios=per_scenario.relation(layout, reason, world),
-        settled=_settled(keys, sums, products),
-        unsettled=per_scenario.unsettled(layout),
-        scenarios_unsettled=per_scenario.relation(layout, reason, world, of="unsettled"),
-        profile=f"{before}{head}{aside} FROM {scenarios} GROUP BY ALL",
+        trials=trials.trials_query(parts, request, layout, with_evidence=failed_list.reason == "evidence", fill=fill),
+        scenarios=scenarios_sql(layout, reason, world),
+        decided_rows=_decided_rows(keys, sums, products),
+        trials_of_undecided=trials_of_undecided(layout),
+        undecided_scenarios=scenarios_sql(layout, reason, world, of="trials_of_undecided"),
+        profile=f"{before}{head}{listed} FROM {scenarios} GROUP BY ALL",
         profile_of_grave=f"{before}{head}{grave} FROM {scenarios} GROUP BY ALL",
-        worst=worst,
+        failed_list=failed_list,
         with_reasons=with_reasons,
         keys=keys,
         sums=tuple(name for name, _ in sums),
@@ -99,18 +102,18 @@ def make(
     )
 
 
-def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Sequence[tuple[str, str]]) -> str:
+def _decided_rows(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Sequence[tuple[str, str]]) -> str:
     """SQL for the rows of a profile at the worst in which nothing is undecided, with the columns of one at the best."""
     totals = [f"0 AS {name}" if name.startswith("sum_undecided_") else name for name, _ in (*sums, *products)]
     columns = [*keys, "has_undecided", "scenarios", *totals]
     return f"SELECT {', '.join(columns)} FROM profile WHERE NOT has_undecided"
 
 
-class Worst(Struct, frozen=True):
-    """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
+class FailedList(Struct, frozen=True):
+    """SQL for the failed scenarios that a verdict lists, the gravest first.
 
-    `reason` is the column with the reason: `why`, in words; `evidence`, from which the words are made later (it costs
-    nothing if `trials` is a view); or empty.
+    Of each: its id, whether it is required, and why it failed. `reason` is the column with the last: `why`, in words;
+    `evidence`, from which the words are made later (it costs nothing if `trials` is a view); or empty.
     """
 
     request: Request
@@ -128,21 +131,21 @@ class Worst(Struct, frozen=True):
             "id": "id",
         }
 
-    def grave(self) -> str:
+    def is_grave(self) -> str:
         """Whether a scenario is one of the gravest failures: required, violated, or crashed."""
         return f"violating_trials > 0 OR crashed_trials > 0 OR {any_match(self.request.required)}"
 
     def aggregate(self, of: str = "true") -> str:
-        """The worst scenarios of each profile row, as a list in an additional column."""
+        """The gravest scenarios of each profile row, as a list in an additional column."""
         order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
         about = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
-        worst = f"arg_min({{'by': {order}{about}}}, {order}, {self.request.failed_limit})"
-        return f"{worst} FILTER (failed_trials > 0 AND ({of})) AS worst"
+        gravest = f"arg_min({{'by': {order}{about}}}, {order}, {self.request.failed_limit})"
+        return f"{gravest} FILTER (failed_trials > 0 AND ({of})) AS failed_list"
 
-    def set_aside(self) -> str:
-        """The worst scenarios of all profile rows."""
+    def from_profile(self) -> str:
+        """The gravest scenarios of all profile rows."""
         limit = f"ORDER BY w.by LIMIT {self.request.failed_limit}"
-        each = "(SELECT unnest(worst) AS w FROM profile)"
+        each = "(SELECT unnest(failed_list) AS w FROM profile)"
         if not self.reason:
             return f"SELECT w.by.id, NOT w.by.optional FROM {each} {limit}"
         if self.reason == "why":
@@ -153,7 +156,7 @@ class Worst(Struct, frozen=True):
         )
         return f"SELECT id, required, category, {scoring.why_column()} FROM ({evidence})"
 
-    def sorted(self, violated: int) -> str:
+    def by_sorting(self, violated: int) -> str:
         """The same for a database without that aggregate; `violated` is the number of scenarios with a violation.
 
         Only required scenarios rank before violated ones. If the two fill the list, no other scenario is sorted.
@@ -164,10 +167,10 @@ class Worst(Struct, frozen=True):
         limit = self.request.failed_limit
         bad_enough = f"violating_trials > 0 OR {any_match(self.request.required)}" if violated >= limit else "true"
         found = f"SELECT {columns}{about} FROM scenarios WHERE ({bad_enough}) AND failed_trials > 0"
-        worst = f"SELECT id_, NOT optional_ AS required{about} FROM ({found}) ORDER BY {order} LIMIT {limit}"
+        gravest = f"SELECT id_, NOT optional_ AS required{about} FROM ({found}) ORDER BY {order} LIMIT {limit}"
         if self.reason != "evidence":
-            return worst
-        evidence = f"SELECT id_, required, category, evidence.* FROM ({worst})"
+            return gravest
+        evidence = f"SELECT id_, required, category, evidence.* FROM ({gravest})"
         return f"SELECT id_, required, category, {scoring.why_column()} FROM ({evidence})"
 
 
@@ -189,7 +192,7 @@ def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
     sums += [("failed", "CAST(failed_trials > 0 AS INTEGER)"), ("undecided", "CAST(has_undecided AS INTEGER)")]
     for one in layout.quantities.values():
         sums.append((f"sum_{one.total}", one.total))
-        sums += [(f"sum_{name}", f"CAST({name} > 0 AS INTEGER)") for name in per_scenario.ends_of(one)]
+        sums += [(f"sum_{name}", f"CAST({name} > 0 AS INTEGER)") for name in ends_of(one)]
         sums += [(f"sum_undecided_{one.total}", f"undecided_{one.total}")] if world == "best" else []
     if layout.repeated:
         sums.append(("flaky", "CAST(passed_trials > 0 AND failed_trials > 0 AS INTEGER)"))

@@ -36,22 +36,24 @@ class QuantitySql(Struct, frozen=True):
     Example: `accuracy`, and three trials of one scenario. The first says `correct: true`: it is `given` an answer, and
     so the scenario has one, and all its trials count. The second says nothing about an answer: it lacks what its
     scenario has, and counts `lack_worst` or `lack_best`, each times `unit`, SQL over a scenario. The third crashed: it
-    has the number anyway (`alone`), as errors, violations and unjudged trials do, also if no trial of its scenario is
-    given it but other scenarios have it. `worst` and `best` are whole numbers, 0 for any other trial.
+    has the number anyway (`counts_anyway`), as errors, violations and unjudged trials do, also if no trial of its
+    scenario is given it but other scenarios have it. `worst` and `best` are whole numbers, 0 for any other trial.
     """
 
     count: str
     total: str
     given: str
-    alone: str
+    counts_anyway: str
     worst: str
     best: str
     lack_worst: str = "0"
     lack_best: str = "0"
     unit: str = "1"
-    unknown: str = "false"  # whether a trial that is given it, or has it alone, is undecided
+    unknown: str = "false"  # whether a trial that is given it, or counts anyway, is undecided
     bit: int = 0  # the bit of the suite's demand for it, 0 if a suite cannot demand it
-    apart: tuple[str, ...] = ()  # the scenario has it if each of these is given by some trial, not by the same one
+    given_separately: tuple[
+        str, ...
+    ] = ()  # the scenario has it if each of these is given by some trial, not by the same one
     valueless: str = ""  # in a column without bounds: whether a trial that has it has no value of its own
     beyond: str = ""  # whether a trial's value is beyond the end at which trials without a value count
     read_from: tuple[tuple[str, ...], ...] = ()  # without a result column from each group, no trial is given it
@@ -229,7 +231,7 @@ def _quality_both() -> QuantitySql:
         f"coalesce({quality}, 0)",
         f"coalesce({quality}, {one})",
         unknown=f"is_open AND NOT {_BOTH}",
-        apart=_PAIR,
+        given_separately=_PAIR,
         read_from=_BOTH_COLUMNS,
     )
 
@@ -249,7 +251,7 @@ def _tokens_both(ends: Ends) -> QuantitySql:
         f"coalesce({tokens}, 0)",
         unknown=f"is_open AND {tokens} IS NULL",
         valueless=f"{tokens} IS NULL",
-        apart=_PAIR,
+        given_separately=_PAIR,
         beyond=f"{tokens} > {worst}" if ends.worst is not None else "",
         read_from=_BOTH_COLUMNS,
     )

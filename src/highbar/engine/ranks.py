@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, sum_scale
-from highbar.engine import per_scenario
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_SLICES
 from highbar.engine.protocol import Database, Found, Request, Rows, Sizes, Wanted
 from highbar.engine.quantities import NO_ENDS, World, scaled
+from highbar.engine.scenarios import beside_facts
 from highbar.engine.sql import group_names, literal
 from highbar.engine.totals import Profile
 from highbar.model import Ends, Percentile, Where
@@ -30,11 +30,11 @@ def rank_column(layout: Layout, column: str, world: World = "worst", *, repeated
     """
     value = _value(layout, column)
     if column in BOUNDED:
-        return _or_lacking(layout, column, f"({value})", "0", "1", world, repeated=repeated)
+        return _or_undecided(layout, column, f"({value})", "0", "1", world, repeated=repeated)
     ends = layout.ends.get(column, NO_ENDS)
     never = f"-{INFINITE}" if ends.higher else INFINITE
     own = f"(CASE WHEN is_error THEN {never} ELSE {value} END)"
-    return _or_lacking(layout, column, own, *_open_ends(column, ends, never), world, repeated=repeated)
+    return _or_undecided(layout, column, own, *_undecided_numbers(column, ends, never), world, repeated=repeated)
 
 
 def _value(layout: Layout, column: str) -> str:
@@ -46,7 +46,7 @@ def _value(layout: Layout, column: str) -> str:
     return f"CAST({scaled(column)} AS DOUBLE) / {sum_scale(column)}e0"
 
 
-def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:
+def _undecided_numbers(column: str, ends: Ends, never: str) -> tuple[str, str]:
     """The number at which an undecided trial ranks, at worst and at best."""
     if column in UNBOUNDED_NAMES:
         return never, "0"  # it may not have completed, whatever the limit
@@ -55,7 +55,7 @@ def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:
     return f"CAST({float(ends.worst)!r} AS DOUBLE)", f"CAST({float(ends.best)!r} AS DOUBLE)"
 
 
-def _or_lacking(layout: Layout, column: str, own: str, worst: str, best: str, world: World, *, repeated: bool) -> str:
+def _or_undecided(layout: Layout, column: str, own: str, worst: str, best: str, world: World, *, repeated: bool) -> str:
     counts = f"is_open OR has_{layout.quantities[column].count}" if repeated else "is_open"
     return f"coalesce({own}, CASE WHEN {counts} THEN {worst if world == 'worst' else best} END)"
 
@@ -77,12 +77,12 @@ def find_percentiles(
     request: Request,
     world: World,
     *,
-    open_trials: bool,
+    any_undecided: bool,
     at_worst: Mapping[str, dict[Percentile, Rank]] | None = None,
 ) -> dict[str, dict[Percentile, Rank]]:
     """The percentiles of each group; one query for all groupings, since every query reads the results again.
 
-    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` has the
+    `any_undecided`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` has the
     percentiles with undecided trials at their worst: those of a column without undecided trials are the same at best.
     """
     percentiles, alpha = request.percentiles, request.alpha
@@ -96,8 +96,8 @@ def find_percentiles(
             for group, ranks in at_worst.items():
                 found.setdefault(group, {}).update({wanted: ranks[wanted] for wanted in same if wanted in ranks})
             continue
-        column = rank_column(layout, name, world, repeated=layout.repeated and open_trials)
-        trials_of = "trials" if not (layout.repeated and open_trials) else _beside_facts(layout, name)
+        column = rank_column(layout, name, world, repeated=layout.repeated and any_undecided)
+        trials_of = beside_facts(layout, (name,)) if layout.repeated and any_undecided else "trials"
         ranked = _ranked(layout, column, trials_of, where, profiles)
         counts = _in_profiles(profiles, name, where)
         if layout.repeated:  # with several trials per scenario, the profile knows only which groups have the number
@@ -106,18 +106,18 @@ def find_percentiles(
         if not counts:
             continue  # no group has the number
         sizes = {group: trials for group, trials, _, _ in counts}
-        ends = _ends(database, layout, same, alpha, ranked, sizes)
-        values = database.values_at(ranked, _wanted_ranks(same, sizes, ends), sizes)
-        for group, trials, errors, resting in counts:
+        bounds = _bounds(database, layout, same, alpha, ranked, sizes)
+        values = database.values_at(ranked, _wanted_ranks(same, sizes, bounds), sizes)
+        for group, trials, errors, scenarios in counts:
             for wanted in same:
                 at = values[group]
-                low, high = ends[group, wanted]
+                low, high = bounds[group, wanted]
                 fewest, most = profiles[group].trial_range(name, where)
                 found.setdefault(group, {})[wanted] = Rank(
                     value=finite(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
-                    scenarios=resting,
+                    scenarios=scenarios,
                     low=None if low is None else finite(at[low]),
                     high=None if high is None else finite(at[high]),
                     undecided=profiles[group].ranked(name, where)[2],
@@ -125,10 +125,6 @@ def find_percentiles(
                     most=most,
                 )
     return found
-
-
-def _beside_facts(layout: Layout, name: str) -> str:
-    return per_scenario.beside_facts(layout, (name,))
 
 
 def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:
@@ -162,12 +158,12 @@ def finite(value: float | None) -> Fraction | None:
 
 
 def _wanted_ranks(
-    same: Sequence[Percentile], sizes: Sizes, ends: Mapping[tuple[str, Percentile], Ranks]
+    same: Sequence[Percentile], sizes: Sizes, bounds: Mapping[tuple[str, Percentile], Ranks]
 ) -> dict[str, list[int]]:
     return {
         group: sorted(
             {nearest_rank(n, wanted.share) for wanted in same}
-            | {rank for wanted in same for rank in ends[group, wanted] if rank is not None}
+            | {rank for wanted in same for rank in bounds[group, wanted] if rank is not None}
         )
         for group, n in sizes.items()
     }
@@ -199,12 +195,12 @@ def values_one_by_one(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) -> 
     return found
 
 
-def _ends(
+def _bounds(
     database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
 ) -> dict[tuple[str, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
     if layout.repeated or layout.clustered:
-        from highbar.engine import clustered  # most results have one trial of each scenario, and no clusters
+        from highbar.engine.rank_bounds import clustered_bounds  # few results have several trials, or clusters
 
-        return clustered.rank_ends(database, layout, same, alpha, ranked, sizes)
+        return clustered_bounds(database, layout, same, alpha, ranked, sizes)
     return {(group, wanted): percentile_ranks(n, wanted.share, alpha) for group, n in sizes.items() for wanted in same}

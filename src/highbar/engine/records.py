@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from highbar.columns import BY_NAME, EXTRA, QUANTITIES
 from highbar.engine.layout import Layout
-from highbar.engine.per_scenario import beside_facts, ends_of
 from highbar.engine.protocol import Request, Rows
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, contribution
 from highbar.engine.ranks import finite, rank_column
+from highbar.engine.scenarios import beside_facts, ends_of
+from highbar.engine.sources import SourcePart
 from highbar.model import Term
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Records
@@ -23,8 +24,9 @@ WHOLE_RUN = ("judge", "suite")
 """Columns that describe a run, not a scenario: their values are listed once."""
 ALL_TERMS = tuple(Term(name) for name in QUANTITIES)
 """All measures, even those that the policy does not need today: a later policy may."""
-"""Measures that a record omits if they are 0, as they are in most scenarios."""
+_DEMANDS = ("expected_behaviors", "must_not")
 _LEFT_OUT_AT_0 = ("error", "violated", "unjudged")
+"""Measures that a record omits if they are 0, as they are in most scenarios."""
 
 
 def widened(request: Request, columns: Iterable[str]) -> Request:
@@ -137,3 +139,26 @@ def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None
     if name == "passed" or (name in _LEFT_OUT_AT_0 and not value):
         return None
     return ONE if value == 1 else value  # one object for the most frequent value, which comparisons test by identity
+
+
+def scenario_digests(rows: Rows, parts: Sequence[SourcePart]) -> Mapping[str, str]:
+    """By id, a digest of what a scenario asks and demands, by which another run recognizes it.
+
+    A scenario without an input, or whose trials disagree, has none.
+
+    A trial without one of the columns does not disagree: an error may have come before anything was recorded.
+    """
+    from highbar.engine.details import typed_rows  # only for the history
+
+    if not all("input" in part.columns for part in parts):
+        return {}
+    # Order and repetition in a list change nothing about what is demanded.
+    lists = [f"to_json(list_sort(list_distinct({name})))::VARCHAR AS {name}" for name in _DEMANDS]
+    source = " UNION ALL ".join(f"SELECT id, input, expected, {', '.join(lists)} FROM ({typed_rows(p)})" for p in parts)
+    names = ("input", "expected", *_DEMANDS)
+    alike = " AND ".join(f"count(DISTINCT {name}) <= 1" for name in names)
+    found = rows(
+        f"SELECT id, sha256(to_json([{', '.join(f'max({name})' for name in names)}])::VARCHAR) FROM ({source})"
+        f" GROUP BY id HAVING max(input) IS NOT NULL AND {alike}"
+    )
+    return {id_: digest for id_, digest in found if digest is not None}

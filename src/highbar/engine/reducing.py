@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.engine import checks, plan, ranks, ratios, scenarios, trials
+from highbar.engine import checks, ranks, ratios, scenario_lists, trials
 from highbar.engine.limits import (
     MOST_FLAKY,
     MOST_IDS_AT_ONCE,
@@ -17,7 +17,8 @@ from highbar.engine.limits import (
     MOST_STORED_SCENARIOS,
     SOME_ROWS,
 )
-from highbar.engine.narrowing import narrowed, with_absent
+from highbar.engine.narrowing import narrow_request, with_zeros
+from highbar.engine.plan import ReductionPlan, make_plan
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
@@ -64,7 +65,7 @@ class Reducer(Struct, frozen=True):
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
         if not request.select:
-            return with_absent(self._reduced(narrowed(request, self.parts)), request)
+            return with_zeros(self._reduce_all_rows(narrow_request(request, self.parts)), request)
         from highbar.engine import selecting  # most checks judge every row
 
         choice = selecting.choose_rows(self.database, self.parts, request.select)
@@ -72,11 +73,11 @@ class Reducer(Struct, frozen=True):
         some = replace(self, parts=choice.taken)
         return replace(some.reduce(replace(request, select=())), selection=left)
 
-    def _reduced(self, request: Request) -> Reduction:
+    def _reduce_all_rows(self, request: Request) -> Reduction:
         rows = self.database.rows
-        made, fill = self._define(request)
+        plan, fill = self._define(request)
         values = "".join(f", count(DISTINCT by_{place})" for place in range(len(request.slices)))
-        trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_, *many_values = rows(
+        trials, bad, errors, unjudged, undecided, failed, violated, blanks, undecided_scenarios, *many_values = rows(
             Query(
                 "SELECT coalesce(sum(scenarios * trial_count), 0), sum(sum_bad_trials), sum(sum_crashed_trials),"
                 " sum(sum_unjudged_trials), sum(scenarios * trial_count - sum_passed_trials - sum_failed_trials),"
@@ -88,20 +89,22 @@ class Reducer(Struct, frozen=True):
         # Every refusal comes before the first metric: no sum over rows that were refused may reach a verdict.
         checks.refuse_bad_rows(trials=trials, bad=bad)
         checks.refuse_mixed_ids(rows, self.parts)
-        tags = [column for where in made.layout.wheres for column, _ in where if column.startswith("tags.")]
+        tags = [column for where in plan.layout.wheres for column, _ in where if column.startswith("tags.")]
         if tags:
             from highbar.engine.agent_tags import refuse_agent_tags  # few rules choose scenarios by a tag
 
             refuse_agent_tags(rows, self.parts, tags)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
-        warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
-        checks.refuse_disagreement(rows, made.layout)
+        warnings = checks.refuse_or_warn_of_ids(rows, repeated=plan.layout.repeated, turns=turns, parts=self.parts)
+        checks.refuse_disagreement(rows, plan.layout)
         warnings += checks.required_and_optional(rows, request)
-        warnings += self._variants(made) if made.layout.repeated or made.layout.clustered else ()
+        warnings += self._variants_warning(plan) if plan.layout.repeated or plan.layout.clustered else ()
         by = [largest_values(rows, i) if many > MOST_SLICES else f"by_{i}" for i, many in enumerate(many_values)]
-        groups = self._groups(made, request, by, open_trials=bool(open_))
-        worst = self._failed(made, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
-        worst = self._with_wanted(worst) if worst and "missed" in made.layout.columns else worst
+        groups = self._groups(plan, request, by, any_undecided=undecided_scenarios > 0)
+        listed = (
+            self._list_failed(plan, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
+        )
+        listed = self._with_expected_answers(listed) if "missed" in plan.layout.columns else listed
         reduction = Reduction(
             whole=groups.whole,
             slices=groups.slices,
@@ -110,63 +113,65 @@ class Reducer(Struct, frozen=True):
             undecided=undecided,
             blank=blanks,
             failed=failed,
-            scenarios_failed=worst,
+            scenarios_failed=listed,
             patterns=self._patterns(request),
             suite=self._suite(request) if request.suite else None,
-            repetition=self._repetition() if made.layout.repeated else None,
-            clustered=made.layout.clustered,
-            agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.columns else None,
+            repetition=self._repetition() if plan.layout.repeated else None,
+            clustered=plan.layout.clustered,
+            agent_version=checks.one_agent_version(rows) if "agent_version" in plan.layout.columns else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices, groups),
             warnings=(*warnings, *groups.warnings),
-            scenarios=scenarios.list_scenarios(rows, request) if request.scenario_limit else (),
-            details=self._details(worst) if request.details else None,
+            scenarios=scenario_lists.list_scenarios(rows, request) if request.scenario_limit else (),
+            details=self._details(listed) if request.details else None,
             trials=self._trials_of(request.trials_of) if request.trials_of else {},
         )
         # With nothing undecided the worst case and the best case are the same: a second reduction would change nothing.
-        if not open_:
+        if not undecided_scenarios:
             return reduction
-        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_STORED_SCENARIOS, fill=fill)
+        return self._with_best(
+            reduction, plan, request, groups, few=undecided_scenarios <= MOST_STORED_SCENARIOS, fill=fill
+        )
 
-    def _define(self, request: Request) -> tuple[plan.ReductionPlan, bool]:
+    def _define(self, request: Request) -> tuple[ReductionPlan, bool]:
         """Define the three relations of a request; return the plan, and whether descriptions were filled in."""
-        made, fill = self._define_trials(request, smallest=self.database.has_smallest)
-        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
-        grave = self._mostly_grave(made, request)
-        self.database.define("profile", made.profile_of_grave if grave else made.profile, materialized=True)
-        return made, fill
+        plan, fill = self._define_trials(request, smallest=self.database.has_smallest)
+        self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)
+        grave = self._mostly_grave(plan, request)
+        self.database.define("profile", plan.profile_of_grave if grave else plan.profile, materialized=True)
+        return plan, fill
 
-    def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
+    def _define_best(self, request: Request, *, fill: bool) -> ReductionPlan:
         """Define them with undecided trials at their best; only scenarios with undecided trials are computed again."""
-        made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
+        plan = make_plan(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # The sums of a cluster need all of its scenarios, decided or not.
-        scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
-        self.database.define("settled", made.settled, materialized=True)
-        self.database.define("scenarios", scenarios, materialized=made.layout.repeated)
-        self.database.define("profile", made.profile, materialized=True)
-        return made
+        scenarios = plan.scenarios if plan.layout.clustered else plan.undecided_scenarios
+        self.database.define("decided_rows", plan.decided_rows, materialized=True)
+        self.database.define("scenarios", scenarios, materialized=plan.layout.repeated)
+        self.database.define("profile", plan.profile, materialized=True)
+        return plan
 
-    def _define_trials(self, request: Request, *, smallest: bool) -> tuple[plan.ReductionPlan, bool]:
+    def _define_trials(self, request: Request, *, smallest: bool) -> tuple[ReductionPlan, bool]:
         """Define the trials; again with descriptions filled in if a trial omits what another of its scenario says."""
         fill = False
         while True:
-            made = plan.make(self.parts, request, smallest=smallest, fill=fill)
-            if made.described and request.suite:
-                trials.define_described(self.database, request.suite, trials.named_columns(made.layout))
-            self.database.define("trials", made.trials, materialized=made.parse_once)
+            plan = make_plan(self.parts, request, smallest=smallest, fill=fill)
+            if plan.described and request.suite:
+                trials.define_described(self.database, request.suite, trials.named_columns(plan.layout))
+            self.database.define("trials", plan.trials, materialized=plan.parse_once)
             # To fill in descriptions takes a join, and few results need it.
-            if fill or not checks.omits_descriptions(self.database.rows, made.layout):
-                return made, fill
+            if fill or not checks.omits_descriptions(self.database.rows, plan.layout):
+                return plan, fill
             fill = True
 
     def _with_best(
-        self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
+        self, reduction: Reduction, plan: ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
         """The reduction, with undecided trials listed and with the sums at their best."""
-        self.database.define("unsettled", made.unsettled, materialized=few)
-        named = scenarios.undecided_trials(self.database.rows, made.layout, request)
-        listed = scenarios.list_undecided(self.database.rows, request)
-        best = self._groups(self._define_best(request, fill=fill), request, worst.by, open_trials=True, worst=worst)
+        self.database.define("trials_of_undecided", plan.trials_of_undecided, materialized=few)
+        named = scenario_lists.undecided_trials(self.database.rows, plan.layout, request)
+        listed = scenario_lists.list_undecided(self.database.rows, request)
+        best = self._groups(self._define_best(request, fill=fill), request, worst.by, any_undecided=True, worst=worst)
         return replace(
             reduction,
             best=best.whole,
@@ -184,24 +189,22 @@ class Reducer(Struct, frozen=True):
 
             choice = selecting.choose_rows(self.database, self.parts, request.select)
             return replace(self, parts=choice.taken).records(replace(request, select=()))
-        made, fill = self._define_trials(request, smallest=True)
-        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
-        found = records.find_records(self.database.rows, made.layout, request)
+        plan, fill = self._define_trials(request, smallest=True)
+        self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)
+        found = records.find_records(self.database.rows, plan.layout, request)
         if request.record_texts:
-            from highbar.engine.texts import find_texts  # only for the history
-
-            found = replace(found, texts=find_texts(self.database.rows, self.parts))
+            found = replace(found, texts=records.scenario_digests(self.database.rows, self.parts))
         if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
-        made = plan.make(self.parts, request, world="best", fill=fill)
-        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
-        return replace(found, best=records.scenario_records(self.database.rows, made.layout, request, "best"))
+        plan = make_plan(self.parts, request, world="best", fill=fill)
+        self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)
+        return replace(found, best=records.scenario_records(self.database.rows, plan.layout, request, "best"))
 
-    def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
+    def _variants_warning(self, plan: ReductionPlan) -> tuple[str, ...]:
         """A warning if the results of several agents are judged together."""
         from highbar.engine import variants  # most results have one trial of each scenario
 
-        found = variants.pooled_variants(self.database.rows, self.parts, clustered=made.layout.clustered)
+        found = variants.pooled_variants(self.database.rows, self.parts, clustered=plan.layout.clustered)
         return (variants.variants_warning(found),) if found else ()
 
     def _categories(self, slices: Sequence[str], groups: _Groups) -> tuple[str, ...]:
@@ -212,18 +215,18 @@ class Reducer(Struct, frozen=True):
 
     def _groups(
         self,
-        made: plan.ReductionPlan,
+        plan: ReductionPlan,
         request: Request,
         by: Sequence[str],
         *,
-        open_trials: bool,
+        any_undecided: bool,
         worst: _Groups | None = None,
     ) -> _Groups:
         """The whole and every slice; at the best, percentiles that are the same as at the `worst` are reused.
 
         `by` is the SQL for the value of each slice.
         """
-        profiles = profiles_of(self.database.rows, made, by)
+        profiles = profiles_of(self.database.rows, plan, by)
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
             if all(of != place for of, _ in profiles):
@@ -232,9 +235,9 @@ class Reducer(Struct, frozen=True):
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
         # The profile counts undecided values only for scenarios of one trial each: with several it cannot say that the
         # percentile is the same.
-        known = worst.ranks if worst and not made.layout.repeated else None
-        ranked = self._ranks(profiles, made, request, open_trials=open_trials, at_worst=known)
-        products = products_of(self.database.rows, made, request, by)
+        known = worst.ranks if worst and not plan.layout.repeated else None
+        ranked = self._ranks(profiles, plan, request, any_undecided=any_undecided, at_worst=known)
+        products = products_of(self.database.rows, plan, request, by)
         groups = {
             (place, value): _group(
                 None if place is None or value is None else (request.slices[place], value),
@@ -262,10 +265,10 @@ class Reducer(Struct, frozen=True):
     def _ranks(
         self,
         profiles: Mapping[Place, Profile],
-        made: plan.ReductionPlan,
+        plan: ReductionPlan,
         request: Request,
         *,
-        open_trials: bool,
+        any_undecided: bool,
         at_worst: Mapping[str, dict[Percentile, Rank]] | None,
     ) -> dict[str, dict[Percentile, Rank]]:
         """The percentiles of every group, with their bounds."""
@@ -273,32 +276,38 @@ class Reducer(Struct, frozen=True):
             return {}
         named = {ranks.group_name(*at): profile for at, profile in profiles.items()}
         return ranks.find_percentiles(
-            self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
+            self.database, named, plan.layout, request, plan.world, any_undecided=any_undecided, at_worst=at_worst
         )
 
-    def _mostly_grave(self, made: plan.ReductionPlan, request: Request) -> bool:
+    def _mostly_grave(self, plan: ReductionPlan, request: Request) -> bool:
         """Whether a sample of the rows suggests that the gravest failures alone fill the list.
 
-        To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and `_failed`
-        falls back to a sort.
+        To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and
+        `_list_failed` falls back to a sort.
         """
-        if not (self.many and self.database.has_smallest and made.worst.reason == "evidence"):
+        if not (self.many and self.database.has_smallest and plan.failed_list.reason == "evidence"):
             return False
         grave, seen = self.database.rows(
-            f"SELECT count_if({made.worst.grave()}), count(*)"
+            f"SELECT count_if({plan.failed_list.is_grave()}), count(*)"
             f" FROM (SELECT id, violating_trials, crashed_trials FROM scenarios LIMIT {SOME_ROWS})"
         )[0]
         all_ = self.database.rows("SELECT count(*) FROM scenarios")[0][0]
         return bool(grave * all_ >= 2 * request.failed_limit * seen)
 
-    def _failed(self, made: plan.ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
-        """The worst scenarios, with the reasons that their trials give."""
-        worst = self.database.rows(Query(made.worst.set_aside(), of_profile=True)) if self.database.has_smallest else []
-        if len(worst) < at_least:
-            worst = self.database.rows(made.worst.sorted(violated if made.with_reasons else 0))
-        if made.with_reasons:
-            return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
-        ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list is pushed down to the files
+    def _list_failed(self, plan: ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
+        """The gravest failed scenarios, with the reasons that their trials give."""
+        gravest = (
+            self.database.rows(Query(plan.failed_list.from_profile(), of_profile=True))
+            if self.database.has_smallest
+            else []
+        )
+        if len(gravest) < at_least:
+            gravest = self.database.rows(plan.failed_list.by_sorting(violated if plan.with_reasons else 0))
+        if plan.with_reasons:
+            return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in gravest)
+        ids = ", ".join(
+            literal(id_) for id_, _ in gravest
+        )  # a list, not a join: only a list is pushed down to the files
         alike = (
             "SELECT id, why, any_value(category) AS category, count(*) AS trial_count, count_if(is_passed) AS passed"
             f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
@@ -312,12 +321,12 @@ class Reducer(Struct, frozen=True):
                 f" FROM ({in_order}) GROUP BY id"
             )
         }
-        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
+        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in gravest)
 
-    def _with_wanted(self, failed: tuple[FailedScenario, ...]) -> tuple[FailedScenario, ...]:
-        from highbar.engine.wanted import with_wanted  # only for the results of a run
+    def _with_expected_answers(self, failed: tuple[FailedScenario, ...]) -> tuple[FailedScenario, ...]:
+        from highbar.engine.details import with_expected_answers  # only for the results of a run
 
-        return with_wanted(self.database.rows, self.parts, failed)
+        return with_expected_answers(self.database.rows, self.parts, failed)
 
     def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
         from highbar.engine import details  # few reports need it
@@ -331,7 +340,7 @@ class Reducer(Struct, frozen=True):
 
     def _suite(self, request: Request) -> SuiteMatch:
         """How the results and the suite of the policy fit together."""
-        from highbar.engine.suite import match_suite  # few policies name a suite
+        from highbar.engine.suite_match import match_suite  # few policies name a suite
 
         return match_suite(self.database, request, self.parts)
 
@@ -343,9 +352,9 @@ class Reducer(Struct, frozen=True):
         found = dict.fromkeys(ids, Matched(0, 0, ()))
         for id_, failed, undecided in self.database.rows(f"{sql} WHERE {any_match(ids)}") if ids else ():
             found[id_] = Matched(1, failed, (id_,) if failed else (), undecided, (id_,) if undecided else ())
-        return found | {pattern: self._matched(pattern) for pattern in wanted if is_pattern(pattern)}
+        return found | {pattern: self._match_pattern(pattern) for pattern in wanted if is_pattern(pattern)}
 
-    def _matched(self, pattern: str) -> Matched:
+    def _match_pattern(self, pattern: str) -> Matched:
         there = f"FROM scenarios WHERE ({matches_sql(pattern)})"
         scenarios, failed, undecided = self.database.rows(
             f"SELECT count(*), coalesce(count_if({_FAILED}), 0), coalesce(count_if({_UNDECIDED}), 0) {there}"

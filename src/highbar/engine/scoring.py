@@ -23,14 +23,14 @@ Every expression gives a small integer or a boolean; nothing is divided here. Th
     lacking_bits                what a row that passed by its evidence lacks if another trial, or the suite, has it
     why                         for a trial that did not pass: the reason in words
 
-Steps on the way: `wanted` has the expected behaviors without repetitions, `seen` whether each was observed, and
-`seen_count` how many were. `lists_must_nots` says that the row has must-nots, `marks_must_nots` that it says of each of
-them if it happened, and `must_nots_checked` that somebody looked, in whatever way. A row `is_silent` if nothing in it
-judges anything; `is_blank` adds that it neither crashed nor violated anything.
+Steps on the way: `distinct_expected` has the expected behaviors without repetitions, `observed_flags` whether each was
+observed, and `recorded_count` how many were, also on an error. `lists_must_nots` says that the row has must-nots,
+`marks_must_nots` that it says of each of them if it happened, and `must_nots_checked` that somebody looked, in whatever
+way. A row `is_silent` if nothing in it judges anything; `is_blank` adds that it neither crashed nor violated anything.
 
 Four columns come from objects such as `behaviors: {greets: true, refunds: false}` and `must_not: {leaks: false}`:
-`denied` has the behaviors that are false, `unmarked` those that are null, `happened` the must-nots that are true, and
-`must_not_says` tells if every must-not has a value.
+`not_observed` has the behaviors that are false, `unmarked` those that are null, `marked_violations` the must-nots that
+are true, and `all_must_nots_marked` tells if every must-not has a value.
 
 Unknown amounts are at their worst here; the relation `scenarios` adds what they could be at best.
 """
@@ -57,7 +57,7 @@ def _positive(label: str, positive: str | None) -> str:
 _CHECKED = "coalesce(has_behaviors, false) AND coalesce(len(unmarked), 0) = 0"
 LOOKED_AT = {
     "expected_behaviors": (1, _CHECKED),
-    "must_not": (2, f"violation_count IS NOT NULL OR coalesce(must_not_says, false) OR ({_CHECKED})"),
+    "must_not": (2, f"violation_count IS NOT NULL OR coalesce(all_must_nots_marked, false) OR ({_CHECKED})"),
     "expected": (4, "predicted IS NOT NULL OR correct IS NOT NULL OR expected IS NOT NULL"),
     "answer": (8, "correct IS NOT NULL"),
 }
@@ -79,8 +79,8 @@ WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
     (frozenset({"unjudged"}), {"is_unjudged": "false"}),
     (
         frozenset({"expected_behaviors"}),
-        {"wanted": "expected_behaviors", "seen": "CAST(NULL AS BOOLEAN[])", "score_expected": "1"}
-        | dict.fromkeys(("expected_count", "seen_count", "observed_count", "unknown_count"), "0")
+        {"distinct_expected": "expected_behaviors", "observed_flags": "CAST(NULL AS BOOLEAN[])", "score_expected": "1"}
+        | dict.fromkeys(("expected_count", "recorded_count", "observed_count", "unknown_count"), "0")
         | dict.fromkeys(("score_observed", "score_unknown"), "0"),
     ),
     (frozenset({"must_not"}), {"lists_must_nots": "false", "marks_must_nots": "false"}),
@@ -109,7 +109,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     """First step: the evidence. `extras` is the number of the user's own columns that the policy measures."""
     # A behavior that is listed twice is expected once: else repeating an easy one would raise the score.
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
-    seen_count = "len(list_filter(seen, lambda x: x))"
+    flag_count = "len(list_filter(observed_flags, lambda x: x))"
     unmarked = "coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0, false)"
     # A score is a judgment too, so a row that has one is not silent; nor is one that has a number of the user's own.
     scores = [column.name for column in MEASURED if column.bounded] + [f"extra_{i}" for i in range(extras)]
@@ -118,24 +118,24 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
         "is_error": "coalesce(error <> '', false)",
         "is_unjudged": "coalesce(unjudged <> '', false)",
         # Faster than list_distinct, which takes four times as long, and list_has_any and list_intersect (three times).
-        "wanted": (
+        "distinct_expected": (
             f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
             " ELSE expected_behaviors END"
         ),
-        "expected_count": "coalesce(len(wanted), 0)",
-        "seen": "list_transform(wanted, lambda x: list_contains(behaviors, x))",
-        "seen_count": (
-            "CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(seen, false) IS NULL THEN expected_count"
-            f" ELSE {seen_count} END"
+        "expected_count": "coalesce(len(distinct_expected), 0)",
+        "observed_flags": "list_transform(distinct_expected, lambda x: list_contains(behaviors, x))",
+        "recorded_count": (
+            "CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(observed_flags, false) IS NULL THEN expected_count"
+            f" ELSE {flag_count} END"
         ),
         "is_violated": (
-            "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
+            "coalesce(violation_count > 0, false) OR coalesce(len(marked_violations) > 0, false)"
             " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
         ),
         "has_answer": "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL",
         "lists_must_nots": "coalesce(len(must_not) > 0, false)",
         # An empty mapping marks nothing: it is no more than an empty list.
-        "marks_must_nots": "lists_must_nots AND coalesce(must_not_says, false)",
+        "marks_must_nots": "lists_must_nots AND coalesce(all_must_nots_marked, false)",
         # Whether the row says if its must-nots happened. In an unjudged row, what `behaviors` does not name is unknown.
         # The inner CASE is for speed: DuckDB computes both sides of AND for every row, and only CASE skips rows.
         "must_nots_checked": (
@@ -156,11 +156,11 @@ def answer_columns() -> dict[str, str]:
     # The caller's own `correct` comes first: it may accept answers that are not equal to `expected`.
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
     unnamed = (
-        "len(list_filter(wanted, lambda x: NOT list_contains(behaviors, x)"
-        " AND NOT coalesce(list_contains(denied, x), false)))"
+        "len(list_filter(distinct_expected, lambda x: NOT list_contains(behaviors, x)"
+        " AND NOT coalesce(list_contains(not_observed, x), false)))"
     )
     return {
-        "observed_count": "CASE WHEN is_error THEN 0 ELSE seen_count END",
+        "observed_count": "CASE WHEN is_error THEN 0 ELSE recorded_count END",
         "unknown_count": (
             "CASE WHEN is_error THEN 0 WHEN behaviors IS NULL THEN expected_count"
             f" WHEN is_unjudged THEN coalesce({unnamed}, 0) ELSE 0 END"
@@ -186,7 +186,7 @@ def answer_columns() -> dict[str, str]:
         ),
         # A violation makes the score 0 of 1, whatever else was observed.
         "score_expected": "CASE WHEN expected_count > 0 AND NOT is_violated THEN expected_count ELSE 1 END",
-        "score_observed": "CASE WHEN is_violated OR is_error THEN 0 ELSE seen_count END",
+        "score_observed": "CASE WHEN is_violated OR is_error THEN 0 ELSE recorded_count END",
         "is_blank": "is_silent AND NOT is_violated AND NOT is_error",
         "is_open": "is_blank OR (is_unjudged AND NOT is_error)",
         "violation_known": "is_violated OR must_nots_checked OR NOT (lists_must_nots OR is_blank OR is_unjudged)",
@@ -229,8 +229,8 @@ def passing_columns(pass_score: Fraction) -> dict[str, str]:
     }
 
 
-HAPPENED = (
-    "list_sort(list_distinct(list_concat(violation_names, happened,"
+VIOLATION_LIST = (
+    "list_sort(list_distinct(list_concat(violation_names, marked_violations,"
     " list_filter(must_not, lambda x: list_contains(behaviors, x)))))"
 )
 """The violations of a trial, from every column that names some. A NULL list adds nothing; coalesce() of lists is not
@@ -238,8 +238,9 @@ used, since DuckDB would copy the lists of all rows for it."""
 
 
 EVIDENCE = (
-    "violation_names", "violation_count", "happened", "must_not", "behaviors", "denied", "wanted", "error", "unjudged",
-    "passed", "is_error", "is_violated", "is_passed", "is_failed", "is_unjudged", "has_answer", "answer_known",
+    "violation_names", "violation_count", "marked_violations", "must_not", "behaviors", "not_observed",
+    "distinct_expected", "error", "unjudged", "passed", "is_error", "is_violated", "is_passed", "is_failed",
+    "is_unjudged", "has_answer", "answer_known",
     "is_correct", "expected_count", "observed_count", "unknown_count", "lists_must_nots", "must_nots_checked",
     "output_blank",
 )  # fmt: skip
@@ -263,10 +264,10 @@ def why_column(columns: Collection[str] = COLUMN_NAMES) -> str:
 
     unseen = (
         "NOT coalesce(list_contains(behaviors, x), false)"
-        " AND (NOT is_unjudged OR coalesce(list_contains(denied, x), false))"
+        " AND (NOT is_unjudged OR coalesce(list_contains(not_observed, x), false))"
     )
-    missing = f"list_filter(wanted, lambda x: {unseen})"
-    violated = f"CASE WHEN len({HAPPENED}) > 0 THEN {listed(HAPPENED)} ELSE violation_count || ' times' END"
+    missing = f"list_filter(distinct_expected, lambda x: {unseen})"
+    violated = f"CASE WHEN len({VIOLATION_LIST}) > 0 THEN {listed(VIOLATION_LIST)} ELSE violation_count || ' times' END"
     too_few = "NOT is_error AND observed_count + unknown_count < expected_count"
     only_marked = (
         "NOT is_error AND NOT is_violated AND NOT passed AND observed_count = expected_count"
@@ -288,7 +289,7 @@ def _undecided(columns: Collection[str]) -> str:
     """SQL for why a trial is undecided: the first reason that applies."""
     unknown_must_not = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
-    alone = (
+    unexpected = (
         "behaviors without expected_behaviors to hold them against; a suite demands those, but does not fill them in"
     )
     silent = "nothing in the result says whether it passed; record passed, correct, or behaviors"
@@ -297,7 +298,7 @@ def _undecided(columns: Collection[str]) -> str:
         ("expected_behaviors", "unknown_count > 0", literal(unseen)),
         ("must_not", "lists_must_nots AND NOT must_nots_checked", literal(unknown_must_not)),
         ("must_not", "lists_must_nots AND output_blank", "'the output is blank, and only its must-nots were checked'"),
-        ("behaviors", "expected_count = 0 AND behaviors IS NOT NULL", literal(alone)),
+        ("behaviors", "expected_count = 0 AND behaviors IS NOT NULL", literal(unexpected)),
     )
     cases = "".join(f" WHEN {holds} THEN {words}" for read_from, holds, words in reasons if read_from in columns)
     return f"CASE{cases} ELSE {literal(silent)} END" if cases else literal(silent)

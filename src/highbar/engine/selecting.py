@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from highbar.engine.agent_tags import refuse_agent_tags
 from highbar.engine.checks import BadRows
+from highbar.engine.column_readers import READERS, Raw
 from highbar.engine.limits import MOST_NAMED
 from highbar.engine.protocol import Database, Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import TYPED, column_text, typed
-from highbar.engine.typed import READERS, Raw
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 from highbar.language.spelling import did_you_mean

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from highbar.columns import column_names, of_form
 from highbar.engine import duplicates
+from highbar.engine.column_readers import INTEGERS, NOT_JSON, READERS, Raw
 from highbar.engine.limits import FEW_FILES, LONGEST_LINE
 from highbar.engine.sql import identifier, literal, literals
-from highbar.engine.typed import INTEGERS, NOT_JSON, READERS, Raw
 from highbar.errors import InputError, Problem
 from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.model import ResultsFile

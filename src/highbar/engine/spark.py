@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.columns import of_form
 from highbar.engine import brackets, checks
+from highbar.engine.column_readers import Raw
 from highbar.engine.limits import MOST_FETCHED
 from highbar.engine.protocol import NO_LARGE_NUMBERS, Found, Query, Request, Sizes, Wanted, as_query
 from highbar.engine.query_progress import reported
@@ -23,7 +24,6 @@ from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
 from highbar.engine.trials import TYPED
-from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.duplicate_names import refuse_duplicate_columns
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession  # an optional extra
 
 RELATIONS = (
-    "results", "trials", "scenarios", "profile", "settled", "unsettled", "ordered", "suite", "fixed", "listed",
-    "described", "inherited",
+    "results", "trials", "scenarios", "profile", "decided_rows", "trials_of_undecided", "ordered", "suite", "demanded",
+    "listed", "described", "inherited",
 )  # fmt: skip
 TYPES = {
     "string": "VARCHAR",
@@ -56,7 +56,7 @@ SETTINGS = {
 """The settings of the session while a check runs; afterwards it has its own again."""
 WHOLE = of_form("id", "whole", "count")
 """Columns in which 3.0 is not a whole number."""
-ABOUT = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
+APPROXIMATION = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
 """Spark's own approximation, which is accurate to one in 10,000; the slack is twice that."""
 OF_THE_RESULTS = (
     "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "COLUMN_ALREADY_EXISTS",
@@ -215,7 +215,7 @@ class SparkEngine:
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The exact values at the wanted ranks of each group, without sorting all values in one place."""
-        return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
+        return brackets.values_at(self.rows, ranked, wanted, sizes, APPROXIMATION)
 
     @contextmanager
     def watched(self, progress: Callable[[float], None] | None) -> Iterator[None]:

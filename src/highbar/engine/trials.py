@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar.columns import BY_NAME, DESCRIPTION_COLUMNS, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
 from highbar.engine import duplicates, scoring
+from highbar.engine.column_readers import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, or_absent, typed_number
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import NO_ENDS, known, scaled
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
-from highbar.engine.typed import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, or_absent, typed_number
 from highbar.model import SuiteDemands, Where
 from highbar.model.ranges import ColumnRange
 
@@ -28,7 +28,7 @@ _BITS = {
 }
 
 
-def relation(
+def trials_query(
     parts: Sequence[SourcePart], request: Request, layout: Layout, *, with_evidence: bool, fill: bool = False
 ) -> Query:
     """The query for the trials of all parts.
@@ -121,10 +121,14 @@ def _differing(layout: Layout) -> list[tuple[str, str]]:
     """Columns that identify a trial that is judged by less than its scenario; none if no trial can be."""
     if not layout.may_differ:
         return []
-    unsaid = "violation_known AND NOT is_violated AND violation_count IS NULL"
+    unrecorded = "violation_known AND NOT is_violated AND violation_count IS NULL"
     names = [*scoring.OF_DIFFERENCES, *(["suite_bits"] if layout.demands else [])]
     fields = [(name, name) for name in names]
-    return [*fields, ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists_must_nots")]
+    return [
+        *fields,
+        ("violations_unrecorded", unrecorded),
+        ("must_nots_unlisted", f"{unrecorded} AND NOT lists_must_nots"),
+    ]
 
 
 def _scaled(number: str, scale: int, *, up: bool = False) -> str:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 
 from highbar.columns import OF_THE_RUN
+from highbar.engine.column_readers import READERS
 from highbar.engine.limits import MOST_NAMED, MOST_VARIANT_ROWS
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text
-from highbar.engine.typed import READERS
 from highbar.language.phrases import some
 
 Differing = list[tuple[str, list[str]]]

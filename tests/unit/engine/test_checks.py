@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 from highbar.engine import checks
+from highbar.engine.column_readers import Raw
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.layout import layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
-from highbar.engine.typed import Raw
 from highbar.errors import InputError
 
 

@@ -11,9 +11,9 @@ import highbar
 from highbar import policy as policies
 from highbar.columns import COLUMN_NAMES
 from highbar.engine import scoring
-from highbar.engine.narrowing import narrowed
+from highbar.engine.column_readers import Raw
+from highbar.engine.narrowing import narrow_request
 from highbar.engine.sources import SourcePart
-from highbar.engine.typed import Raw
 from highbar.measure.needs import needs
 from highbar.model import Verdict
 
@@ -86,10 +86,10 @@ def parts(*columns: str) -> list[SourcePart]:
 def test_only_what_the_columns_can_give_is_asked_for():
     policy = policies.read_dict({"thresholds": {"blocking": {"pass_rate": 80}}})
     wanted = needs(policy, ("id", "passed"))
-    found = narrowed(wanted, parts("id", "passed"))
+    found = narrow_request(wanted, parts("id", "passed"))
     assert {term.column for term in found.terms} == {"passed", "scenario", "error", "violated"}
     assert found.percentiles == ()
-    assert narrowed(wanted, parts("id", *COLUMN_NAMES)) == wanted
+    assert narrow_request(wanted, parts("id", *COLUMN_NAMES)) == wanted
 
 
 @pytest.mark.parametrize(("absent", "simpler"), scoring.WITHOUT)

@@ -12,7 +12,7 @@ import pytest
 
 import highbar
 from highbar import measure, pipeline
-from highbar.engine import scenarios
+from highbar.engine import scenario_lists
 from highbar.model import ScenarioResult
 from highbar.model.job import Job, Wants
 
@@ -48,7 +48,7 @@ def test_the_failed_scenarios_come_first_then_by_id(tmp_path, turned):
 
 
 def test_they_are_left_out_unless_asked_for(tmp_path, monkeypatch):
-    monkeypatch.delattr(scenarios, "list_scenarios")  # whoever calls it fails
+    monkeypatch.delattr(scenario_lists, "list_scenarios")  # whoever calls it fails
     assert judge(tmp_path, ROWS).scenarios == ()
 
 

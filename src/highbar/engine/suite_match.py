@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from highbar.engine.column_readers import READERS
 from highbar.engine.limits import MOST_SUITE_IDS
 from highbar.engine.protocol import Database, Request
 from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 from highbar.engine.trials import column_text
-from highbar.engine.typed import READERS
 from highbar.model import DEMANDS, SuiteDemands
 from highbar.model.reduction import SuiteMatch
 
@@ -52,7 +52,7 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
     extra, extra_ids = counted(difference("scenarios", "suite"))
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
-    different = _different(database, suite, parts)
+    different = _differences(database, suite, parts)
     unjudged = database.rows(
         f"SELECT DISTINCT id FROM trials WHERE is_unjudged AND NOT is_error ORDER BY id LIMIT {MOST_SUITE_IDS}"
     )
@@ -69,9 +69,9 @@ def _with_demands(match: SuiteMatch, database: Database, suite: SuiteDemands) ->
         for column, text in fields.items()
         if column in DEMANDS and text != "[]"
     ]
-    database.list_texts("fixed", ("id", "wants", "bit"), demanded)
+    database.list_texts("demanded", ("id", "wants", "bit"), demanded)
     silent = (
-        "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
+        "SELECT DISTINCT id, wants FROM trials JOIN demanded USING (id)"
         " WHERE NOT is_error AND NOT is_unjudged AND (looked_at & CAST(bit AS INTEGER)) = 0"
     )
     found = database.rows(f"{silent} ORDER BY id, wants LIMIT {MOST_SUITE_IDS}")
@@ -91,22 +91,22 @@ def _must_nots(database: Database, suite: SuiteDemands) -> list[str]:
     ]
     if not must_nots:
         return []
-    database.list_texts("fixed", ("id", "wants"), must_nots)
+    database.list_texts("demanded", ("id", "wants"), must_nots)
     rows = database.rows(
-        "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
+        "SELECT DISTINCT id, wants FROM trials JOIN demanded USING (id)"
         f" WHERE NOT is_violated AND list_contains(observed, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 
 
-def _different(database: Database, suite: SuiteDemands, parts: Sequence[SourcePart]) -> tuple[str, ...]:
+def _differences(database: Database, suite: SuiteDemands, parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """Columns in which results and suite differ. A column that only the suite has is ignored."""
     columns = {name for part in parts for name in part.columns}
     found: list[str] = []
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
         if (column in columns or column.startswith("tags.")) and column != "answer":
             fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
-            found += (_lacking if column in _LISTS else _other_values)(database, parts, column, fixed)
+            found += (_missing_names if column in _LISTS else _other_values)(database, parts, column, fixed)
     return tuple(found)
 
 
@@ -115,7 +115,7 @@ def _other_values(database: Database, parts: Sequence[SourcePart], column: str, 
 
     Text is never read as a number: the versions "1" and "1.0" differ.
     """
-    database.list_texts("fixed", ("id", "wants"), list(fixed.items()))
+    database.list_texts("demanded", ("id", "wants"), list(fixed.items()))
     values = " UNION ALL ".join(
         f"SELECT {part.id_sql} AS id, {column_text('has', column, part).columns[0][1]} AS has,"
         f" {_is_number(part, column)} AS is_number"
@@ -125,16 +125,16 @@ def _other_values(database: Database, parts: Sequence[SourcePart], column: str, 
     # 1 in the results and "1.0" in the suite are the same number; a cast that fails must not pass for equal.
     same = "coalesce(is_number AND TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
     rows = database.rows(
-        f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"
+        f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN demanded USING (id)"
         f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND has IS NOT NULL ORDER BY id, has LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
 
 
-def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
+def _missing_names(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
     """Names of the suite that a list in the results lacks; the list may have more names than the suite."""
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
-    database.list_texts("fixed", ("id", "wants"), wanted)
+    database.list_texts("demanded", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(
         f"SELECT {part.id_sql} AS id, CAST({READERS[column](column, part.columns[column]).columns[0][1]} AS VARCHAR[])"
         f" AS has FROM {part.relation(['id', column])}"
@@ -142,7 +142,7 @@ def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed
         if column in part.columns
     )
     rows = database.rows(
-        f"SELECT DISTINCT id, wants FROM ({lists}) JOIN fixed USING (id)"
+        f"SELECT DISTINCT id, wants FROM ({lists}) JOIN demanded USING (id)"
         f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {column} lacks {wants!r} of the suite" for id_, wants in rows]

@@ -261,7 +261,7 @@ def typed_behaviors(name: str, raw: Raw) -> Typed:
         (
             (name, f"CASE WHEN {listed} THEN {value} ELSE {marks.true} END"),
             given,
-            ("denied", f"CASE WHEN NOT {listed} THEN {marks.false} END"),
+            ("not_observed", f"CASE WHEN NOT {listed} THEN {marks.false} END"),
             ("unmarked", f"CASE WHEN NOT {listed} THEN {marks.unmarked} END"),
         ),
         f"{json} IS NOT NULL AND CASE WHEN {listed} THEN {bad} ELSE {marks.bad} END",
@@ -271,18 +271,18 @@ def typed_behaviors(name: str, raw: Raw) -> Typed:
 def typed_must_not(name: str, raw: Raw) -> Typed:
     """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did happen.
 
-    `must_not_says` is true only if every name has its mark.
+    `all_must_nots_marked` is true only if every name has its mark.
     """
     value, bad = _text_list(raw)
     if raw.type in TEXT_LISTS or not raw.may_mark:
-        return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
+        return Typed(((name, value), ("marked_violations", "NULL"), ("all_must_nots_marked", "false")), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "violated")
     return Typed(
         (
             (name, f"CASE WHEN {listed} THEN {value} ELSE {marks.every} END"),
-            ("happened", f"CASE WHEN NOT {listed} THEN {marks.true} END"),
-            ("must_not_says", f"coalesce(NOT {listed} AND len({marks.unmarked}) = 0, false)"),
+            ("marked_violations", f"CASE WHEN NOT {listed} THEN {marks.true} END"),
+            ("all_must_nots_marked", f"coalesce(NOT {listed} AND len({marks.unmarked}) = 0, false)"),
         ),
         f"{json} IS NOT NULL AND CASE WHEN {listed} THEN {bad} ELSE {marks.bad} END",
     )
@@ -379,9 +379,9 @@ def _typed_columns(column: Column) -> dict[str, str]:
             return {column.name: "VARCHAR", f"{column.name}_true": "BOOLEAN"}
         case "observed":
             seen = {column.name: "VARCHAR[]", "has_behaviors": "BOOLEAN"}
-            return {**seen, "denied": "VARCHAR[]", "unmarked": "VARCHAR[]"}
+            return {**seen, "not_observed": "VARCHAR[]", "unmarked": "VARCHAR[]"}
         case "violated":
-            return {column.name: "VARCHAR[]", "happened": "VARCHAR[]", "must_not_says": "BOOLEAN"}
+            return {column.name: "VARCHAR[]", "marked_violations": "VARCHAR[]", "all_must_nots_marked": "BOOLEAN"}
         case "count":
             return {"violation_names": "VARCHAR[]", "violation_count": "BIGINT"}
         case "shown":

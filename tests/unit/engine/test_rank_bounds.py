@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from highbar.engine import clustered
+from highbar.engine import rank_bounds
+from highbar.engine.column_readers import Raw
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
-from highbar.engine.typed import Raw
 from highbar.model import Percentile
 from highbar.statistics.percentile import clustered_ranks_of
 
@@ -58,7 +58,7 @@ def test_the_sums_at_the_ranks_give_what_the_order_one_by_one_gives(
     for row in sorted(rows, key=lambda row: (row["x"], row["id"])):
         groups.setdefault(row["by_0"] if group_name == "by_0" else "", []).append(row["id"])
     with opened(rows) as engine:
-        found = clustered.rank_ends(
+        found = rank_bounds.clustered_bounds(
             engine,
             layout("id", "trial"),
             WANTED,
@@ -76,7 +76,7 @@ def test_scenarios_of_one_cluster_count_as_one() -> None:
     units = [row["cluster"] or row["id"] for row in rows]
     with opened(rows) as engine:
         ranked = "SELECT '' AS group_name, x AS number, id, cluster FROM trials"
-        found = clustered.rank_ends(engine, layout("id", "cluster"), WANTED, 0.05, ranked, {"": 600})
+        found = rank_bounds.clustered_bounds(engine, layout("id", "cluster"), WANTED, 0.05, ranked, {"": 600})
     assert found == {("", wanted): clustered_ranks_of(units, wanted.share, 0.05) for wanted in WANTED}
 
 
@@ -94,7 +94,7 @@ def test_few_of_the_ranks_are_fetched() -> None:
 
         engine.rows = counted  # type: ignore[method-assign]
         ranked = "SELECT '' AS group_name, x AS number, id FROM trials"
-        clustered.rank_ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, {"": len(rows)})
+        rank_bounds.clustered_bounds(engine, layout("id", "trial"), WANTED, 0.05, ranked, {"": len(rows)})
     assert came < 8 * 200
 
 
@@ -103,9 +103,9 @@ def test_of_many_trials_the_order_and_what_they_are_worth_give_nearly_the_same(m
     groups = {name: sum(row["by_0"] == name for row in rows) for name in "ab"}
     ranked = "SELECT by_0 AS group_name, x AS number, id FROM trials"
     with opened(rows) as engine:
-        exact = clustered.rank_ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
-        monkeypatch.setattr(clustered, "MOST_IN_ORDER", 5000)
-        about = clustered.rank_ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
+        exact = rank_bounds.clustered_bounds(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
+        monkeypatch.setattr(rank_bounds, "MOST_IN_ORDER", 5000)
+        about = rank_bounds.clustered_bounds(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
     assert about.keys() == exact.keys()
     for one, ranks in exact.items():
         assert about[one].low == pytest.approx(ranks.low, rel=0.01)
