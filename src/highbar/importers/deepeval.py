@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
-from highbar.importers.documents import array_records, file_parts
+from highbar.importers.json_arrays import array_records, file_parts
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.naming import Trials, short_digest
 from highbar.importers.reading import json
@@ -23,7 +24,7 @@ from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import Statuses
 from highbar.importers.tool_calls import calls_in
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
+from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 
 _CASES = ("testCases", "conversationalTestCases")
 _RUN_KEY = "testRunData"
@@ -246,7 +247,7 @@ def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) 
     return {
         "id": scenario,
         "trial": trials.number(scenario),
-        **{name: metadata.text(name) for name in DESCRIBED},
+        **{name: metadata.text(name) for name in SCENARIO_TEXTS},
         **verdicts.columns(),
         "error": error,
         "input": _question(case) or None,
@@ -255,7 +256,7 @@ def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) 
         "tokens_used": _tokens(case),
         "cost_usd": case.number("tokenCost"),
         "suite": survey.suite,
-        "tags": {**labels, **(flat_tags(metadata.values, skip=DESCRIBED) or {})} or None,
+        "tags": {**labels, **(flat_tags(metadata.values, skip=SCENARIO_TEXTS) or {})} or None,
         **conversation,
     }
 

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
-from highbar.importers.documents import file_head
 from highbar.importers.every_eval_ever_aggregate import LOWER, NAMELESS, Aggregate, aggregate_of, is_aggregate
+from highbar.importers.json_arrays import file_head
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import Trials, score_columns
 from highbar.importers.reading import json
@@ -26,7 +27,7 @@ from highbar.importers.record import Record, quoted, refuse, refuse_without_judg
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
 from highbar.importers.tool_calls import calls_of_messages, chat, parsed_arguments
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
+from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 from highbar.model.judging import ScorerDemand
 
 _REQUIRED = ("schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id", "interaction_type")
@@ -278,7 +279,7 @@ def _row(record: Record, name: str, *, by_inspect: bool, calls: bool) -> Row:
     about["interaction_type"] = record.text("interaction_type")
     return {
         "id": scenario_id(f"{name}/{record.text('sample_id')}"),
-        **{column: metadata.text(column) for column in DESCRIBED},
+        **{column: metadata.text(column) for column in SCENARIO_TEXTS},
         "input": text_or_json(record.part("input").value("raw")),
         "output": _answer(record, messages),
         **(_conversation(messages, by_inspect=by_inspect) if calls and messages else {}),
@@ -286,7 +287,7 @@ def _row(record: Record, name: str, *, by_inspect: bool, calls: bool) -> Row:
         "tokens_used": tokens.whole("total_tokens"),
         "suite": name,
         "agent_version": record.text("model_id"),
-        "tags": flat_tags(about, (*DESCRIBED, *_OF_CONVERTERS)),
+        "tags": flat_tags(about, (*SCENARIO_TEXTS, *_OF_CONVERTERS)),
     }
 
 

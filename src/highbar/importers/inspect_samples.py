@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
 from highbar.importers.naming import short_label
@@ -14,7 +15,7 @@ from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.tool_calls import calls_of_messages, chat
-from highbar.language.tool_names import DESCRIBED, flat_tags
+from highbar.language.tool_names import flat_tags
 
 _REFERENCE = "attachment://"
 _NO_JUDGE_TIME = "there are no events that say how long the judge took: latency_ms counts its time too"
@@ -85,8 +86,8 @@ class EvalSample:
             "latency_ms": self._latency(judges),
             "tokens_used": self._without("total_tokens", usage.values(), by_judges),
             "cost_usd": self._without("total_cost", usage.values(), by_judges),
-            **{name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)},
-            "tags": {**(flat_tags(metadata, DESCRIBED) or {}), **self._run_tags()},
+            **{name: metadata[name] for name in SCENARIO_TEXTS if isinstance(metadata.get(name), str)},
+            "tags": {**(flat_tags(metadata, SCENARIO_TEXTS) or {}), **self._run_tags()},
             **(self._conversation() if self._report.calls else {}),
         }
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import junit_outcomes
 from highbar.importers.limits import LONGEST_TAG
 from highbar.importers.record import refuse, shown
-from highbar.language.tool_names import DESCRIBED
 
-_COLUMNS = (*DESCRIBED, "agent_version")
+_COLUMNS = (*SCENARIO_TEXTS, "agent_version")
 _NAMED = frozenset({"name", "value"})
 
 

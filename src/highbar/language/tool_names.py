@@ -15,9 +15,6 @@ from highbar.columns import COLUMN_NAMES
 from highbar.language.limits import LONGEST_NAME
 from highbar.language.spelling import near_miss
 
-DESCRIBED = ("category", "capability", "cluster")
-"""The columns that describe a scenario, which tools keep in their metadata under the same names."""
-
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NUMBERS = (int, float)
 _NOT_NAME = re.compile(r"[^a-z0-9]+")

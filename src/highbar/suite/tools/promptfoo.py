@@ -13,11 +13,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.phrases import some
 from highbar.language.promptfoo_names import assertion_name, id_of_test, taggable
 from highbar.language.spelling import did_you_mean
-from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, shorten, value_digest
+from highbar.language.tool_names import flat_tags, means_correct, scenario_id, shorten, value_digest
 from highbar.suite.tools.promptfoo_assertions import SET, Asserted, AssertionReader, refuse_keys
 from highbar.suite.tools.promptfoo_cases import Case, CaseReader, loaded
 from highbar.suite.tools.promptfoo_prompts import PromptTemplate, read_prompts
@@ -153,7 +154,7 @@ class _Scenarios:
         if asked is None:
             return
         metadata = js_value(dict(case.metadata))
-        described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
+        described = {name: metadata[name] for name in SCENARIO_TEXTS if isinstance(metadata.get(name), str)}
         tags = _tags({**taggable(js_value(dict(case.variables))), **taggable(metadata)})
         scenario: dict[str, Any] = {"id": test, "description": case.description, **asked, **described}
         # One test with several prompts tends to pass or fail with all of them, so its scenarios are one cluster.
@@ -173,7 +174,7 @@ def _short_label(label: str) -> str:
 
 
 def _tags(values: Mapping[str, Any]) -> dict[str, str]:
-    found = flat_tags(values, DESCRIBED) or {}
+    found = flat_tags(values, SCENARIO_TEXTS) or {}
     return {name: text for name, text in found.items() if text.strip() and name.strip()}
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.promptfoo_names import id_of_test
 from highbar.language.spelling import did_you_mean
-from highbar.language.tool_names import DESCRIBED, flat_tags, means_correct, scenario_id, text_or_json, value_digest
+from highbar.language.tool_names import flat_tags, means_correct, scenario_id, text_or_json, value_digest
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_value
 from highbar.suite.tools.thresholds import joined_checks
@@ -137,8 +138,8 @@ def _described(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
     """The columns and tags of a case's metadata, the same as the importer makes from a report."""
     values = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
     plain = js_value(values)
-    columns = {name: plain[name] for name in DESCRIBED if isinstance(plain.get(name), str)}
-    tags = flat_tags(plain, skip=DESCRIBED) or {}
+    columns = {name: plain[name] for name in SCENARIO_TEXTS if isinstance(plain.get(name), str)}
+    tags = flat_tags(plain, skip=SCENARIO_TEXTS) or {}
     return columns, {name: text for name, text in tags.items() if name.strip() and text.strip()}
 
 
