@@ -19,7 +19,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
-from highbar.planning import gate_chance, needed_to_show, suppose  # noqa: E402 - needs the line above
+from highbar.planning import gate_chance, scenarios_to_show, size_needed  # noqa: E402 - needs the line above
 from highbar.planning.plans import Assumptions  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds  # noqa: E402 - likewise
 from highbar.statistics.interval import Interval  # noqa: E402 - likewise
@@ -47,7 +47,7 @@ def repeated(number: int, bar: int, rate: int, trials: int, alike: int) -> Row:
     random = np.random.default_rng([SEED, number])
     assumed = Assumptions(trials=trials, correlation=Fraction(alike, 100))
     threshold, truth = Fraction(bar, 100), Fraction(rate, 100)
-    scenarios = suppose(threshold, truth, assumed).scenarios or 0  # each of these points has a number
+    scenarios = size_needed(threshold, truth, assumed).scenarios or 0  # each of these points has a number
     stated = gate_chance(scenarios, threshold, truth, assumed)
     size = 100 / alike - 1
     clear = 0
@@ -63,7 +63,7 @@ def repeated(number: int, bar: int, rate: int, trials: int, alike: int) -> Row:
 
 def paired(points: int, differing: int) -> Row:
     """Two versions on as many scenarios as the plan names; exact."""
-    planned = needed_to_show(Fraction(points, 100), Fraction(differing, 100), Assumptions())
+    planned = scenarios_to_show(Fraction(points, 100), Fraction(differing, 100), Assumptions())
     scenarios = planned.scenarios
     better, worse = (differing + points) / 200, (differing - points) / 200
     real = sum(

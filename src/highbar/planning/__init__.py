@@ -1,10 +1,10 @@
 """A question in, how much evidence it takes out: from plain numbers, from a policy, or from a verdict. Pure.
 
-suppose(threshold, rate, assumptions)       how many scenarios it takes to judge an agent of this true rate
+size_needed(threshold, rate, assumptions)   how many scenarios it takes to judge an agent of this true rate
 reach(scenarios, threshold, assumptions)    the true rates that pass and fail on a suite of this size
 gate_chance(scenarios, threshold, rate, …)  how a suite of this size would judge an agent of this true rate
-smallest_shown(scenarios, differing, …)     the smallest difference between two versions that a suite can show
-needed_to_show(difference, differing, …)    how many scenarios it takes to show a difference
+difference_shown(scenarios, differing, …)   the smallest difference between two versions that a suite can show
+scenarios_to_show(difference, differing, …) how many scenarios it takes to show a difference
 stop_early(design, rates)                   how a run that stops as soon as it is decided would judge agents
 plan_policy(policy, …), plan_verdict(…)     for every rule of a policy: beforehand, and from results
 plan_sequential(policy, …)                  for every rule of a policy, if the run stops as soon as it is decided
@@ -22,11 +22,11 @@ from highbar.planning.plans import (
     Repeats,
     RuleNeed,
     RuleStanding,
-    Supposed,
+    SizeNeeded,
 )
 from highbar.planning.rules import plan_policy, plan_verdict
 from highbar.planning.sequential import MOST_PLANNED, Design, plan_sequential, stop_early
-from highbar.planning.suites import gate_chance, needed_to_show, reach, smallest_shown, suppose
+from highbar.planning.suites import difference_shown, gate_chance, reach, scenarios_to_show, size_needed
 
 __all__ = [
     "MOST_PLANNED",
@@ -42,14 +42,14 @@ __all__ = [
     "Repeats",
     "RuleNeed",
     "RuleStanding",
-    "Supposed",
+    "SizeNeeded",
+    "difference_shown",
     "gate_chance",
-    "needed_to_show",
     "plan_policy",
     "plan_sequential",
     "plan_verdict",
     "reach",
-    "smallest_shown",
+    "scenarios_to_show",
+    "size_needed",
     "stop_early",
-    "suppose",
 ]

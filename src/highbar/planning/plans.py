@@ -33,7 +33,7 @@ class Assumptions(Struct, frozen=True):
         return self.trials > 1 and self.correlation < 1
 
 
-class Supposed(Struct, frozen=True):
+class SizeNeeded(Struct, frozen=True):
     """How many scenarios, each with the assumed trials, give an agent of true rate `rate` this outcome.
 
     From `scenarios` on every larger suite does, with the assumed power. `fewest` is the smallest that does: power is a
@@ -193,7 +193,7 @@ class Plan(Struct, frozen=True):
     """The answers to a question; answers that were not asked for are empty."""
 
     assumptions: Assumptions
-    supposed: tuple[Supposed, ...] = ()
+    supposed: tuple[SizeNeeded, ...] = ()
     reaches: tuple[Reach, ...] = ()
     chances: tuple[Chance, ...] = ()
     differences: tuple[PlannedDifference, ...] = ()

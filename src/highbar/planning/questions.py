@@ -18,7 +18,7 @@ from highbar.model import Policy, SpendingKind
 from highbar.planning.plans import Assumptions, Plan
 from highbar.planning.rules import plan_policy
 from highbar.planning.sequential import MOST_PLANNED, Design, plan_sequential, stop_early
-from highbar.planning.suites import gate_chance, needed_to_show, reach, smallest_shown, suppose
+from highbar.planning.suites import difference_shown, gate_chance, reach, scenarios_to_show, size_needed
 
 _TYPICAL = tuple(Fraction(percent, 100) for percent in (80, 85, 90, 95, 99, 100))
 _DIFFERING = tuple(Fraction(percent, 100) for percent in (5, 10, 20))
@@ -80,7 +80,7 @@ class Question(Struct, frozen=True):
 
 def read_question(options: PlanOptions) -> Question:
     """The question that the options ask. Raises InputError with all problems."""
-    problems = list(_mixtures(options))
+    problems = list(_option_problems(options))
     numbers = _Numbers(problems)
     threshold = numbers.share("--threshold", options.threshold, above=0, read_as=_read_threshold)
     rates = tuple(numbers.share("--rate", text) for text in options.rate)
@@ -135,13 +135,13 @@ def answer_numbers(question: Question) -> Plan:
         rows = (row for design in designs for row in stop_early(design, question.rates))
         return Plan(assumed, early=tuple(rows), scenarios=size)
     differences = (
-        [] if question.difference is None else [needed_to_show(question.difference, question.differing[0], assumed)]
+        [] if question.difference is None else [scenarios_to_show(question.difference, question.differing[0], assumed)]
     )
     if size is None:
-        supposed = [suppose(bar, rate, assumed) for bar in question.thresholds for rate in question.rates]
+        supposed = [size_needed(bar, rate, assumed) for bar in question.thresholds for rate in question.rates]
         return Plan(assumed, supposed=tuple(supposed), differences=tuple(differences))
     if question.difference is None:
-        differences = [smallest_shown(size, differing, assumed) for differing in question.differing]
+        differences = [difference_shown(size, differing, assumed) for differing in question.differing]
     return Plan(
         assumed,
         reaches=tuple(reach(size, bar, assumed) for bar in question.thresholds),
@@ -223,25 +223,27 @@ def _read_threshold(text: str) -> Fraction:
     return read(text, metrics()["pass_rate"]).value
 
 
-def _mixtures(options: PlanOptions) -> Iterable[Problem]:
+def _option_problems(options: PlanOptions) -> Iterable[Problem]:
     """Problems with options that do not go together."""
     if options.results:
         hints = dict.fromkeys(("--sequential", "--spending"), "highbar plan --sequential --scenarios 200 plans a run")
         hint = "the confidence is the policy's, and a clear verdict has a chance of 80%"
         return [
             Problem(f"{name} does not go with results: they say what was found", hint=hints.get(name, hint))
-            for name in _given(options, (*_NUMBERS, "sequential", "spending"))
+            for name in _options_used(options, (*_NUMBERS, "sequential", "spending"))
         ]
     if options.about_policy:
         return [
             Problem(f"{name} needs --threshold, --scenarios or --difference", hint="a policy says its own")
-            for name in _given(options, ("rate", "differing", "confidence", "tolerate", "trials", "icc", "spending"))
+            for name in _options_used(
+                options, ("rate", "differing", "confidence", "tolerate", "trials", "icc", "spending")
+            )
         ]
     hint = "ask about a policy, or about --threshold and --difference"
-    mixed = _given(options, ("policy", "agent_version", "input_format"))
+    mixed = _options_used(options, ("policy", "agent_version", "input_format"))
     return [
         *(Problem(f"{name} does not go with numbers", hint=hint) for name in mixed),
-        *_incomplete(options),
+        *_missing_options(options),
         *_not_sequential(options),
     ]
 
@@ -250,10 +252,10 @@ def _not_sequential(options: PlanOptions) -> Iterable[Problem]:
     """Problems with options that do not go with --sequential, and with those that need it."""
     example = "highbar plan --sequential --threshold 85% --scenarios 200"
     if not options.sequential:
-        for name in _given(options, ("spending",)):
+        for name in _options_used(options, ("spending",)):
             yield Problem(f"{name} needs --sequential", hint=f"{example} --spending late")
         return
-    for name in _given(options, ("difference", "differing", "trials", "icc", "power")):
+    for name in _options_used(options, ("difference", "differing", "trials", "icc", "power")):
         yield Problem(f"{name} does not go with --sequential", hint=example)
     if options.scenarios is None:
         yield Problem("--sequential needs --scenarios, or a policy: how many you would run at most", hint=example)
@@ -262,10 +264,10 @@ def _not_sequential(options: PlanOptions) -> Iterable[Problem]:
         yield Problem(found, hint="each of them is planned one by one")
 
 
-def _incomplete(options: PlanOptions) -> Iterable[Problem]:
+def _missing_options(options: PlanOptions) -> Iterable[Problem]:
     """Problems with options that need another one."""
     if options.threshold is None:
-        for name in _given(options, ("rate", "trials", "icc")):
+        for name in _options_used(options, ("rate", "trials", "icc")):
             yield Problem(f"{name} needs --threshold", hint="highbar plan --threshold 85% --rate 90%")
     elif (options.trials or 1) > 1 and options.icc is None:
         hint = "`highbar plan RESULTS` finds it where scenarios were repeated; 0.3 is middling, 1.0 the worst case"
@@ -277,6 +279,6 @@ def _incomplete(options: PlanOptions) -> Iterable[Problem]:
         yield Problem("--differing needs --scenarios or --difference", hint=hint)
 
 
-def _given(options: PlanOptions, names: Iterable[str]) -> list[str]:
+def _options_used(options: PlanOptions, names: Iterable[str]) -> list[str]:
     """The options among `names` that were given, as they are written on the command line."""
     return [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in (None, (), False)]

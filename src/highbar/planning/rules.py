@@ -25,7 +25,7 @@ from highbar.model import (
 )
 from highbar.planning.plans import Assumptions, Budget, Joint, Plan, Repeats, RuleNeed, RuleStanding
 from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
-from highbar.planning.suites import fewest_to_pass, gate_chance, reach, suppose
+from highbar.planning.suites import fewest_to_pass, gate_chance, reach, size_needed
 from highbar.statistics.planning import clusters_to_exclude, more_scenarios
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
@@ -79,8 +79,8 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
     else:
         # The n-th root of the power: n rules that vary independently then pass together with that power.
         each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking(policy))))
-        needed = suppose(bar, halfway(bar), assumed).scenarios
-        together = suppose(bar, halfway(bar), replace(assumed, power=each)).scenarios
+        needed = size_needed(bar, halfway(bar), assumed).scenarios
+        together = size_needed(bar, halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed, rule.demand.failures)
     # With fewer scenarios than `min_scenarios` the gate passes nothing, however good they are.

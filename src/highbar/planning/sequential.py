@@ -17,7 +17,7 @@ from highbar.language import formula
 from highbar.model import Call, Metric, Name, Policy, SpendingKind, Term, ThresholdRule
 from highbar.planning.plans import Assumptions, EarlyChance, Plan, RuleNeed
 from highbar.planning.rules import halfway, joint, rules_about_numbers, share_to_reach, without_plan, without_share
-from highbar.planning.suites import fewest_to_pass, gate_chance, suppose
+from highbar.planning.suites import fewest_to_pass, gate_chance, size_needed
 from highbar.statistics.betting import bet_boundaries
 from highbar.statistics.planning import scenarios_to_fail, scenarios_to_pass
 from highbar.statistics.spending import Boundaries, binomial_boundaries, suite_boundaries, tolerance_boundaries
@@ -165,7 +165,7 @@ def _in_suite(rule: ThresholdRule, policy: Policy) -> int | None:
 def _needed(rule: ThresholdRule, bar: Fraction, assumed: Assumptions) -> int | None:
     if bar == 1:
         return fewest_to_pass(bar, assumed, rule.demand.failures)
-    return suppose(bar, halfway(bar), assumed).scenarios
+    return size_needed(bar, halfway(bar), assumed).scenarios
 
 
 def is_yes_or_no(metric: Metric) -> bool:

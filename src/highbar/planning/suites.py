@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from highbar.model import Outcome
 from highbar.planning import repeated
-from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, Supposed
+from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, SizeNeeded
 from highbar.statistics.beta import at_most, beta_upper_quantile
 from highbar.statistics.planning import (
     MOST_TO_EXCLUDE,
@@ -38,7 +38,7 @@ def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -
     return found if found < MOST_TO_EXCLUDE else None
 
 
-def suppose(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Supposed:
+def size_needed(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> SizeNeeded:
     """How many scenarios pass, or fail, an agent of this true rate with the assumed power.
 
     The rate is not the bar, unless both are 1.
@@ -48,7 +48,7 @@ def suppose(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Supposed
         fewest = scenarios = _perfect(rate, assumptions)
     else:
         fewest, scenarios = _decided(bar, rate, assumptions)
-    return Supposed(
+    return SizeNeeded(
         bar, rate, outcome, scenarios, None if scenarios is None else scenarios * assumptions.trials, fewest
     )
 
@@ -132,13 +132,13 @@ def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assu
     return Chance(bar, rate, scenarios, found.passes, found.fails, found.inconclusive)
 
 
-def smallest_shown(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
+def difference_shown(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The smallest difference between two versions that `scenarios` common ones show with the assumed power."""
     found = smallest_difference(scenarios, differing, float(assumptions.power), assumptions.alpha)
     return PlannedDifference(scenarios, differing, found if found <= differing else None)
 
 
-def needed_to_show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
+def scenarios_to_show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """How many common scenarios show a difference of this size with the assumed power."""
     needed = pairs_needed(difference, differing, float(assumptions.power), assumptions.alpha)
     return PlannedDifference(needed, differing, float(difference))

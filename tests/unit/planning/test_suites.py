@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from highbar.gate.outlook import ValueSupport
 from highbar.gate.thresholds import judge_value
 from highbar.model import Demand, Threshold, Value
-from highbar.planning import Assumptions, gate_chance, needed_to_show, reach, smallest_shown, suppose
+from highbar.planning import Assumptions, difference_shown, gate_chance, reach, scenarios_to_show, size_needed
 from highbar.planning.suites import fewest_to_pass
 from highbar.statistics.bounds import Sums, share_bounds
 
@@ -33,7 +33,7 @@ def share(percent):
     ],
 )
 def test_the_published_sample_sizes_against_85_percent(rate, outcome, at_80, at_90):
-    found, stronger = (suppose(share(85), share(rate), assumed) for assumed in (USUAL, STRONGER))
+    found, stronger = (size_needed(share(85), share(rate), assumed) for assumed in (USUAL, STRONGER))
     assert (found.outcome, found.fewest, found.runs) == (outcome, at_80, found.scenarios)
     assert (stronger.outcome, stronger.fewest) == (outcome, at_90)
     assert found.scenarios >= at_80
@@ -42,7 +42,7 @@ def test_the_published_sample_sizes_against_85_percent(rate, outcome, at_80, at_
 @pytest.mark.parametrize(("rate", "power"), [(92, 80), (94, 80), (95, 80), (95, 90), (70, 80), (60, 90)])
 def test_from_the_number_that_is_named_on_every_larger_suite_suffices(rate, power):
     assumed = Assumptions(power=share(power))
-    found = suppose(share(85), share(rate), assumed)
+    found = size_needed(share(85), share(rate), assumed)
 
     def clear(scenarios):
         likely = gate_chance(scenarios, share(85), share(rate), assumed)
@@ -57,34 +57,34 @@ def test_from_the_number_that_is_named_on_every_larger_suite_suffices(rate, powe
 def test_the_published_numbers_without_a_failure(tolerate, published):
     assumed = Assumptions(tolerate=share(tolerate))
     assert fewest_to_pass(Fraction(1), assumed) == published
-    assert suppose(Fraction(1), Fraction(1), assumed).scenarios == published
+    assert size_needed(Fraction(1), Fraction(1), assumed).scenarios == published
     assert fewest_to_pass(1 - share(tolerate), USUAL) == published
 
 
 def test_a_threshold_of_100_percent_fails_at_the_first_failure():
-    found = suppose(Fraction(1), share(99), USUAL)
+    found = size_needed(Fraction(1), share(99), USUAL)
     assert (found.outcome, found.scenarios) == ("fail", 161)
     assert 0.99**161 <= 0.2 < 0.99**160
-    assert suppose(Fraction(1), Fraction(0), USUAL).scenarios == 1
+    assert size_needed(Fraction(1), Fraction(0), USUAL).scenarios == 1
 
 
 def test_trials_save_scenarios_as_far_as_they_differ_and_less_than_the_design_effect_says():
     formula = {m: 281 * (1 + (m - 1) * 0.3) / m for m in (2, 3, 5)}
     for m, promised in formula.items():
-        found = suppose(share(85), share(90), Assumptions(trials=m, correlation=share(30)))
+        found = size_needed(share(85), share(90), Assumptions(trials=m, correlation=share(30)))
         assert promised < found.scenarios < min(281, promised + 45)
         assert found.runs == m * found.scenarios
 
 
 def test_trials_that_always_agree_buy_nothing():
     assumed = Assumptions(trials=10, correlation=Fraction(1))
-    assert suppose(share(85), share(90), assumed).fewest == 281
+    assert size_needed(share(85), share(90), assumed).fewest == 281
     assert reach(100, share(85), assumed) == reach(100, share(85), USUAL)
 
 
 def test_no_number_of_trials_replaces_the_scenarios_that_even_a_perfect_suite_needs():
     assumed = Assumptions(trials=1000, correlation=Fraction(0))
-    assert suppose(share(95), share(100), assumed).scenarios == 59
+    assert size_needed(share(95), share(100), assumed).scenarios == 59
     assert reach(58, share(95), assumed).rate_to_pass is None
     assert reach(59, share(95), assumed).rate_to_pass is not None
 
@@ -96,7 +96,7 @@ def test_no_number_of_trials_replaces_the_scenarios_that_even_a_perfect_suite_ne
 def test_the_chance_with_repeated_trials_is_what_simulation_finds(bar, rate, trials, correlation):
     """Beta-binomial scenarios through the gate's own bound; 400 runs know the chance to about two points."""
     assumed = Assumptions(trials=trials, correlation=share(correlation))
-    planned = suppose(share(bar), share(rate), assumed)
+    planned = size_needed(share(bar), share(rate), assumed)
     random = np.random.default_rng(20240601)
     size = 100 / correlation - 1
     judged = 0
@@ -194,7 +194,7 @@ def test_what_is_supposed_to_take_so_many_scenarios_is_within_their_reach(bar, r
     assumed = Assumptions(trials=trials, correlation=correlation)
     if abs(bar - rate) < Fraction(3, 100):
         return
-    found = suppose(bar, rate, assumed)
+    found = size_needed(bar, rate, assumed)
     assert found.scenarios is not None
     assert found.runs == found.scenarios * trials
     likely = gate_chance(found.scenarios, bar, rate, assumed)
@@ -205,13 +205,13 @@ def test_what_is_supposed_to_take_so_many_scenarios_is_within_their_reach(bar, r
 @pytest.mark.parametrize(("differing", "published"), [(10, 248), (4, 99), (20, 495)])
 def test_the_published_pairs_for_a_difference_of_5_points(differing, published):
     if differing == 4:  # a difference beyond the share that differs is the command line's to refuse
-        assert needed_to_show(share(5), share(4), USUAL).scenarios == published
+        assert scenarios_to_show(share(5), share(4), USUAL).scenarios == published
         return
-    assert needed_to_show(share(5), share(differing), USUAL).scenarios == published
-    assert smallest_shown(published, share(differing), USUAL).difference == pytest.approx(0.05, abs=1e-3)
+    assert scenarios_to_show(share(5), share(differing), USUAL).scenarios == published
+    assert difference_shown(published, share(differing), USUAL).difference == pytest.approx(0.05, abs=1e-3)
 
 
 def test_the_smallest_difference_that_100_scenarios_show():
-    found = smallest_shown(100, share(10), USUAL)
+    found = difference_shown(100, share(10), USUAL)
     assert round(found.difference, 3) == 0.079
-    assert smallest_shown(10, share(5), USUAL).difference is None
+    assert difference_shown(10, share(5), USUAL).difference is None
