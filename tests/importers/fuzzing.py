@@ -187,7 +187,7 @@ def bent_xml(text: str, chance: random.Random, kind: str) -> str | None:
 
 def bent_archive(path: Path, chance: random.Random, kind: str) -> bytes | None:
     """The log with something in one of its members changed."""
-    with archives.open_member(str(path)) as archive:
+    with archives.open_archive(str(path)) as archive:
         members = {name: bytes(archive.read(name)) for name in archive}
     chosen = chance.choice(sorted(name for name in members if name == "header.json" or name.startswith("samples/")))
     changed = bent_value(json.loads(members[chosen]), chance, kind)

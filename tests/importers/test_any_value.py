@@ -48,7 +48,7 @@ def small_files(tool: str) -> list[Path]:
 def documents(path: Path) -> Iterator[tuple[Any, Put]]:
     """The documents of a file, each with a function that makes the file with another text in its place."""
     if path.suffix == ".eval":
-        with archives.open_member(str(path)) as archive:
+        with archives.open_archive(str(path)) as archive:
             members = {name: bytes(archive.read(name)) for name in archive}
         for name, data in members.items():
             if name in ("header.json", "summaries.json") or name.startswith("samples/"):

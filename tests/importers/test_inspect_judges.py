@@ -250,7 +250,7 @@ def repacked(folder: Path, name: str, change: Any) -> Path:
     """A log with changed members; they come as texts by name."""
     from highbar.importers.reading import zip as archives
 
-    with archives.open_member(str(LOGS / name)) as archive:
+    with archives.open_archive(str(LOGS / name)) as archive:
         members = {member: bytes(archive.read(member)).decode() for member in archive}
     change(members)
     path = folder / "changed.eval"

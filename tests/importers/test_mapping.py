@@ -273,7 +273,7 @@ def test_rows_that_are_not_there_are_no_empty_suite(tmp_path: Path, content: obj
     ("text", "message"),
     [
         ("", "the file is empty"),
-        ("a,a\n1,2\n", "the column 'a' stands twice"),
+        ("a,a\n1,2\n", "the column 'a' occurs twice"),
         ("a,b\n1\n", "r.csv:2: found 1 cells, wanted 2"),
         ('a,b\n"1,2\n', "this is not sound CSV"),
         ("version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "this is a Git LFS pointer"),

@@ -153,7 +153,7 @@ def test_real_files_have_a_row_for_every_record_or_are_refused(path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"columns": ["a/value", "a/value"], "data": [[1, 2]]}, "columns: 'a/value' stands twice"),
+        ({"columns": ["a/value", "a/value"], "data": [[1, 2]]}, "columns: 'a/value' occurs twice"),
         ({"columns": ["a/value"], "data": [[1, 2]]}, "data[0]: found a list of 2, wanted a list of 1"),
         ({"columns": ["a/value"], "data": [{"a/value": 1}]}, "data[0]: found an object, wanted a list of 1"),
         ({"columns": [1], "data": [[1]]}, "columns: found a list of 1, wanted a list of names"),

@@ -26,7 +26,7 @@ def archive(folder: Path, members: dict[str, bytes], method: int = zipfile.ZIP_D
 
 
 def read_all(path: Path) -> None:
-    with reading.open_member(str(path)) as found:
+    with reading.open_archive(str(path)) as found:
         for name in found:
             found.read(name)
 
@@ -50,7 +50,7 @@ def bent(path: Path, change: dict[int, bytes]) -> Path:
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_members_are_read_one_at_a_time(tmp_path, method):
     members = {"header.json": b"{}", "samples/1_epoch_1.json": bytes(range(256)) * 40_000}
-    with reading.open_member(str(archive(tmp_path, members, method))) as found:
+    with reading.open_archive(str(archive(tmp_path, members, method))) as found:
         assert list(found) == list(members)
         assert {name: bytes(found.read(name)) for name in found} == members
         assert "header.json" in found
@@ -61,7 +61,7 @@ def test_of_two_members_with_one_name_the_later_one_counts_as_it_does_for_the_to
     path = archive(tmp_path, {"header.json": b"old"})
     with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(path, "a") as target:
         target.writestr("header.json", b"new")
-    with reading.open_member(str(path)) as found:
+    with reading.open_archive(str(path)) as found:
         assert bytes(found.read("header.json")) == b"new"
         assert found.replaced == 1
 
@@ -120,7 +120,7 @@ def test_several_zstd_frames_are_one_member(tmp_path):
     whole = b"first " * 1000 + b"second " * 1000
     packed = zstd.compress(whole[:6000]) + zstd.compress(whole[6000:])
     path = stored_as(tmp_path, packed, method=93, size=len(whole), checksum=zlib.crc32(whole))
-    with reading.open_member(str(path)) as found:
+    with reading.open_archive(str(path)) as found:
         assert bytes(found.read("header.json")) == whole
 
 

@@ -265,7 +265,7 @@ def _lost(before: bytes, after: bytes) -> str:
         with tempfile.NamedTemporaryFile(suffix=".eval") as file:
             file.write(data)
             file.flush()
-            with archives.open_member(file.name) as archive:
+            with archives.open_archive(file.name) as archive:
                 members.append({name: bytes(archive.read(name)).decode("utf-8", "replace") for name in archive})
     words = [Counter(re.findall(r"\w+", " ".join(text for name, text in sorted(one.items())))) for one in members]
     return " ".join(words[0] - words[1])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from highbar.importers import Row
-from highbar.importers.documents import array_records, without_arrays
+from highbar.importers.json_arrays import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse, shown

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from highbar.importers.documents import array_records, file_head, file_parts, without_arrays
+from highbar.importers.json_arrays import array_records, file_head, file_parts, without_arrays
 from highbar.importers.reading import json
-from highbar.importers.record import Record, refuse, shown
+from highbar.importers.record import Record, duplicate, refuse, shown
 
 _SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(columns|index|data)"\s*:\s*\[')
 _ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
@@ -43,8 +43,8 @@ def _split(path: str) -> Iterator[Record]:
     columns = table.value("columns")
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
         refuse(f"columns: found {shown(columns)}, wanted a list of names")
-    if len(set(columns)) != len(columns):
-        refuse(f"columns: {next(c for c in columns if columns.count(c) > 1)!r} stands twice")
+    if (name := duplicate(columns)) is not None:
+        refuse(f"columns: {name!r} occurs twice")
     number = 0
     for place, text in file_parts(path, {"data"}):
         if place == "data[]":

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
-from highbar.importers.beside import RESTORE, Beside
-from highbar.importers.documents import file_head
+from highbar.importers.folder_check import RESTORE, FolderCheck
+from highbar.importers.json_arrays import file_head
 from highbar.importers.limits import HEAD, LARGEST_VALUE
 from highbar.importers.reading import json
 from highbar.importers.record import Record, in_file, refuse, shown
@@ -96,7 +96,7 @@ def aggregate_of(path: str) -> Aggregate | None:
     return _read_aggregate(str(beside)) if name.endswith(_SAMPLES) and beside.is_file() else None
 
 
-def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
+def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
     """Leave out the aggregates with samples beside them; an aggregate whose samples are missing is a problem."""
     for path, tool in tools.items():
         if tool != "every-eval-ever" or path.lower().endswith(".jsonl"):
@@ -107,7 +107,7 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
             found.problems += in_file(error, path)
             continue
         if path.removesuffix(".json") + _SAMPLES in tools:
-            found.left[path] = f"{path}: read for what it declares of its samples"
+            found.not_read[path] = f"{path}: read for what it declares of its samples"
         elif aggregate.has_samples:
             message = "the aggregate names a file of samples, and it is not there"
             found.problems.append(Problem(message, file=path, hint=RESTORE))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.inspect_header import PARTS, Header, Key
 from highbar.importers.inspect_samples import EvalSample
@@ -24,7 +25,8 @@ from highbar.importers.reading.json import Bytes
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
-from highbar.language.tool_names import DESCRIBED, scenario_id, score_column
+from highbar.language.phrases import some_and_more
+from highbar.language.tool_names import scenario_id, score_column
 
 _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _SAMPLE_IN_CHUNKS = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
@@ -64,7 +66,7 @@ def read_header(path: str) -> dict[str, Any]:
                     break
                 found |= {place: json.decode_value(text)} if place in PARTS else {}
             return found
-    with archives.open_member(path) as archive:
+    with archives.open_archive(path) as archive:
         name = "header.json" if "header.json" in archive else "_journal/start.json"
         members = json.members(archive.read(name)) if name in archive else {}
         return {key: json.decode_value(members[key]) for key in PARTS if key in members}
@@ -83,7 +85,7 @@ def _read_document(stream: IO[bytes], log: _Log) -> None:
 
 
 def _read_archive(path: str, log: _Log) -> None:
-    with archives.open_member(path) as archive:
+    with archives.open_archive(path) as archive:
         if "header.json" not in archive:
             hint = "let it run to its end, or write what there is with `inspect log recover`"
             refuse("this run has not ended: its log has no header", hint=hint)
@@ -118,8 +120,7 @@ def _account_for_members(archive: archives.Archive, report: Report) -> None:
 
 def _warn_of_unknown(what: str, names: list[str], report: Report) -> None:
     if names:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        report.warn(f"not read: {what} that are not known: {', '.join(names[:MOST_NAMED])}{more}")
+        report.warn(f"not read: {what} that are not known: {some_and_more(names, MOST_NAMED)}")
 
 
 def _events(archive: archives.Archive) -> dict[str, list[str]]:
@@ -174,7 +175,7 @@ class _Log:
             self._ended[sample.key] = (sample.crashed, sample.limit)
         scores = {name: self._score(name, value) for name, value in sample.scores()}
         row = sample.row(self.judge_roles)
-        self._described[sample.key[0]] = {name: row.get(name) for name in (*DESCRIBED, "tags")}
+        self._described[sample.key[0]] = {name: row.get(name) for name in (*SCENARIO_TEXTS, "tags")}
         self._buffer.put(row, scores)
 
     def _score(self, name: str, value: object) -> float | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from highbar.errors import InputError, Problem
-from highbar.importers.beside import RESTORE, Beside
+from highbar.importers.folder_check import RESTORE, FolderCheck
 from highbar.importers.inspect import read_header
 from highbar.importers.reading import json
 from highbar.importers.record import Record, in_file, refuse
@@ -74,7 +74,7 @@ class _RunLog(NamedTuple):
         return self.status == _COMPLETE
 
 
-def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
+def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
     """Leave out the files that only list logs, and the logs that a retry replaces. A missing log is a problem."""
     logs = [path for path, tool in tools.items() if tool == "inspect"]
     runs = [run for path in logs if (run := _run(path))]
@@ -88,7 +88,7 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
                 found.problems += in_file(error, path)
                 continue
             found.problems += [Problem(message, file=path, hint=RESTORE) for message in missing[:1]]
-            found.left[path] = f"{path}: read for what it lists: every log that it names is there"
+            found.not_read[path] = f"{path}: read for what it lists: every log that it names is there"
     _leave_retried(runs, found)
 
 
@@ -146,7 +146,7 @@ def _missing(path: str, logs: Sequence[str], runs: Sequence[_RunLog]) -> Iterato
                 yield f"{_LOGS} lists {name}, which is not there"
 
 
-def _leave_retried(runs: Sequence[_RunLog], found: Beside) -> None:
+def _leave_retried(runs: Sequence[_RunLog], found: FolderCheck) -> None:
     """Leave out all runs of a task except the last complete one. Copies of a log stay, and are refused later."""
     groups: dict[str, list[_RunLog]] = {}
     for run in runs:
@@ -169,7 +169,7 @@ def _leave_retried(runs: Sequence[_RunLog], found: Beside) -> None:
                 message = f"this is no retry of {run.path}, though it has the same task_id: {other}"
                 found.problems.append(Problem(message, file=last.path, hint=_NO_RETRY))
             else:
-                found.left[run.path] = (
+                found.not_read[run.path] = (
                     f"{run.path}: not counted (its status is {run.status}): {Path(last.path).name} is the last "
                     f"complete run of the task {run.plan.task!r}"
                 )

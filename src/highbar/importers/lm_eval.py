@@ -16,9 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.errors import InputError, Problem
 from highbar.importers import Row
-from highbar.importers.beside import RESTORE, Beside
+from highbar.importers.folder_check import RESTORE, FolderCheck
 from highbar.importers.limits import LARGEST_SCORE, LONGEST_TAG, MOST_NAMED
 from highbar.importers.naming import score_columns, short_label
 from highbar.importers.reading import json
@@ -27,7 +28,7 @@ from highbar.importers.record import Record, in_file, refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
 from highbar.importers.scorers import is_good_enough
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
+from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 from highbar.model.judging import ScorerDemand
 
 if TYPE_CHECKING:
@@ -250,8 +251,8 @@ def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
         "output": text_or_json(answer),
         "expected": short_label(target) if isinstance(answer, str) else None,  # other answers are log-likelihoods
         "predicted": short_label(answer),
-        **{name: asked[name] for name in DESCRIBED if isinstance(asked.get(name), str)},
-        "tags": flat_tags(asked, DESCRIBED),
+        **{name: asked[name] for name in SCENARIO_TEXTS if isinstance(asked.get(name), str)},
+        "tags": flat_tags(asked, SCENARIO_TEXTS),
     }
 
 
@@ -307,7 +308,7 @@ def totals_of(path: str) -> TaskTotals | None:
     return next((totals for totals in found if totals and task in totals.documents), None)
 
 
-def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
+def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
     """Leave out the totals with samples beside them; a task without samples is a problem."""
     samples = [path for path, tool in tools.items() if tool == "lm-eval" and task_and_date(path)]
     for path, tool in tools.items():
@@ -324,7 +325,7 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
         if lacking:
             message = f"the totals have the task {lacking[0]!r}, and there are no samples of it"
             found.problems.append(Problem(message, file=path, hint=RESTORE))
-        found.left[path] = f"{path}: read for its totals: the samples of every task are there"
+        found.not_read[path] = f"{path}: read for its totals: the samples of every task are there"
 
 
 def _tasks(path: str, date: str, samples: Sequence[str]) -> list[str]:

@@ -13,18 +13,18 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import NoReturn
 
-from highbar.columns import JUDGMENTS
+from highbar.columns import JUDGMENTS, SCENARIO_TEXTS
 from highbar.errors import InputError
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
 from highbar.importers.naming import Trials
+from highbar.importers.path_watch import PathWatch
 from highbar.importers.reading.json import decode_value
 from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, scopes, value_at
-from highbar.importers.watching import Watch
 from highbar.language.phrases import count
-from highbar.language.tool_names import DESCRIBED, flat_tags, scalar_text, scenario_id
+from highbar.language.tool_names import flat_tags, scalar_text, scenario_id
 from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
@@ -36,10 +36,10 @@ _LABELS = frozenset({"expected", "predicted"})
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
 NEVER = ("error", "violations", "passed", "correct")
 """Columns that a mapping on top of a tool's rows must not set: only the tool knows what happened."""
-DESCRIBES = ("id", *DESCRIBED, "weight", "tags")
+DESCRIBES = ("id", *SCENARIO_TEXTS, "weight", "tags")
 """Columns that such a mapping may set even if the tool's importer sets them."""
 _TEXTS = frozenset(
-    {"id", *DESCRIBED, "outcome", "error", "input", "output", "agent_version", "suite", "judge", "unjudged"}
+    {"id", *SCENARIO_TEXTS, "outcome", "error", "input", "output", "agent_version", "suite", "judge", "unjudged"}
 )
 
 
@@ -54,22 +54,22 @@ def reader(mapping: RowMap) -> Read:
 
     def read_mapped(path: str, report: Report) -> Iterator[Row]:
         _refuse_without_id(mapping)
-        trials, watch, unheard = Trials(), Watch(mapping), Counter[str]()
+        trials, watch, unread_judgments = Trials(), PathWatch(mapping), Counter[str]()
         read = _first_steps(_paths(mapping))
         fed = _first_steps([feed.path for _, feeds in mapping.columns for feed in feeds if feed.path])
         for scope in scopes(mapping.rows, path, _needed(mapping)):
             report.records += 1
-            watch.see(scope, _passes)
+            watch.look(scope, _passes)
             if mapping.where is not None and not _holds(mapping.where, scope):
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
             row = _decided(mapping, _row(mapping, scope, trials))
             report.unread.update(unread := _unread(fed, scope))
-            unheard.update(name for name in (unread & JUDGMENTS) - read if _says_something(scope, name))
+            unread_judgments.update(name for name in (unread & JUDGMENTS) - read if _says_something(scope, name))
             report.unscored += not _JUDGING & row.keys()
             yield row
-        watch.settle(report)
-        for name, records in sorted(unheard.items()):
+        watch.report_unused(report)
+        for name, records in sorted(unread_judgments.items()):
             have = f"{count(records, 'record')} {'has' if records == 1 else 'have'} {name}"
             report.warn(f"{have}, which the mapping does not read; if it judges them, add it to the columns")
 
@@ -95,14 +95,14 @@ def on_top(mapping: RowMap, read_tool: Read) -> Read:
     _refuse_evidence(mapping)
 
     def read_described(path: str, report: Report) -> Iterator[Row]:
-        trials, watch, number = Trials(), Watch(mapping, strict=True), 0
+        trials, watch, number = Trials(), PathWatch(mapping, strict=True), 0
         for row in read_tool(path, report):
             scope = Scope(row, f"row {number + 1}", number=number)
-            watch.see(scope, _passes)
+            watch.look(scope, _passes)
             yield _described(mapping, row, scope, trials)
             number += 1
         if number:
-            watch.settle(report)
+            watch.report_unused(report)
 
     return read_described
 

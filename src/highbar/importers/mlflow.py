@@ -11,10 +11,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.errors import InputError
 from highbar.importers import Row, signs
 from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
-from highbar.importers.documents import file_head
+from highbar.importers.json_arrays import file_head
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import Trials, question_id
 from highbar.importers.reading.json import decode_value
@@ -23,7 +24,7 @@ from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import SPAN_CODES, Statuses
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
+from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _VALUE = "/value"
@@ -111,7 +112,7 @@ class _MLflowSurvey:
                     kind = "it gives scores" if is_number(value) else "it gives labels"
                     self.scorers.declare_by_value(name, None if _rating(value) is not None else kind)
         for name in silent:
-            self.scorers.declare_silent(name)
+            self.scorers.declare_without_value(name)
         self.scorers.settle()
 
 
@@ -174,7 +175,7 @@ def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     usage = record.part("trace_metadata")
     return {
         "id": _identity(labels.text("id") or record.text("client_request_id"), record.value("request"), record),
-        **{name: labels.text(name) for name in DESCRIBED},
+        **{name: labels.text(name) for name in SCENARIO_TEXTS},
         **verdicts.columns(),
         "error": error,
         "input": text_or_json(record.value("request")),
@@ -182,7 +183,7 @@ def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
         "latency_ms": _latency(record),
         "tokens_used": _total(usage, "mlflow.trace.tokenUsage").whole("total_tokens"),
         "cost_usd": _total(usage, "mlflow.trace.cost").number("total_cost"),
-        "tags": flat_tags(own, skip=("id", *DESCRIBED)),
+        "tags": flat_tags(own, skip=("id", *SCENARIO_TEXTS)),
     }
 
 

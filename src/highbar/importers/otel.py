@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
 from highbar.importers.naming import Trials, question_id
@@ -23,12 +24,13 @@ from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id
+from highbar.language.phrases import some
+from highbar.language.tool_names import flat_tags, scenario_id
 
 EVENT = "gen_ai.evaluation.result"
 _NAMES = ("highbar.id", "test.case.name")
 _SUITE = "test.suite.name"
-_FOUND_BY = frozenset((*_NAMES, *DESCRIBED, *(f"highbar.{name}" for name in DESCRIBED), _SUITE))
+_FOUND_BY = frozenset((*_NAMES, *SCENARIO_TEXTS, *(f"highbar.{name}" for name in SCENARIO_TEXTS), _SUITE))
 _OPERATION = "gen_ai.operation.name"
 _RESPONSE = "gen_ai.response.id"
 _DROPPED = "droppedAttributesCount"
@@ -135,8 +137,7 @@ class _OtelSurvey:
         if not self._unread:
             return
         number_of = self._unread.total()
-        names = ", ".join(map(repr, sorted(self._unread)[:MOST_NAMED]))
-        names += ", …" if len(self._unread) > MOST_NAMED else ""
+        names = some([repr(name) for name in sorted(self._unread)], MOST_NAMED)
         one, none, says = "records have", "are no", "they say"
         if number_of == 1:
             one, none, says = "record has", "is no", "it says"
@@ -190,7 +191,7 @@ class _OtelSurvey:
                     kind = "it gives scores" if one.label is None else "its labels are not verdicts"
                     self.scorers.declare_by_value(one.name, None if one.verdict is not None else kind)
         for name in silent:
-            self.scorers.declare_silent(name)
+            self.scorers.declare_without_value(name)
         self.scorers.settle()
 
     def _add_span(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
@@ -341,7 +342,7 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
     return {
         "id": scenario,
         "trial": trials.number(scenario),
-        **{name: text_of(found.get(f"highbar.{name}", found.get(name))) for name in DESCRIBED},
+        **{name: text_of(found.get(f"highbar.{name}", found.get(name))) for name in SCENARIO_TEXTS},
         **verdicts.columns(),
         "error": error,
         **(span_columns(item) if item else {}),

@@ -85,7 +85,7 @@ def _read_lines(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -> s
     """Put the results of a JSONL file into the buffer. Returns None: such a file does not name its suite."""
     for number, line in json.numbered_lines(stream):
         file.report.records += 1
-        _put(Result(json.decode_value(line, number), f"line {number}", file.report, trusted=False), buffer, file)
+        _put(Result(json.decode_value(line, number), f"line {number}", file.report, success_judges=False), buffer, file)
     return None
 
 
@@ -98,8 +98,12 @@ def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _PromptfooFile) -
         if key in ("results[]", "results.results[]"):
             report.records += 1
             # Version 1 does not record its assertions, so that only its `success` can judge.
-            trusted = key == "results[]"
-            _put(Result(json.decode_value(text), f"result {report.records}", report, trusted=trusted), buffer, file)
+            success_judges = key == "results[]"
+            _put(
+                Result(json.decode_value(text), f"result {report.records}", report, success_judges=success_judges),
+                buffer,
+                file,
+            )
         elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
             around[key] = json.decode_value(text)
         elif key == "config" and not json.is_null(text):
@@ -146,7 +150,7 @@ class _PromptfooFile:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.ended = {"successes": 0, "failures": 0, "errors": 0}  # results, as promptfoo counts them
-        self._trusted = False
+        self._success_judges = False
         self._asserted: set[str] = set()
         self._scored: set[str] = set()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
@@ -159,7 +163,7 @@ class _PromptfooFile:
         for name, value in result.column.items():
             self._columns[name][value] = None
         self.ended[result.ended] += 1
-        self._trusted = self._trusted or result.trusted
+        self._success_judges = self._success_judges or result.success_judges
         result.add_labels(self._asserted)
         self._scored.update(result.named)
         return test
@@ -193,7 +197,7 @@ class _PromptfooFile:
                     f"the policy has this file judged by {name!r}, which is not in it; its scorers are "
                     f"{', '.join(repr(one) for one in sorted(known)) or 'none'}"
                 )
-        if report.records and not (self._asserted or self._trusted or report.answers_only):
+        if report.records and not (self._asserted or self._success_judges or report.answers_only):
             names = f"; its scores are {', '.join(sorted(self._scored))}" if self._scored else ""
             refuse(f"nothing in this file judges: no test has an assertion{names}", hint="give the tests an `assert`")
         report.judges = tuple(demanded) or (_SUCCESS,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
 from highbar.importers.promptfoo_checks import (
@@ -23,15 +24,7 @@ from highbar.importers.record import Record
 from highbar.importers.report import Report
 from highbar.importers.tool_calls import Call, calls_in
 from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, key_of_test, taggable
-from highbar.language.tool_names import (
-    DESCRIBED,
-    flat_tags,
-    means_correct,
-    score_column,
-    shorten,
-    text_or_json,
-    value_digest,
-)
+from highbar.language.tool_names import flat_tags, means_correct, score_column, shorten, text_or_json, value_digest
 from highbar.model.judging import ScorerDemand
 
 _NONE, _ASSERTION, _ERROR = 0, 1, 2
@@ -40,11 +33,11 @@ _NONE, _ASSERTION, _ERROR = 0, 1, 2
 class Result:
     """One result of an export."""
 
-    def __init__(self, values: object, place: str, report: Report, *, trusted: bool) -> None:
+    def __init__(self, values: object, place: str, report: Report, *, success_judges: bool) -> None:
         self._top = top = Record(values, place)
         self._place = place
         self._report = report
-        self.trusted = trusted
+        self.success_judges = success_judges
         self._test = as_object(top.value("testCase"))
         self._response = as_object(top.value("response"))
         self._grading = as_object(top.value("gradingResult"))
@@ -92,7 +85,7 @@ class Result:
             **taggable(self._top.value("metadata")),
             **own,
         }  # an agent's answer can add to the result's metadata
-        described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
+        described = {name: metadata[name] for name in SCENARIO_TEXTS if isinstance(metadata.get(name), str)}
         if "category" not in own and self._is_red_team(metadata):
             described["category"] = "adversarial"
         judging = self._judging()
@@ -137,7 +130,7 @@ class Result:
 
     def _tags(self, metadata: Row) -> dict[str, str] | None:
         known = {key: text for key, text in self.column.items() if text}
-        return flat_tags({**taggable(self._top.value("vars")), **metadata, **known}, DESCRIBED)
+        return flat_tags({**taggable(self._top.value("vars")), **metadata, **known}, SCENARIO_TEXTS)
 
     def _is_red_team(self, metadata: Row) -> bool:
         """Whether this is a red-team test: by its plugin, or by an assertion, checked or not."""
@@ -238,7 +231,7 @@ class Result:
 
         None also if only must-nots were checked: Highbar then judges the must-nots, and a blank output does not pass.
         """
-        self._report.unscored += unjudged is not None or (not judging and not self.trusted and not broken)
+        self._report.unscored += unjudged is not None or (not judging and not self.success_judges and not broken)
         if broken:
             return False
         if unjudged is not None:
@@ -248,7 +241,7 @@ class Result:
         if self._failed():
             return False
         seen = any(not forbids(one.kind) for one in judging)
-        return True if self._success is True and (seen or self.trusted) else None
+        return True if self._success is True and (seen or self.success_judges) else None
 
     def _errors(self) -> tuple[str | None, str | None]:
         """The error of the agent and the error of its judge; a failed assertion is neither.

@@ -11,14 +11,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
-from highbar.importers.documents import array_records, without_arrays
+from highbar.importers.json_arrays import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import DESCRIBED, flat_tags, scenario_id, text_or_json
+from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 
 _ARRAYS = frozenset({"cases", "failures"})
 _REPETITION = re.compile(r"(?s).* \[(\d{1,9})/(\d{1,9})\]")
@@ -79,7 +80,7 @@ class _PydanticSurvey:
         """
         for (_, evaluator), name in failed.items():
             if evaluator not in self._given:
-                self.scorers.declare_silent(name)
+                self.scorers.declare_without_value(name)
         self.scorers.settle()
         for (scenario, evaluator), name in failed.items():
             for judge in self.judges_of(evaluator) or [name]:
@@ -224,8 +225,11 @@ def _judge(result: Record) -> str | None:
 def _described(case: Record) -> Row:
     metadata = case.value("metadata")
     known = Record(metadata if isinstance(metadata, dict) else {"metadata": metadata}, f"{case.place}: metadata")
-    labels = {**(flat_tags(case.part("attributes").values) or {}), **(flat_tags(known.values, skip=DESCRIBED) or {})}
-    return {**{name: known.text(name) for name in DESCRIBED}, "tags": labels or None}
+    labels = {
+        **(flat_tags(case.part("attributes").values) or {}),
+        **(flat_tags(known.values, skip=SCENARIO_TEXTS) or {}),
+    }
+    return {**{name: known.text(name) for name in SCENARIO_TEXTS}, "tags": labels or None}
 
 
 def _usage(case: Record) -> Row:

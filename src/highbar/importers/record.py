@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from highbar.errors import InputError, Problem
 from highbar.importers.limits import LARGEST_NUMBER, LONGEST_SHOWN, MOST_SCORERS
+from highbar.language.phrases import some_and_more
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _NUMBERS = (int, float)
@@ -28,7 +30,8 @@ def in_file(error: InputError, name: str) -> list[Problem]:
 def refuse_without_judge(tool: str, scorers: Iterable[str], why: str = "") -> NoReturn:
     """Refuse a file that declares no judge. The message lists its scorers; the hint can be pasted into the policy."""
     names = sorted(dict.fromkeys(scorers))
-    found = f"its scorers are {_listed(names)}" if names else "it has no scorer at all"
+    listed = some_and_more([repr(name) for name in names], MOST_SCORERS)
+    found = f"its scorers are {listed}" if names else "it has no scorer at all"
     message = f"nothing in this file declares who judges: {found}" + (f", and {why}" if why else "")
     if not names:
         refuse(message, hint="run the tool with a scorer")
@@ -37,11 +40,6 @@ def refuse_without_judge(tool: str, scorers: Iterable[str], why: str = "") -> No
     least = "…" if why else 1
     judge = f"{{ {key}: {{ {word}: {quoted(names[0])}, at_least: {least} }} }}"
     refuse(message, hint=f"say it in the policy: judged_by: {judge}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    listed = ", ".join(repr(name) for name in names[:MOST_SCORERS])
-    return listed + (f" and {len(names) - MOST_SCORERS} more" if len(names) > MOST_SCORERS else "")
 
 
 def quoted(name: str) -> str:
@@ -132,6 +130,25 @@ class Record:
 def is_number(value: object) -> bool:
     """Whether this is a finite number; true and false are not. One expression, as it is called for every value."""
     return type(value) in _NUMBERS and abs(value) <= LARGEST_NUMBER  # type: ignore[arg-type]
+
+
+def refuse_not_finite(value: object, path: str, place: str) -> None:
+    """Refuse NaN and infinities at any depth: they are not values, and NaN does not even equal itself."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            hint = f"write null if there is no number; a mapping cannot say what {value} means"
+            refuse(f"{place}: {path}: found {shown(value)}, wanted a finite number", hint=hint)
+    elif isinstance(value, list):
+        for item in value:
+            refuse_not_finite(item, path, place)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            refuse_not_finite(item, path, place)
+
+
+def duplicate(names: Sequence[str]) -> str | None:
+    """The first name that occurs twice; None if there is none."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
 def shown(value: object) -> str:

@@ -1,11 +1,14 @@
-"""Counts of one import: the records of the file, and what became of each of them."""
+"""Counts of one import: the records of the file, and what became of each of them; and the same in words."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+
+from highbar.language.phrases import count
 
 if TYPE_CHECKING:  # most checks read no file of another tool
     from highbar.model.judging import ScorerDemand
@@ -56,3 +59,45 @@ class Report(Struct):
     def leave_out(self, reason: str, records: int = 1) -> None:
         """Count records without a row, with the reason."""
         self.left_out[reason] += records
+
+    def sentence(self) -> str:
+        """`20 records, 20 rows, 3 errors, 1 unscored`; zeros are left out, except for records and rows.
+
+        >>> Report(records=20, rows=20, errors=3).sentence()
+        '20 records, 20 rows, 3 errors'
+        """
+        counts = [count(self.records, "record"), count(self.rows, "row")]
+        counts += [count(self.errors, "error")] if self.errors else []
+        others = (
+            (self.unscored, "unscored"),
+            (self.skipped, "skipped"),
+            (self.missing, "planned and missing"),
+            (self.merged, "merged into other rows"),
+            (self.left_out.total(), "left out"),
+        )
+        return ", ".join(counts + [f"{number} {what}" for number, what in others if number])
+
+    def notes(self) -> tuple[str, ...]:
+        """What a verdict based on this file must mention: warnings, records that were left out, and an empty file."""
+        lost = [f"{count(number, 'record')} left out: {reason}" for reason, number in sorted(self.left_out.items())]
+        empty = () if self.rows else ("there is no result in this file",)
+        return (*self.warnings, *lost, *empty)
+
+    def summary(self, name: str, title: str) -> tuple[str, ...]:
+        """All lines for `highbar import`: the counts, the columns with values, what was left out and why."""
+        columns = sorted(self.columns.items(), key=lambda item: -item[1])  # ties in the order of the rows: id first
+        details = [f"judged by: {', '.join(self.judges)}"] if self.judges else []
+        details += [f"scorer {name}: {what}" for name, what in sorted(self.scorers.items())]
+        details += [f"columns: {_with_counts(columns)}"] if columns else []
+        details += [f"unscored: {count(self.unscored, 'row')} without a judgment"] if self.unscored else []
+        details += [f"skipped: {count(self.skipped, 'row')}, which count as not passed"] if self.skipped else []
+        details += [f"missing: {count(self.missing, 'row')}, which count as errors"] if self.missing else []
+        unread = sorted(self.unread.items(), key=lambda item: (-item[1], item[0]))  # ties by name
+        details += [f"no column for: {_with_counts(unread)}"] if unread else []
+        details += [f"cut short: {count(self.cut, 'long text')}"] if self.cut else []
+        details += [f"warning: {note}" for note in self.notes()]
+        return (f"{name}: {title}: {self.sentence()}", *(f"  {detail}" for detail in details))
+
+
+def _with_counts(found: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{what} ({number})" for what, number in found)

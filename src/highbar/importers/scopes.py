@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Literal, cast
 
 from msgspec import Struct
 
 from highbar.importers.data_frames import line_records, table_records
-from highbar.importers.documents import file_head, file_parts
+from highbar.importers.json_arrays import file_head, file_parts
 from highbar.importers.limits import HEAD, LONGEST_CELL
 from highbar.importers.reading import json
-from highbar.importers.record import refuse, shown
-from highbar.importers.soundness import refuse_alike, refuse_not_finite
+from highbar.importers.record import duplicate, refuse, refuse_not_finite, shown
 from highbar.model.mapping import Path, Walk
 
 Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
@@ -23,6 +23,7 @@ Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
 _POINT = re.compile(r"(?<!\\)\.")
 _KINDS = {"[]": "a list", "{}": "an object"}
 _ROWS = "the mapping's `rows` says where the records are"
+_KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
 _ONE_PER_LINE = re.compile(rb"[^\n]*\}[ \t\r]*(\n|$)")
 
 
@@ -111,7 +112,7 @@ def _walk(steps: tuple[str | int | Walk, ...], value: object, place: str) -> obj
         if isinstance(step, str):
             if not isinstance(value, Mapping):
                 return None
-            refuse_alike([*value], place)
+            _refuse_alike([*value], place)
             value = value.get(step)
         elif isinstance(step, int):
             value = value[step] if isinstance(value, list) and -len(value) <= step < len(value) else None
@@ -123,6 +124,23 @@ def _walk(steps: tuple[str | int | Walk, ...], value: object, place: str) -> obj
         if value is None:
             return None
     return value
+
+
+def _refuse_alike(names: Sequence[str], place: str, *, line: int | None = None) -> None:
+    """Refuse keys of one object, or columns of one table, that differ only in case."""
+    alike = _alike(tuple(names))
+    if alike is not None:
+        refuse(f"{place}: {alike}" if place else alike, line=line, hint=_KEEP_ONE)
+
+
+@lru_cache(maxsize=4096)  # the records of a file have few different shapes
+def _alike(names: tuple[str, ...]) -> str | None:
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            return f"the keys {other!r} and {name!r} differ only in case"
+    return None
 
 
 def _of_lines(rows: Rows, path: str) -> Iterator[Scope]:
@@ -224,9 +242,9 @@ def _cells(path: str) -> Iterator[Scope]:
             header = next(rows, None)
             if not header or header[0].startswith(json.LFS_POINTER.decode()):
                 refuse("the file is empty" if not header else "this is a Git LFS pointer, not the file")
-            if len(set(header)) != len(header):
-                refuse(f"the column {next(c for c in header if header.count(c) > 1)!r} stands twice", line=1)
-            refuse_alike(header, "", line=1)
+            if (name := duplicate(header)) is not None:
+                refuse(f"the column {name!r} occurs twice", line=1)
+            _refuse_alike(header, "", line=1)
             for number, cells in enumerate(row for row in rows if row):
                 if len(cells) != len(header):
                     refuse(f"found {len(cells)} cells, wanted {len(header)}", line=rows.line_num)

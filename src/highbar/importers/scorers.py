@@ -60,7 +60,7 @@ class Scorers:
         """Add a scorer that gives scores or labels; `reason` is why they are not verdicts."""
         self._columns.setdefault(name, reason)
 
-    def declare_silent(self, name: str) -> None:
+    def declare_without_value(self, name: str) -> None:
         """Add a scorer that has no value on some record. If it has no value on any record, it counts as a judge."""
         if name not in self._columns:
             self.declare(name)
@@ -105,8 +105,8 @@ class Scorers:
         A single value does not show the kind of a scorer: if others judge, it judges too, and its record is undecided.
         """
         asked = f"say in the policy who judges: judged_by: {{ {self._tool.replace('-', '_')}: [ … ] }}"
-        lone = [name for name, others in self._others.items() if others == 1 and name not in self._declared]
-        for name in lone if self._declared else ():
+        with_one_value = [name for name, others in self._others.items() if others == 1 and name not in self._declared]
+        for name in with_one_value if self._declared else ():
             self.declare(name)
             message = f"the scorer {name!r} has a single value, which is no verdict, so that its record is undecided"
             self._report.warn(f"{message}; {asked}", urgent=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from highbar.errors import InputError
 from highbar.importers.reading.json import decode_value
-from highbar.importers.soundness import refuse_not_finite
+from highbar.importers.record import refuse_not_finite
 
 Call = dict[str, Any]
 _ARGUMENTS = ("arguments", "inputParameters", "input", "args")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from highbar import importers
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
-from highbar.importers.beside import Beside, beside
+from highbar.importers.folder_check import FolderCheck, folder_check
 from highbar.load import folders, foreign, run_folders, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.load.exact_path import exact_path
@@ -67,7 +67,7 @@ def find_files(
     problems: list[Problem] = []
     found: list[ResultsFile] = []
     # Some tools list in one file the others that belong to the run; a file may replace or complete another.
-    together = _look_at(arguments, input_format)
+    together = _check_folder(arguments, input_format)
     problems.extend(together.problems)
     shards = _shards(arguments, problems) if not subset else run_folders.ShardedRun()
     for argument in arguments:
@@ -81,12 +81,12 @@ def find_files(
                     _of_run(path, guidance, regraded, shards, subset=subset)
                     or _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
                     for path, folder in named.found
-                    if path not in together.left and path not in shards.empty
+                    if path not in together.not_read and path not in shards.empty
                 ]
                 found += _with_note(read, named.note)
         except InputError as error:
             problems.extend(error.problems)
-    for note in together.left.values():
+    for note in together.not_read.values():
         found = _with_note(found, note)
     # Only now: one message lists every problem, so that nobody has to fix them one by one.
     problems.extend(_named_twice(found))
@@ -124,17 +124,17 @@ def find_foreign(
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> Iterator[foreign.Import]:
     """The files that the arguments name, each imported as the tool's when it is requested."""
-    together = _look_at(arguments, None)
+    together = _check_folder(arguments, None)
     if together.problems:
         raise InputError(*together.problems)
-    notes = list(together.left.values())
+    notes = list(together.not_read.values())
     for argument in arguments:
         if argument == "-":
             path = _copy_of_stdin(stdin, stack)
             yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance)
             continue
         for path in folders.expand(argument, is_results).files:
-            if path in together.left:
+            if path in together.not_read:
                 continue
             made = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance)
             while notes:
@@ -142,16 +142,16 @@ def find_foreign(
             yield made
 
 
-def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
-    """What the named files of other tools say about each other, by `importers.beside`."""
+def _check_folder(arguments: Sequence[str], input_format: str | None) -> FolderCheck:
+    """What the named files of other tools say about each other, by `importers.folder_check`."""
     paths = paths_named(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
     if len(paths) < 2 or not any(path.endswith(BESIDE) for path in paths):
-        return Beside()
+        return FolderCheck()
     tools: dict[str, str | None] = {}
     for path in paths:
         with suppress(InputError):  # reading the file refuses it
             tools[path] = foreign.tool_of(path, path) if os.path.isfile(path) else None
-    return beside(tools)
+    return folder_check(tools)
 
 
 def _with_note(found: list[ResultsFile], note: str | None) -> list[ResultsFile]:

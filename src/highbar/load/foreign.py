@@ -92,9 +92,7 @@ def tool_of(path: str, name: str) -> str | None:
 
 def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
-    # A check of our own rows needs neither of these.
-    from highbar.importers import summary
-    from highbar.importers.writing import convert
+    from highbar.importers.writing import convert  # a check of our own rows does not need it
 
     # A temporary file with our own columns: from here on one engine and one set of checks works for all tools.
     judged_by = guidance.judged_by.get(format_name, ())
@@ -107,8 +105,8 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
             raise
         raise _with_hint(error, guidance.mapping, tool_of(path, name)) from error
     _refuse_no_verdict(report, name, format_name)
-    sentence = f"{name}: read as {importers.format_title(format_name)}: {summary.sentence(report)}"
-    notes = tuple(f"{name}: {note}" for note in summary.summary_notes(report))
+    sentence = f"{name}: read as {importers.format_title(format_name)}: {report.sentence()}"
+    notes = tuple(f"{name}: {note}" for note in report.notes())
     file = ResultsFile(
         target,
         name,
@@ -116,7 +114,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         original=os.path.realpath(path),
         imported=sentence,
         notes=notes,
-        urgent=tuple(f"{name}: {note}" for note in summary.summary_notes(report) if _is_urgent(note, report)),
+        urgent=tuple(f"{name}: {note}" for note in report.notes() if _is_urgent(note, report)),
         judging=_judging(report, format_name),
         columns=tuple(sorted(report.columns)) if report.plain else (),
         has_known_units=format_name != MAPPED,

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from highbar.errors import InputError
-from highbar.importers import summary
 from highbar.load import files, foreign
 from highbar.model import ResultsFile
 
@@ -32,7 +31,7 @@ def import_files(
             with open(found.file.path, "rb") as stream:
                 shutil.copyfileobj(stream, rows)
             os.unlink(found.file.path)
-            yield from summary.summary_lines(found.file.name, found.title, found.report)
+            yield from found.report.summary(found.file.name, found.title)
             read.append(found.file)
     if problems := foreign.contradictions(read):
         raise InputError(*problems)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import IO, Any
@@ -17,7 +16,7 @@ from typing import IO, Any
 import msgspec
 
 from highbar.importers.limits import LARGEST_VALUE
-from highbar.importers.record import refuse
+from highbar.importers.record import duplicate, refuse
 
 Bytes = bytes | memoryview
 
@@ -88,8 +87,7 @@ def members(data: Bytes, line: int | None = None) -> dict[str, Bytes]:
         return {key: json.dumps(item).encode() for key, item in value.items()}
     named: dict[str, Bytes] = {key.text: memoryview(value) for key, value in found.items()}
     if len(named) != len(found):
-        names = [key.text for key in found]
-        refuse(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}", line=line)
+        refuse(f"duplicate key {duplicate([key.text for key in found])!r}", line=line)
     return named
 
 
@@ -315,8 +313,7 @@ class _DuplicateKey(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        times = Counter(name for name, _ in pairs)
-        raise _DuplicateKey(next(name for name in times if times[name] > 1))
+        raise _DuplicateKey(str(duplicate([name for name, _ in pairs])))
     return found
 
 

@@ -95,7 +95,7 @@ class Archive:
 
 
 @contextmanager
-def open_member(path: str) -> Iterator[Archive]:
+def open_archive(path: str) -> Iterator[Archive]:
     """Open the archive, after all checks that need no unpacking."""
     with Path(path).open("rb") as stream:
         _refuse_other_files(stream)

@@ -37,39 +37,39 @@ class _WatchedPath(Struct):
     values: list[str] = field(default_factory=list)
 
     @property
-    def settled(self) -> bool:
+    def is_found(self) -> bool:
         return self.reached and (self.equal or self.check is None or self.check.operator != "is")
 
 
-class Watch:
+class PathWatch:
     """Watches for the paths of a mapping that no record has had so far."""
 
     def __init__(self, mapping: RowMap, *, strict: bool = False) -> None:
         self._strict = strict  # whether a column that judges nothing is a problem too
-        self._all = list(_places(mapping))
+        self._all = list(_mapping_paths(mapping))
         self._open = [place for place in self._all if place.path.base not in ("key", "number", "repeat")]
 
-    def see(self, scope: Scope, passes: Passes) -> None:
+    def look(self, scope: Scope, passes: Passes) -> None:
         """Look in one record for the paths that no record has had so far."""
         if not self._open:
             return
         for place in self._open:
             for inner in _scopes(place, scope):
-                _see(place, inner, passes)
-        self._open = [place for place in self._open if not place.settled]
+                _look_at(place, inner, passes)
+        self._open = [place for place in self._open if not place.is_found]
 
-    def settle(self, report: Report) -> None:
+    def report_unused(self, report: Report) -> None:
         """Refuse the file, or warn, if no record has a path. Call it at the end of a file that has records."""
         problems: list[Problem] = []
         for place in self._open:
             if not place.looked or place.optional:
                 continue
             if place.reached:
-                found = _never_equal(place)
+                found = _unequal_problem(place)
             elif not place.condition and place.inside is None and self._given_by_other(place.column):
                 continue
             else:
-                found = _never_reached(place)
+                found = _unreached_problem(place)
             blocks = not place.reached if place.condition else self._strict or place.column in JUDGING
             # For any other column a warning is enough: the rules that need it are then undefined, and never pass.
             if blocks:
@@ -94,7 +94,7 @@ def _scopes(place: _WatchedPath, scope: Scope) -> Iterator[Scope]:
         yield scope.inside(element, number)
 
 
-def _see(place: _WatchedPath, scope: Scope, passes: Passes) -> None:
+def _look_at(place: _WatchedPath, scope: Scope, passes: Passes) -> None:
     place.looked = True
     place.reached = place.reached or reaches(place.path, scope)
     if place.check is None or place.check.operator != "is" or place.equal:
@@ -106,7 +106,7 @@ def _see(place: _WatchedPath, scope: Scope, passes: Passes) -> None:
         place.values.append(text)
 
 
-def _never_reached(place: _WatchedPath) -> Problem:
+def _unreached_problem(place: _WatchedPath) -> Problem:
     what = "a condition" if place.condition else "the mapping"
     message = f"no record has {place.path.text}, by which {what} decides {place.column}"
     if place.condition:
@@ -114,28 +114,28 @@ def _never_reached(place: _WatchedPath) -> Problem:
     return Problem(message, hint=f"correct the path; if it may be absent: {place.column}: {{ path: …, default: … }}")
 
 
-def _never_equal(place: _WatchedPath) -> Problem:
+def _unequal_problem(place: _WatchedPath) -> Problem:
     wanted = " or ".join(shown(value) for value in place.check.values) if place.check else ""
     found = ", ".join(place.values) or "no value"
     message = f"no record has {wanted} at {place.path.text}, which decides {place.column}"
     return Problem(message, hint=f"found {found}")
 
 
-def _places(mapping: RowMap) -> Iterator[_WatchedPath]:
+def _mapping_paths(mapping: RowMap) -> Iterator[_WatchedPath]:
     for column, feeds in mapping.columns:
         for feed in feeds:
-            yield from _of_feed(feed, column, None, constant=any(one.path is None and not one.when for one in feeds))
-    yield from _of_when(mapping.where, "which records count", None)
+            yield from _feed_paths(feed, column, None, constant=any(one.path is None and not one.when for one in feeds))
+    yield from _condition_paths(mapping.where, "which records count", None)
 
 
-def _of_feed(feed: Feed, column: str, inside: Path | None, *, constant: bool = False) -> Iterator[_WatchedPath]:
+def _feed_paths(feed: Feed, column: str, inside: Path | None, *, constant: bool = False) -> Iterator[_WatchedPath]:
     if feed.path is not None and inside is None:
         exists = feed.check is not None and feed.check.operator == "exists"
         optional = constant or exists or feed.default is not None
         yield _WatchedPath(feed.path, column, feed.check, inside=inside, optional=optional)
-    yield from _of_when(feed.when, column, inside)
+    yield from _condition_paths(feed.when, column, inside)
     if feed.each is not None and inside is None:
-        yield from _of_when(feed.where, column, feed.path)
+        yield from _condition_paths(feed.where, column, feed.path)
         inner: Collection[Feed] = [feed.each] if isinstance(feed.each, Feed) else [part for _, part in feed.each]
         for part in inner:
             if part.path is not None:
@@ -145,6 +145,6 @@ def _of_feed(feed: Feed, column: str, inside: Path | None, *, constant: bool = F
                 )
 
 
-def _of_when(when: When | None, column: str, inside: Path | None) -> Iterator[_WatchedPath]:
+def _condition_paths(when: When | None, column: str, inside: Path | None) -> Iterator[_WatchedPath]:
     for path, check in when.checks if when else ():
         yield _WatchedPath(path, column, check, condition=True, inside=inside, optional=check.operator == "exists")

@@ -16,28 +16,28 @@ from highbar.errors import Problem
 RESTORE = "put back what is missing, or name the files to check one by one"
 
 
-class Beside(Struct):
+class FolderCheck(Struct):
     """The files that are not read as rows, each with a note that says why, and a problem for missing results."""
 
-    left: dict[str, str] = field(default_factory=dict)
+    not_read: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
 
-def beside(tools: Mapping[str, str | None]) -> Beside:
+def folder_check(tools: Mapping[str, str | None]) -> FolderCheck:
     """Check the files of one command against each other; `tools` has the tool of each path, if it is known."""
-    found = Beside()
+    found = FolderCheck()
     if len(tools) < 2:
         return found
     if "inspect" in tools.values():
         from highbar.importers import inspect_runs  # only a check that reads logs needs it
 
-        inspect_runs.look_beside(tools, found)
+        inspect_runs.check_folder(tools, found)
     if "lm-eval" in tools.values():
         from highbar.importers import lm_eval  # only a check that reads samples needs it
 
-        lm_eval.look_beside(tools, found)
+        lm_eval.check_folder(tools, found)
     if "every-eval-ever" in tools.values():
         from highbar.importers import every_eval_ever_aggregate  # only a check that reads samples needs it
 
-        every_eval_ever_aggregate.look_beside(tools, found)
+        every_eval_ever_aggregate.check_folder(tools, found)
     return found
