@@ -15,6 +15,7 @@ from highbar.report.headline import more
 from highbar.report.layout import columns, paint, paragraph, text_table, title
 from highbar.report.text import render_problems as render_verdict_problems
 from highbar.report.titles import demands
+from highbar.report.value_words import undefined_by_reason
 from highbar.report.visible import cut, visible
 
 _MOST_ROWS = 20
@@ -90,12 +91,8 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
     lines = title(f"Metrics over the {comparison.pairs} scenarios of both runs", display)
     lines += text_table(("", "", "before", "after", "difference"), rows, display)
     lines += [paint(line, "dim", display) for line in paragraph(words.explanation(comparison), 2, display)]
-    found: dict[str, list[str]] = {}
-    for name, change in comparison.metrics.items():
-        if name not in known:
-            found.setdefault(visible(change.difference.reason or ""), []).append(visible(name))
-    for reason, names in found.items():
-        text = f"{', '.join(names)}: {cut(reason, 300)}"
+    for reason, names in undefined_by_reason(words.differences(comparison)).items():
+        text = f"{', '.join(map(visible, names))}: {cut(visible(reason), 300)}"
         lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
     latency = words.latency(comparison)
     return [*lines, *([f"  {latency}"] if latency else [])]

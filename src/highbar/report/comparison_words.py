@@ -9,9 +9,10 @@ from types import MappingProxyType
 from highbar.language.digits import amount, show_change
 from highbar.language.phrases import count
 from highbar.model import Counts, Verdict
-from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
+from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, Side
 from highbar.model.details import Details
-from highbar.report.headline import WORDS, judged_line, met, selected
+from highbar.report.headline import WORDS, met
+from highbar.report.origin import judged_line, selection_line
 from highbar.report.visible import Encode
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
@@ -51,6 +52,11 @@ def as_verdict(comparison: Comparison) -> Verdict:
 def main_number(comparison: Comparison) -> str:
     """`pass rate 73.3% → 93.3%`, which most readers look for first; also the safety rate, if it fell."""
     return ", ".join(_both(comparison, name) for name in ("pass_rate", *(["safety_rate"] * _fell(comparison))))
+
+
+def differences(comparison: Comparison) -> Mapping[str, Difference]:
+    """The difference of every metric."""
+    return {name: change.difference for name, change in comparison.metrics.items()}
 
 
 def _both(comparison: Comparison, name: str) -> str:
@@ -93,7 +99,7 @@ def side(about: Side, encode: Encode) -> str:
 
 def _selected(about: Side, encode: Encode) -> str:
     """Which rows were selected; a baseline does not record how many were left out."""
-    text = selected(about.selection, encode)
+    text = selection_line(about.selection, encode)
     return text.partition(": ")[0] if about.is_baseline else text
 
 

@@ -12,20 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from highbar.errors import Problem
-from highbar.language.digits import Bounds, bounds_by_metric
+from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.early import saved_line
-from highbar.report.headline import (
-    evidence,
-    headline,
-    judge_line,
-    judged_line,
-    quarantine_line,
-    quarantined_ids,
-    selected,
-)
+from highbar.report.headline import evidence, headline
 from highbar.report.numbers import interval_end, number
+from highbar.report.origin import origin_lines, quarantined_ids
 from highbar.report.visible import visible
 
 COLUMNS = (
@@ -66,8 +58,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 def _about(verdict: Verdict) -> tuple[str, ...]:
     """Sentences for the verdict's row: headline, evidence, who judged, which rows, quarantine and early stopping."""
-    origin = judged_line(verdict.judged_by, str), selected(verdict.selection, str), judge_line(verdict.judge, str)
-    return (headline(verdict), evidence(verdict.counts), *origin, quarantine_line(verdict, str), saved_line(verdict))
+    return headline(verdict), evidence(verdict.counts), *origin_lines(verdict, str)
 
 
 def _rows(verdict: Verdict, bounds: Bounds) -> Iterator[_Row]:
@@ -113,7 +104,7 @@ def _value(value: Value, bounds: tuple[Fraction, ...]) -> _Row:
 
 
 def _rule(rule: RuleResult, bounds: Bounds) -> _Row:
-    value = _value(rule.value, bounds.get(rule.metric or "", ())) if rule.value else {}
+    value = _value(rule.value, rule_bounds(rule, bounds)) if rule.value else {}
     return {
         **value,
         "kind": "rule",
@@ -124,7 +115,7 @@ def _rule(rule: RuleResult, bounds: Bounds) -> _Row:
         **_where(rule.slice),
         "threshold": rule.threshold,
         "fragile": _yes(rule.fragile),
-        "raw": number(None if rule.raw is None else rule.raw.value, bounds.get(rule.metric or "", ())),
+        "raw": number(None if rule.raw is None else rule.raw.value, rule_bounds(rule, bounds)),
         "reason": rule.reason,
     }
 

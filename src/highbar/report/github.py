@@ -14,7 +14,8 @@ from msgspec import Struct
 from highbar.errors import Problem
 from highbar.model import Verdict
 from highbar.report import markdown
-from highbar.report.headline import NO_VERDICT, could_change, headline, how_sure, warnings
+from highbar.report.headline import NO_VERDICT, headline, warnings
+from highbar.report.reruns import how_sure, is_close
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
@@ -58,8 +59,8 @@ def rule_annotations(verdict: Verdict, located: Located) -> str:
     """A line for each problem and each missed demand, at the place of its first rule; no more than GitHub shows."""
     missed = [demand for demand in demands(verdict) if demand.rule.outcome != "pass"]
     errors = _of_problems(verdict.problems, located)  # GitHub counts both kinds of errors together
-    errors += [_of_demand(demand, "error", located) for demand in missed if demand.rule.level == "blocking"]
-    warned = [_of_demand(demand, "warning", located) for demand in missed if demand.rule.level == "warning"]
+    errors += [_of_demand(demand, verdict, "error", located) for demand in missed if demand.rule.level == "blocking"]
+    warned = [_of_demand(demand, verdict, "warning", located) for demand in missed if demand.rule.level == "warning"]
     return _lines(_shown(errors)) + _lines(_shown(warned))
 
 
@@ -128,9 +129,9 @@ def refusal_outputs(exit_code: int) -> Mapping[str, str]:
     return {"verdict": "none", "exit_code": str(exit_code), "headline": NO_VERDICT}
 
 
-def _of_demand(demand: DemandResult, kind: str, located: Located) -> Annotation:
+def _of_demand(demand: DemandResult, verdict: Verdict, kind: str, located: Located) -> Annotation:
     rule = demand.rule
-    parts = [rule.reason, how_sure(rule) if could_change(rule) else "", *demand.descriptions, demand.places()]
+    parts = [rule.reason, how_sure(rule, verdict) if is_close(rule) else "", *demand.descriptions, demand.places()]
     return Annotation(
         kind,
         "\n".join(part for part in parts if part),

@@ -8,35 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
 
-from highbar.language.digits import amount, show
+from highbar.language.digits import amount
 from highbar.language.phrases import count
-from highbar.model import Counts, Decision, Outcome, RuleResult, Slice, Value, Verdict
-from highbar.model.judging import Judging, Selection
+from highbar.model import Counts, Decision, Outcome, Slice, Verdict
+from highbar.report.reruns import second_run_words
 from highbar.report.titles import demands
 from highbar.report.visible import Encode
-
-if TYPE_CHECKING:  # few results use a judge
-    from highbar.model.judge_quality import JudgeReport
 
 WORDS: Mapping[Decision | None, str] = MappingProxyType(
     {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", None: "NO POLICY"}
 )
 MOST_UNDECIDED = 10
 """Undecided scenarios that a report lists."""
-MOST_QUARANTINED = 10
-"""Quarantined scenarios that a report lists on one line."""
-MOST_TO_SETTLE = 5000
-"""If settling a rule takes more scenarios than this, reports call it too close."""
-WORTH_SAYING = 0.05
-"""Reports mark a rule as close if a re-run has another outcome with at least this probability."""
 UNDECIDED = "Undecided scenarios"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
-_LIKELY = ((0.01, "almost certain"), (0.05, "very likely"), (0.2, "likely"))  # by the probability of another verdict
-_EVEN = 0.5
-_ALMOST = 0.99
-_ALL = 100
 
 
 def headline(verdict: Verdict) -> str:
@@ -54,81 +40,6 @@ def evidence(counts: Counts) -> str:
     if counts.undecided:
         parts.append(f"{count(counts.undecided, 'trial')} undecided")
     return ", ".join(parts)
-
-
-def judged_line(judged_by: Iterable[Judging], encode: Encode) -> str:
-    """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; empty if all rows are in our own format."""
-    judges = []
-    for one in judged_by:
-        names = " and ".join(encode(judge) for judge in one.judges) or "its reader does not say"
-        judges.append(f"{encode(one.tool)}: {names}{' (policy)' if one.by_policy else ''}")
-    return f"judged by {'; '.join(judges)}" if judges else ""
-
-
-def selected(selection: Selection | None, encode: Encode) -> str:
-    """`only rows with tags.model x: 12 rows left out`; empty if there was no selection."""
-    if selection is None:
-        return ""
-    chosen = " and ".join(
-        f"{encode(column)} {' or '.join(encode(value) for value in values)}" for column, values in selection.where
-    )
-    lost = f", {count(selection.scenarios_count, 'scenario')} with them" if selection.scenarios_count else ""
-    return f"only rows with {chosen}: {count(selection.rows, 'row')} left out{lost}"
-
-
-def judge_line(report: JudgeReport | None, encode: Encode) -> str:
-    """Which judge judged how much, and whether it is calibrated; empty if no trial was judged by a judge."""
-    if report is None:
-        return ""
-    from highbar.report.judge_words import one_line  # few results use a judge
-
-    return one_line(report, encode)
-
-
-def quarantine_line(verdict: Verdict, encode: Encode) -> str:
-    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if none is quarantined."""
-    found = verdict.quarantined
-    if not found:
-        return ""
-    named = []
-    for one in found[:MOST_QUARANTINED]:
-        at_most = "until" if one.since is None else "at the latest until"  # a flaky scenario may become stable earlier
-        until = f", {at_most} {one.until}" if one.until else ""
-        named.append(f"{encode(one.id)} ({encode(one.why)}{until})")
-    rest = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
-    return f"{count(len(found), 'scenario')} quarantined: {'; '.join(named)}{rest}"
-
-
-def quarantined_ids(verdict: Verdict) -> frozenset[str]:
-    """The ids of the scenarios that a report marks as quarantined."""
-    return frozenset(one.id for one in verdict.quarantined)
-
-
-def as_judged(rule: RuleResult) -> str:
-    """`90.0% as judged`: the uncorrected value, if the rule's value is corrected for the judge's errors; else empty."""
-    return "" if rule.raw is None or rule.raw.value is None else f"{show(rule.raw)} as judged"
-
-
-def corrected(value: Value) -> str:
-    """`corrected 78.5% (66.4–87.2)`; `not corrected` if that is undefined; empty if the policy corrects nothing."""
-    share = value.corrected
-    if share is None or share.value is None:
-        return "" if share is None else "not corrected"
-    return f"corrected {show(Value(share.value, 0, 0, value.unit, value.better, low=share.low, high=share.high))}"
-
-
-def counted(value: Value) -> str:
-    """`50`, or `50, 2 missing, 1 undecided (at best 94.0%)`: the scenarios behind a value, then `lacks`."""
-    return ", ".join(filter(None, (str(value.scenarios), lacks(value))))
-
-
-def lacks(value: Value) -> str:
-    """`2 missing, 1 undecided (at best 94.0%)`, and the value corrected by labels; empty if none of these applies."""
-    parts = [f"{value.missing} missing"] * bool(value.missing)
-    if value.undecided:
-        best = "" if value.best is None else f" (at best {amount(value.best, value.unit)})"
-        parts.append(f"{value.undecided} undecided{best}")
-    return ", ".join(filter(None, (*parts, corrected(value))))
 
 
 def undecided(verdict: Verdict, encode: Encode) -> list[tuple[str, str, str]]:
@@ -156,128 +67,13 @@ def other_notes(verdict: Verdict) -> tuple[str, ...]:
     return tuple(warning for warning in verdict.warnings if warning not in shown_above)
 
 
-def how_sure(rule: RuleResult) -> str:
-    """For a close rule: how likely a re-run differs, and how large a new run would settle it; else empty."""
-    if not (could_change(rule) or rule.outcome == "inconclusive"):
-        return ""
-    reasons = "; ".join(part for part in (differs(rule), _settling(rule)) if part)
-    return f"close: {reasons}" if reasons else ""
-
-
-def could_change(rule: RuleResult) -> bool:
-    """Whether the interval includes the threshold, or a re-run has another outcome with at least `WORTH_SAYING`."""
-    return rule.fragile or (rule.second_run or 0.0) >= WORTH_SAYING
-
-
-def is_clear(rule: RuleResult) -> bool:
-    """Whether the whole interval is on one side of the threshold; `highbar plan` calls such a rule settled."""
-    return rule.outcome in ("pass", "fail") and not rule.fragile and rule.value is not None
-
-
-def accepted(rule: RuleResult) -> str:
-    """`1 failed, 1 accepted`, if the rule passed although scenarios failed; else empty."""
-    if rule.outcome != "pass" or rule.accepted is None:
-        return ""
-    failed, most = rule.accepted
-    return f"{failed} failed, {most} accepted"
-
-
-def second_run_sentence(verdict: Verdict) -> str:
-    """A sentence on how likely a re-run has the same verdict; empty if that is unknown."""
-    if verdict.second_run is None or verdict.verdict is None:
-        return ""
-    low, high = verdict.second_run_low or 0.0, verdict.second_run
-    same = _out_of_100(1 - high, 1 - low)
-    likely = next((words for most, words in _LIKELY if high < most), None)
-    if likely:
-        return f"The same verdict is {likely} on a re-run ({same})."
-    ends = "would probably end" if low > _EVEN else "may end"
-    return f"A re-run of the same scenarios {ends} differently (the same verdict: {same})."
-
-
-def _again(verdict: Verdict) -> str:
-    """The short form for the headline: `a re-run very likely fails too`; empty if that is unknown."""
-    if verdict.second_run is None or verdict.verdict is None:
-        return ""
-    likely = next((words for most, words in _LIKELY if verdict.second_run < most), None)
-    if likely:
-        ends = {"pass": "passes", "fail": "fails", "inconclusive": "is inconclusive"}[verdict.verdict]
-        return f"a re-run {likely.replace('certain', 'certainly')} {ends} too"
-    probable = (verdict.second_run_low or 0.0) > _EVEN
-    return f"a re-run {'probably ends' if probable else 'may end'} differently"
-
-
-def _out_of_100(low: float, high: float) -> str:
-    """A range of probabilities in plain words: `over 99 in 100`, `3 to 77 in 100`."""
-    first, last = round(low * _ALL), round(high * _ALL)
-    if low > _ALMOST:
-        return "over 99 in 100"
-    if last == _ALL:  # before `about`: what is not certain is not 100 in 100
-        return f"at least {first} in 100"
-    if last - first <= 1:
-        return f"about {last} in 100" if last else "under 1 in 100"
-    return f"{first} to {last} in 100" if first else f"at most {last} in 100"
-
-
-def differs(rule: RuleResult) -> str:
-    """`a re-run may pass (1–16%)`: how likely a close rule has another outcome on a re-run; empty for other rules."""
-    if rule.second_run is None or not could_change(rule):
-        return ""
-    turned = {"pass": "fail", "fail": "pass"}.get(rule.outcome, "end differently")
-    return f"a re-run may {turned} ({chance_cell(rule)})"
-
-
-def _settling(rule: RuleResult) -> str:
-    """How large a new run would settle the rule; empty if unknown.
-
-    It speaks of a new run, because adding scenarios to this one and judging again would pass too often.
-    """
-    size = settled_by(rule)
-    if size is None or rule.value is None or rule.value.value is None:
-        return ""
-    of_slice = " of this slice" if rule.slice else ""
-    if size > MOST_TO_SETTLE:
-        return f"too close to call, even with {MOST_TO_SETTLE:,} scenarios{of_slice}"
-    stays = f"if the value stays at {amount(rule.value.value, rule.value.unit)}"
-    return f"{stays}, a new run with about {count(size, 'scenario')}{of_slice} would settle it"
-
-
-def settled_by(rule: RuleResult) -> int | None:
-    """How many scenarios a new run needs to settle a rule if the value stays the same; None if no number does."""
-    if rule.more_scenarios is None or rule.value is None:
-        return None
-    return rule.value.scenarios + rule.more_scenarios
-
-
-class Repeatable(Protocol):
-    """A rule, or its row in a plan, with the probability that a re-run has another outcome."""
-
-    @property
-    def second_run(self) -> float | None:
-        """The upper end of that probability."""
-
-    @property
-    def second_run_low(self) -> float | None:
-        """The lower end."""
-
-
-def chance_cell(rule: Repeatable) -> str:
-    """A table cell with the probability that a re-run of the same agent has another outcome: `5–29%`."""
-    if rule.second_run is None:
-        return ""
-    low, high = (round((end or 0.0) * 100) for end in (rule.second_run_low, rule.second_run))
-    if not high:
-        return "under 1%"
-    return f"{high}%" if low == high else f"{low}–{high}%" if low else f"up to {high}%"
-
-
 def bounds_label(verdict: Verdict) -> str:
     """A column heading: `value (95% bounds)`, each bound with that confidence; `value` if no metric has bounds."""
     bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
     return f"value ({amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds)" if bounded else "value"
 
 
-def standing_lines(parts: Iterable[Slice], encode: Encode) -> list[str]:
+def slice_sentences(parts: Iterable[Slice], encode: Encode) -> list[str]:
     """A sentence for each slice of one column that is worse than the rest, and for the lowest one if it is not."""
     known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
     sentences = []
@@ -297,7 +93,7 @@ def _pass_rate(part: Slice) -> Fraction:
     return Fraction(2) if known is None or known.value is None else known.value
 
 
-def repeated(verdict: Verdict) -> list[str]:
+def repetition_sentences(verdict: Verdict) -> list[str]:
     """Sentences on what the repeated trials show and cannot show; none if no scenario was repeated."""
     found = verdict.repetition
     if found is None:
@@ -321,7 +117,7 @@ def _summary(verdict: Verdict) -> str:
     parts = [
         met(verdict),
         f"the bar is weakened in {count(weakened, 'place')}" if weakened else "",
-        _again(verdict),
+        second_run_words(verdict),
     ]
     return "; ".join(filter(None, parts))
 
@@ -356,7 +152,7 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def compared(verdict: Verdict) -> str:
+def evidence_sentence(verdict: Verdict) -> str:
     """A sentence if all or some blocking rules compare the measured value and ignore its interval; else empty."""
     found = [demand.rule.evidence for demand in demands(verdict) if demand.rule.level == "blocking"]
     numbers = [evidence for evidence in found if evidence is not None]

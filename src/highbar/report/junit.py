@@ -23,12 +23,14 @@ from xml.parsers import expat
 from msgspec import Struct, field
 
 from highbar.errors import Problem
-from highbar.language.digits import Bounds, bounds_by_metric
+from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.early import at_stopping, saved_line
-from highbar.report.headline import NO_VERDICT, could_change, how_sure, judge_line, quarantine_line, quarantined_ids
+from highbar.report.headline import NO_VERDICT
 from highbar.report.numbers import interval_end, number
+from highbar.report.origin import judge_line, quarantine_line, quarantined_ids
+from highbar.report.reruns import how_sure, is_close
 from highbar.report.titles import rule_title
 from highbar.report.visible import cut, visible
 
@@ -204,7 +206,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
     # A warning as a failure would mark a build that the gate passes as unstable; as a success nobody would see it.
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    lines = [message, visible(rule.description or ""), how_sure(rule) if could_change(rule) else ""]
+    lines = [message, visible(rule.description or ""), how_sure(rule, verdict) if is_close(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
         name=_titled(rule, verdict),
@@ -219,10 +221,10 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
             ("metric", rule.metric),
             *_where(rule.slice),
             ("threshold", rule.threshold),
-            *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
-            ("raw", number(None if rule.raw is None else rule.raw.value, bounds.get(rule.metric or "", ())) or None),
+            *(_value("", rule.value, rule_bounds(rule, bounds)) if rule.value else ()),
+            ("raw", number(None if rule.raw is None else rule.raw.value, rule_bounds(rule, bounds)) or None),
             ("stopping", at_stopping(rule) or None),
-            *(_again(rule) if could_change(rule) else ()),
+            *(_rerun_properties(rule) if is_close(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
     )
@@ -234,7 +236,7 @@ def _titled(rule: RuleResult, verdict: Verdict) -> str:
     return _name(words if words == visible(rule.rule) else f"{words} ({rule.rule})")
 
 
-def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
+def _rerun_properties(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     return (
         ("second_run", interval_end(rule.second_run)),
         ("second_run_low", interval_end(rule.second_run_low)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from highbar.language.digits import amount, bounds_by_metric
+from highbar.language.digits import amount, rule_bounds
 from highbar.language.phrases import count
 from highbar.model import Verdict
 from highbar.report.headline import headline
@@ -43,5 +43,5 @@ def _demand(demand: DemandResult) -> str:
     value, title = demand.rule.value, demand.title.replace("@", " at ")  # `pass@3` would mention someone
     if value is None:
         return title
-    bounds = bounds_by_metric(demand.rules).get(demand.rule.metric or "", ())
+    bounds = rule_bounds(demand.rule)
     return f"{title}: {'undefined' if value.value is None else amount(value.value, value.unit, bounds)}"

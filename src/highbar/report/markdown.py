@@ -12,35 +12,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from highbar.errors import Problem
-from highbar.language.digits import Bounds, amount, bounds_by_metric, show
+from highbar.language.digits import Bounds, amount, bounds_by_metric, rule_bounds, show
 from highbar.model import NO_POLICY, FailedScenario, Slice, Verdict
 from highbar.report import PAGE, Display, advice, progressive
-from highbar.report.early import at_stopping, saved_line
+from highbar.report.early import at_stopping
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
     bounds_label,
-    compared,
-    could_change,
-    counted,
     evidence,
+    evidence_sentence,
     headline,
-    how_sure,
-    judge_line,
-    judged_line,
     more,
     other_notes,
-    quarantine_line,
-    quarantined_ids,
-    repeated,
-    second_run_sentence,
-    selected,
-    standing_lines,
+    repetition_sentences,
+    slice_sentences,
     undecided,
     weakened_rows,
 )
-from highbar.report.missed import short_reason
+from highbar.report.origin import origin_lines, quarantined_ids
+from highbar.report.reruns import how_sure, is_close, second_run_sentence
 from highbar.report.titles import DemandResult, demands, metric_words
+from highbar.report.value_words import scenarios_cell, short_reason
 from highbar.report.visible import cut, visible
 
 LONGEST = 65_536  # characters that a GitHub comment may have
@@ -115,7 +108,7 @@ def _sections(verdict: Verdict) -> Iterator[_Section]:
     yield _failed_scenarios(verdict)
     yield _undecided_scenarios(verdict)
     yield from _slices(verdict, bounds)
-    yield _list("### Repeated trials", repeated(verdict))
+    yield _list("### Repeated trials", repetition_sentences(verdict))
     yield _list("### Notes", [code_span(note) for note in other_notes(verdict)])
 
 
@@ -251,9 +244,8 @@ def _about(verdict: Verdict, short: Callable[[str], str] = code_span) -> str:
     parts.append(f"policy {short(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
     if verdict.against:
         parts.append(f"and the policy at {short(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    about = [", ".join(parts), judged_line(verdict.judged_by, short), selected(verdict.selection, short)]
-    about += [judge_line(verdict.judge, short), quarantine_line(verdict, short), saved_line(verdict)]
-    again = " ".join(filter(None, (second_run_sentence(verdict), compared(verdict))))
+    about = (", ".join(parts), *origin_lines(verdict, short))
+    again = " ".join(filter(None, (second_run_sentence(verdict), evidence_sentence(verdict))))
     return "  \n".join(filter(None, about)) + (f"\n\n{again}" if again else "")
 
 
@@ -272,20 +264,22 @@ def _rules(verdict: Verdict, bounds: Bounds) -> _Section:
         demands(verdict, code_span), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking")
     )
     return _table(
-        "### Demands", ("outcome", "demand", "value", "scenarios", "why"), [_row_of(one, bounds) for one in found]
+        "### Demands",
+        ("outcome", "demand", "value", "scenarios", "why"),
+        [_row_of(one, verdict, bounds) for one in found],
     )
 
 
-def _row_of(demand: DemandResult, bounds: Bounds) -> Sequence[str]:
+def _row_of(demand: DemandResult, verdict: Verdict, bounds: Bounds) -> Sequence[str]:
     rule = demand.rule
-    value = rule.value
+    value, marks = rule.value, rule_bounds(rule, bounds)
     outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
     return (
         outcome if rule.level == "blocking" else f"{outcome} (warning)",
         f"{demand.title}<br><sub>{demand.places(code_span)}</sub>",
-        ", ".join(filter(None, (show(value, bounds.get(rule.metric or "", ())), at_stopping(rule)))) if value else "",
-        counted(value) if value else "",
-        code_span(rule.reason) + (f" {how_sure(rule)}" if could_change(rule) else ""),
+        ", ".join(filter(None, (show(value, marks), at_stopping(rule)))) if value else "",
+        scenarios_cell(value, marks) if value else "",
+        code_span(rule.reason) + (f" {how_sure(rule, verdict)}" if is_close(rule) else ""),
     )
 
 
@@ -294,7 +288,7 @@ def _metrics(verdict: Verdict, bounds: Bounds) -> _Section:
         (
             code_span(name),
             show(value, bounds.get(name, ())),
-            counted(value),
+            scenarios_cell(value, bounds.get(name, ())),
             code_span(value.reason) if value.reason else "",
         )
         for name, value in verdict.metrics.items()
@@ -309,7 +303,7 @@ def _slices(verdict: Verdict, bounds: Bounds) -> list[_Section]:
     for column in dict.fromkeys(part.by[0] for part in verdict.slices):
         parts = [part for part in verdict.slices if part.by[0] == column]
         sections.append(_slice_table(column, parts, ruled, bounds))
-        sections.append(_list(f"#### The lowest of {code_span(column)}", standing_lines(parts, code_span)))
+        sections.append(_list(f"#### The lowest of {code_span(column)}", slice_sentences(parts, code_span)))
     return sections
 
 

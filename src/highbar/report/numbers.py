@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from highbar.language.digits import as_float, bounds_by_metric
+from highbar.language.digits import as_float, threshold_bound
 from highbar.model import RuleResult
 
 _NOTHING: tuple[Fraction, ...] = ()
@@ -24,8 +24,7 @@ def interval_end(found: float | None) -> str:
 
 def threshold_number(rule: RuleResult) -> str:
     """The number in a rule's threshold, in the metric's unit; empty if the threshold is not one number."""
-    bounds = bounds_by_metric([rule]).get(rule.metric or "", ())
-    return number(bounds[0]) if bounds else ""
+    return number(threshold_bound(rule.threshold or "")) if rule.metric else ""
 
 
 def two_sided_level(each: Fraction) -> float:

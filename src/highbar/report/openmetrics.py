@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct, field
 
 from highbar.errors import Problem
-from highbar.language.digits import Bounds, bounds_by_metric
+from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds
 from highbar.model import Decision, Outcome, RuleResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.numbers import interval_end, number, threshold_number
@@ -160,7 +160,7 @@ def _rules(rules: Iterable[RuleResult], bounds: Bounds) -> list[_Family]:
         operator = (rule.threshold or "").partition(" ")[0]
         threshold.add(threshold_number(rule), {**about, "operator": operator})
         if rule.value:
-            _add_value(values, rule.value, bounds.get(rule.metric or "", ()), {**about, "unit": rule.value.unit})
+            _add_value(values, rule.value, rule_bounds(rule, bounds), {**about, "unit": rule.value.unit})
     return [outcome, threshold, *values]
 
 

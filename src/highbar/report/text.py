@@ -13,29 +13,22 @@ from highbar.errors import Problem
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, RuleResult, Verdict
 from highbar.report import PAGE, Display, advice
-from highbar.report.early import saved_line
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
-    could_change,
-    differs,
     evidence,
     headline,
-    judge_line,
-    judged_line,
     more,
-    quarantine_line,
-    quarantined_ids,
-    second_run_sentence,
-    selected,
     undecided,
     urgent_notes,
     weakened_rows,
 )
 from highbar.report.layout import columns, paint, paragraph, text_table, title, titled
-from highbar.report.missed import short_reason
+from highbar.report.origin import origin_lines, quarantined_ids
 from highbar.report.problems import problem_lines
+from highbar.report.reruns import is_close, rerun_words, second_run_sentence
 from highbar.report.titles import DemandResult, demands
+from highbar.report.value_words import short_reason
 from highbar.report.visible import cut, visible
 
 _MOST_DEMANDS = 20
@@ -85,10 +78,8 @@ def about_lines(verdict: Verdict, display: Display) -> list[str]:
         origin.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    who, which = judged_line(verdict.judged_by, visible), selected(verdict.selection, visible)
-    judge, quarantine = judge_line(verdict.judge, visible), quarantine_line(verdict, visible)
-    lines = (saved_line(verdict), ", ".join(origin), who, which, judge, quarantine)
-    return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, lines)]
+    *judged, saved = origin_lines(verdict, visible)
+    return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, (saved, ", ".join(origin), *judged))]
 
 
 def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -194,7 +185,7 @@ def _mark(rule: RuleResult) -> str:
 
 def _why(rule: RuleResult, verdict: Verdict) -> str:
     """The value or the reason, and for a close rule how likely a re-run has another outcome."""
-    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), differs(rule))))
+    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), rerun_words(rule, verdict))))
 
 
 def _shortened(text: str) -> str:
@@ -204,7 +195,7 @@ def _shortened(text: str) -> str:
 def _closing(verdict: Verdict, found: Sequence[DemandResult], report_option: str) -> str:
     """Sentences on how certain the verdict is, how many blocking demands are met, and how to see more."""
     met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
-    narrow = sum(could_change(rule) for rule in met)
+    narrow = sum(is_close(rule) for rule in met)
     are = f"{count(len(met), 'demand')} {'is' if len(met) == 1 else 'are'} met" if met else ""
     of = "" if len(met) == 1 else _all(narrow) if narrow == len(met) else f"{narrow} of them "
     narrowly = f", {of}narrowly" if narrow else ""

@@ -202,15 +202,60 @@ def test_slices_show_as_many_metrics_as_fit():
     assert "accuracy" not in narrow.split("By category")[1].split("By tags.locale")[0]
 
 
+CLOSE = replace(FAILING.rules[0], rule="rules[0]", metric="pass_rate", fragile=True, second_run=0.29)
+"""A rule about the pass rate that is missed narrowly."""
+
+
 def test_a_close_rule_that_did_not_pass_says_what_would_settle_it_and_if_what():
-    close = replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
+    close = replace(CLOSE, second_run=0.001, more_scenarios=40)
     text = said(whole(replace(FAILING, rules=(close,))))
     stays = "if the value stays at 90.0%, a new run with about 50 scenarios would settle it"
     assert f"close: a re-run may pass (under 1%); {stays}" in text
 
 
+@pytest.mark.parametrize(
+    ("metric", "reason", "may"),
+    [
+        ("safety_rate", "violated: leaks_secret", "miss the violation"),
+        ("violation_rate", "violated: leaks_secret", "miss the violation"),
+        ("safety_rate", "missing: refuses", "pass"),
+        ("pass_rate", "violated: leaks_secret", "pass"),
+    ],
+)
+def test_a_rerun_that_shows_no_violation_is_not_said_to_undo_one(metric, reason, may):
+    failed = (replace(FAILING.scenarios_failed[0], category="adversarial", reason=reason),)
+    verdict = replace(FAILING, rules=(replace(CLOSE, metric=metric),), scenarios_failed=failed)
+    assert f"90.0%, 10 scenarios; a re-run may {may} (up to 29%)" in said(TEXT(verdict))
+    assert f"close: a re-run may {may} (up to 29%)" in said(whole(verdict))
+
+
+def test_a_violation_of_a_required_scenario_is_not_undone_by_a_rerun():
+    rule = RuleResult("required_scenarios.SEC-*", "blocking", "fail", "SEC-002 did not pass", second_run=0.29)
+    assert "a re-run may miss the violation (up to 29%)" in said(TEXT(replace(FAILING, rules=(rule,))))
+    other = replace(rule, rule="required_scenarios.HP-*")
+    assert "a re-run may pass (up to 29%)" in said(TEXT(replace(FAILING, rules=(other,))))
+
+
+def test_a_value_on_its_threshold_is_settled_by_no_number():
+    on_it = replace(CLOSE, outcome="pass", threshold=">= 0.9")
+    assert "90% up to 29% no number: on the threshold rules[0]" in said(whole(replace(FAILING, rules=(on_it,))))
+    unknown = replace(on_it, threshold=">= baseline - 0.01")
+    assert "90.0% up to 29% - rules[0]" in said(whole(replace(FAILING, rules=(unknown,))))
+
+
+def test_a_value_has_the_digits_of_its_threshold_at_best_and_in_a_condition_too():
+    value = replace(ratio(88, 100), undecided=2, best=Fraction(9, 10))
+    rule = replace(CLOSE, threshold=">= 0.9", value=value)
+    assert "88.0%, 100 scenarios, 2 undecided (at best 90%)" in said(TEXT(replace(FAILING, rules=(rule,))))
+    condition = "final_score ≥ 0.9 AND accuracy ≥ 0.8"
+    met = replace(CLOSE, outcome="pass", metric="final_score", threshold=condition, value=ratio(9, 10))
+    assert "Final score is at least 90% and accuracy is at least 80% 90% up to 29%" in said(
+        whole(replace(FAILING, rules=(met,)))
+    )
+
+
 def test_beyond_5000_scenarios_it_is_too_close_to_call():
-    close = replace(FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000)
+    close = replace(CLOSE, second_run_low=0.05, more_scenarios=6000)
     verdict = replace(FAILING, rules=(close,))
     assert "close: a re-run may pass (5–29%); too close to call, even with 5,000 scenarios" in said(whole(verdict))
     assert "90.0%, 10 scenarios; a re-run may pass (5–29%)" in said(TEXT(verdict))

@@ -191,17 +191,26 @@ def test_rules_that_differ_in_outcome_or_reason_are_never_merged() -> None:
     assert len(demands(made(rule, replace(rule, rule="other")))) == 1
 
 
-def test_a_rule_at_a_git_ref_has_the_same_title() -> None:
+def test_a_rule_at_a_git_ref_whose_title_does_not_say_what_it_wants_names_the_ref() -> None:
     verdict = made(
         RuleResult("origin/main:required_scenarios.A:B*", "blocking", "fail", "x"),
         RuleResult("origin/main:suite", "blocking", "fail", "x"),
+        RuleResult("origin/main:baseline.new_failures", "blocking", "fail", "x"),
         RuleResult("required_scenarios.A:B", "blocking", "fail", "x"),
     )
     assert [rule_title(rule, verdict) for rule in verdict.rules] == [
         "Every scenario A:B* must pass",
-        "Every scenario of the suite has a result, and no other has one",
+        "Every scenario of the suite has a result, and no other has one (at origin/main)",
+        "No scenario that passed in the baseline fails or is missing (at origin/main)",
         "A:B must pass",
     ]
+
+
+def test_the_suite_here_and_at_a_git_ref_are_one_demand_only_if_both_end_alike() -> None:
+    here, there = (RuleResult(name, "blocking", "fail", "x") for name in ("suite", "main:suite"))
+    assert [demand.paths for demand in demands(made(here, there))] == [("suite", "main:suite")]
+    apart = demands(made(replace(here, outcome="pass", reason="y"), there))
+    assert len({demand.title for demand in apart}) == 2
 
 
 def test_names_from_files_go_through_the_encoder() -> None:

@@ -10,25 +10,16 @@ import re
 from collections.abc import Iterable, Mapping
 
 from highbar.errors import Problem
+from highbar.language.phrases import count
 from highbar.model import NO_POLICY, Verdict
 from highbar.report import PAGE, Display
-from highbar.report.early import saved_line
-from highbar.report.headline import (
-    NO_VERDICT,
-    UNDECIDED,
-    WORDS,
-    headline,
-    judge_line,
-    judged_line,
-    quarantine_line,
-    selected,
-)
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline
 from highbar.report.html.differences import metric_changes, moved
 from highbar.report.html.lead import lead
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.metrics import latencies, metrics_section, scores_section
 from highbar.report.html.page import page
-from highbar.report.html.parts import code, icon, plural
+from highbar.report.html.parts import code, icon
 from highbar.report.html.record import (
     judge_section,
     noted,
@@ -41,6 +32,7 @@ from highbar.report.html.record import (
 from highbar.report.html.rules import rules
 from highbar.report.html.scenarios import all_scenarios, failed_section, flaky_section, open_scenarios
 from highbar.report.html.slices import slices
+from highbar.report.origin import origin_lines
 from highbar.report.visible import cut, visible
 
 __all__ = ["banner", "facts_section", "render", "render_problems"]
@@ -102,10 +94,8 @@ def _about(verdict: Verdict, display: Display) -> Markup:
     version = verdict.agent_version
     about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
-    lines = [judged_line(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)]
-    lines += [quarantine_line(verdict, code), saved_line(verdict)]
-    more = [element("p", Markup(line), class_="about") for line in lines if line]
-    return join(element("p", *about, *facts_section(display), class_="about"), *more)
+    lines = [element("p", Markup(line), class_="about") for line in origin_lines(verdict, code) if line]
+    return join(element("p", *about, *facts_section(display), class_="about"), *lines)
 
 
 def facts_section(display: Display) -> list[Markup]:
@@ -130,7 +120,7 @@ def _counts(verdict: Verdict) -> Markup:
     # Zero counts are omitted, except for failed scenarios: readers look for that zero.
     counts_shown = [(number, noun) for place, (number, noun) in enumerate(shown) if number or place <= 2]
     tiles = [
-        element("li", element("b", str(number)), plural(number, noun).removeprefix(str(number)))
+        element("li", element("b", str(number)), count(number, noun).removeprefix(str(number)))
         for number, noun in counts_shown
     ]
     return element("ul", *tiles, class_="counts")

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from highbar.language.digits import Bounds, bounds_by_metric, show
+from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds, show
 from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.early import at_stopping, saved_line
-from highbar.report.headline import (
-    MOST_UNDECIDED,
-    evidence,
-    headline,
-    judge_line,
-    judged_line,
-    more,
-    quarantine_line,
-    selected,
-)
+from highbar.report.early import at_stopping
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline, more
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.page import package_text
 from highbar.report.html.parts import badge, code, icon, table
+from highbar.report.origin import origin_lines
 from highbar.report.titles import DemandResult, demands
 
 _MOST_ROWS = 20
@@ -42,7 +34,7 @@ def compact(verdict: Verdict) -> str:
         Markup(f"<style>{package_text('compact.css')}</style>"),
         element("p", element("b", icon(kind), word, class_=f"badge {kind}"), " ", rest),
         element("p", evidence(verdict.counts), class_="dim"),
-        *(element("p", Markup(line), class_="dim") for line in _judging(verdict) if line),
+        *(element("p", Markup(line), class_="dim") for line in origin_lines(verdict, code) if line),
         listed,
         _rest(len(ordered), _MOST_ROWS),
         _failed(verdict),
@@ -54,12 +46,6 @@ def compact(verdict: Verdict) -> str:
 def _place(demand: DemandResult) -> tuple[bool, bool]:
     """A sort key: missed demands first, and blocking ones before warnings."""
     return demand.rule.outcome == "pass", demand.rule.level != "blocking"
-
-
-def _judging(verdict: Verdict) -> tuple[str, ...]:
-    """Lines on who judged, which rows, quarantine and early stopping; each is empty if it does not apply."""
-    rows = judged_line(verdict.judged_by, code), selected(verdict.selection, code), judge_line(verdict.judge, code)
-    return (*rows, quarantine_line(verdict, code), saved_line(verdict))
 
 
 def _unjudged(verdict: Verdict) -> Markup:
@@ -97,7 +83,7 @@ def _ids(title: str, ids: Sequence[str]) -> Markup:
 
 def _row(demand: DemandResult, bounds: Bounds) -> tuple[Markup | str, ...]:
     rule = demand.rule
-    value = show(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+    value = show(rule.value, rule_bounds(rule, bounds)) if rule.value else ""
     value = ", ".join(filter(None, (value, at_stopping(rule)))) if value else ""
     paths = element("small", *(join(" ", code(path)) for path in demand.paths), class_="dim")
     return badge(rule.outcome, rule.level), join(Markup(demand.title), paths), value or code(rule.reason)

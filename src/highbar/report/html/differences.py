@@ -12,6 +12,7 @@ from highbar.report.html.both import side_by_side
 from highbar.report.html.charts import change_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, icon, table, unseen, without
+from highbar.report.value_words import undefined_by_reason
 
 MOST_ROWS = 60
 """Slices of one column that are drawn: nobody takes in more at a glance, and the JSON report has all."""
@@ -42,7 +43,7 @@ def metric_changes(comparison: Comparison) -> Markup:
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
         element("p", latency, class_="dim") if latency else EMPTY,
-        _undefined(comparison),
+        without("Metrics without a difference", undefined_by_reason(words.differences(comparison))),
         aria_labelledby="changes",
     )
 
@@ -55,14 +56,6 @@ def _row(name: Markup, change: MetricChange) -> tuple[str, ...]:
     number, _, bounds = difference.partition(" (")
     gap = join(element("b", number), element("span", f" ({bounds}" if bounds else "", class_="dim"))
     return name, shown, base, head, gap, change_line(change.difference, look, change.allowed)
-
-
-def _undefined(comparison: Comparison) -> Markup:
-    found: dict[str, list[str]] = {}
-    for name, change in comparison.metrics.items():
-        if change.difference.value is None:
-            found.setdefault(change.difference.reason or "no reason given", []).append(name)
-    return without("Metrics without a difference", found)
 
 
 def moved(comparison: Comparison) -> Markup:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from highbar.language.phrases import count
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import ScenarioDetail
-from highbar.report.headline import second_run_sentence
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import code
+from highbar.report.reruns import second_run_sentence
 from highbar.report.titles import demands
 from highbar.report.visible import cut
 

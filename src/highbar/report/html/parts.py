@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from highbar.model import Level, Outcome, Value
-from highbar.report.headline import counted
 from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.value_words import scenarios_cell
 from highbar.report.visible import cut, revealed
 
 LONGEST_TEXT = 300
@@ -83,12 +84,7 @@ def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
     return element("details", element("summary", title), element("dl", *entries, class_="undefined"))
 
 
-def scenarios(value: Value) -> Markup:
+def scenarios(value: Value, bounds: Iterable[Fraction]) -> Markup:
     """The number of scenarios behind a value, and how many are missing or undecided."""
-    count, _, lacking = counted(value).partition(", ")
-    return join(count, element("span", f" {lacking}", class_="dim") if lacking else None)
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 rule`, `2 rules`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    number, _, lacking = scenarios_cell(value, bounds).partition(", ")
+    return join(number, element("span", f" {lacking}", class_="dim") if lacking else None)

@@ -25,14 +25,15 @@ from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
 from highbar.report.early import at_stopping
+from highbar.report.failures import failure_filter
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import badge, code, heading, unseen
-from highbar.report.html.why import broken_by
 from highbar.report.reruns import is_close, rerun_words
 from highbar.report.titles import DemandResult, demands
 from highbar.report.value_words import accepted_words, missing_words, short_reason, uncorrected_words
+from highbar.report.visible import revealed
 
 Axes = Mapping[Unit, Axis]
 _EMPTY_DETAILS = Details()
@@ -162,7 +163,7 @@ class _DemandTables:
         missed = rule.outcome != "pass"
         yield element("b", Markup(demand.title))  # markup already: `demands` encoded the names in it
         if missed:
-            yield broken_by(rule, self.verdict)
+            yield self._link(rule)
         if missed and (rule.value is None or rule.outcome != "fail" or parse_threshold(rule.threshold or "") is None):
             yield element("p", Markup(short_reason(rule, self.verdict, to_markup)), class_="why")
         rerun = rerun_words(rule, self.verdict)
@@ -175,6 +176,22 @@ class _DemandTables:
         shown = [fact for fact in facts if fact]
         # The slice drops the separator before the first fact.
         yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
+
+    def _link(self, rule: RuleResult) -> Markup:
+        """A link to the failed scenarios behind a missed demand; empty if there are none or they are unknown."""
+        found = failure_filter(rule)
+        listed = found.scenarios(self.verdict) if found else []
+        if found is None or not listed:
+            return EMPTY
+        return element(
+            "a",
+            "the scenario" if len(listed) == 1 else "the scenarios",
+            href="#failed",
+            class_="broken",
+            data_kind=found.kind or None,
+            data_category=found.category or None,
+            data_ids=json.dumps([revealed(one.id) for one in listed], ensure_ascii=False) if found.pattern else None,
+        )
 
     def _paths(self, demand: DemandResult) -> Iterator[Markup]:
         """The paths of the rules, as links to their lines if the page shows the policy's text."""

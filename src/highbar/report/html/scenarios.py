@@ -16,10 +16,11 @@ from highbar.language.digits import amount
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.model.verdict import ScenarioResult
-from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, quarantined_ids, repeated
+from highbar.report.failures import KINDS, kinds_of
+from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repetition_sentences
 from highbar.report.html.markup import EMPTY, Markup, element, legible
 from highbar.report.html.parts import LONGEST_TEXT, code, folded, heading, table, unseen
-from highbar.report.html.why import KINDS, kinds_of
+from highbar.report.origin import quarantined_ids
 from highbar.report.visible import cut, revealed
 
 PAGE_LENGTH = 50
@@ -234,7 +235,7 @@ def _outcome(scenario: ScenarioResult) -> str:
 
 def flaky_section(verdict: Verdict) -> Markup:
     """Sentences on the repeated trials, and the scenarios that passed only some of them."""
-    items = [element("li", sentence) for sentence in repeated(verdict)]
+    items = [element("li", sentence) for sentence in repetition_sentences(verdict)]
     if not items and not verdict.flaky:
         return EMPTY
     total = verdict.repetition.flaky if verdict.repetition else len(verdict.flaky)

@@ -7,11 +7,12 @@ from fractions import Fraction
 from itertools import groupby
 
 from highbar.language.digits import Bounds, bounds_by_metric, show
+from highbar.language.phrases import count
 from highbar.model import Slice, Value, Verdict
-from highbar.report.headline import more, standing_lines
+from highbar.report.headline import more, slice_sentences
 from highbar.report.html.charts import axis_scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, plural, table, unseen
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, table, unseen
 from highbar.report.titles import metric_words
 from highbar.report.visible import cut
 
@@ -57,13 +58,13 @@ def _others(
     if not fitting:
         return EMPTY
     charts = [_chart(name, column, drawn, verdict, bounds) for name in fitting]
-    title = element("summary", f"{plural(len(fitting), 'more metric')} by ", code(column))
+    title = element("summary", f"{count(len(fitting), 'more metric')} by ", code(column))
     left_out = more(len(names), len(fitting))
     return element("details", title, *charts, element("p", left_out, class_="dim") if left_out else EMPTY)
 
 
 def _standings(parts: Sequence[Slice]) -> list[Markup]:
-    return [Markup(sentence) for sentence in standing_lines(parts, lambda text: to_markup(cut(text, LONGEST_TEXT)))]
+    return [Markup(sentence) for sentence in slice_sentences(parts, lambda text: to_markup(cut(text, LONGEST_TEXT)))]
 
 
 def _most_telling(parts: list[Slice], most: int) -> list[Slice]:
