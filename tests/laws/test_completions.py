@@ -85,7 +85,7 @@ def test_every_metric_of_the_catalogue_is_at_its_worst_when_all_its_parts_are(na
         fixed = not isinstance(leaf, Percentile) and (leaf.of == "count" or leaf.column in ("scenario", "expected"))
         few, many = Fraction(1), Fraction(9)
         ends[leaf] = (many, many) if fixed else (many, few) if leaf.column in worse_is_more else (few, many)
-    assert between.follows(node, ends, metric.better)
+    assert between.is_monotonic(node, ends, metric.better)
     assert between.is_plain(metric)
 
 

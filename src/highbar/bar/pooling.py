@@ -75,4 +75,6 @@ def _value(found: PooledMetric | str, scenarios: int) -> Value:
     """The metric, with `low` and `high` at the value that a threshold may rise to; undefined if there is none."""
     if isinstance(found, str):
         return Value(None, scenarios, 0, "number", "higher", reason=found)
-    return Value(Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=found.bar, high=found.bar)
+    return Value(
+        Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=found.threshold, high=found.threshold
+    )

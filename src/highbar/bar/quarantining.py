@@ -18,7 +18,7 @@ from highbar import history as histories
 from highbar.bar.remembering import agent_of, texts_of
 from highbar.errors import InputError, Problem
 from highbar.history import quarantine
-from highbar.history.explaining import AGENT_NOT_NAMED
+from highbar.history.excusing import AGENT_NOT_NAMED
 from highbar.language.phrases import some_and_more
 from highbar.load.ancestry import Ancestry, ancestors_of_merge_base, folder_as_there, main_line_before
 from highbar.load.revision import Revision
@@ -74,7 +74,7 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     if job.today is not None and last.later:
         raise InputError(_too_early(job.today, last.later[-1]))
     notes = tuple(there.renamed(note) for note in quarantine.notes_of(found, last))
-    if last.is_agent_open:
+    if last.is_agent_ambiguous:
         return AutoQuarantine(notes=notes, problem=f"{block.history} {AGENT_NOT_NAMED}")
     if not last.runs:
         of_agent = "" if agent == NOBODY else " of the same agent, with the same settings"

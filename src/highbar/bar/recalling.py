@@ -17,7 +17,7 @@ from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
 from highbar.history.drift import MOST_RUNS, ScenarioKey, counts_by_run
-from highbar.history.explaining import AGENT_NOT_NAMED, JudgedRun, excusing_runs, is_agent_ambiguous
+from highbar.history.excusing import AGENT_NOT_NAMED, JudgedRun, excusing_runs, is_agent_ambiguous
 from highbar.history.order import by_ancestry
 from highbar.language.phrases import count
 from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
@@ -73,15 +73,15 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
     read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
     trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}
     # Runs that may be of another agent excuse nothing, but still count for drift.
-    whose = is_agent_ambiguous(alike, judged.agent)
+    ambiguous = is_agent_ambiguous(alike, judged.agent)
     return Recalled(
         runs=tuple(trials.values()),
-        explaining=() if whose else tuple(trials[one.record] for one in excusing_runs(read, judged)),
+        excusing=() if ambiguous else tuple(trials[one.record] for one in excusing_runs(read, judged)),
         is_agent_known=judged.agent != NOBODY,
-        unexplained=f"the history {AGENT_NOT_NAMED}" if whose else "",
+        no_excuse=f"the history {AGENT_NOT_NAMED}" if ambiguous else "",
         damaged=tuple(one.file for one in (*history.damaged, *damaged)),
-        lacking=(
-            *_lacking_runs(earlier, runs, chosen, is_line_known=line is not None),
+        maybe_missing=(
+            *_missing_runs(earlier, runs, chosen, is_line_known=line is not None),
             *_lacking_names(alike, judged.agent[0]),
             *_lacking_texts(run, texts, found),
         ),
@@ -131,12 +131,14 @@ def _commit_line(line: frozenset[str] | None, there: Revision | None, runs: Sequ
     return CommitLine(line, branch, commits_here(others), is_shallow())
 
 
-def _lacking_runs(
+def _missing_runs(
     earlier: Sequence[RunRecord], alike: Sequence[RunRecord], chosen: ChosenRuns, *, is_line_known: bool
 ) -> tuple[str, ...]:
     if not earlier:
         return ("there is no earlier run yet; --history DIR adds this one, for the next to be compared with",)
-    found = tuple(f"{count(number, 'run')} {reason}{_REPAIRS.get(reason, '')}" for reason, number in chosen.lacking)
+    found = tuple(
+        f"{count(number, 'run')} {reason}{_REPAIRS.get(reason, '')}" for reason, number in chosen.maybe_missing
+    )
     if not is_line_known and OTHER_BRANCHES in dict(chosen.left_out):
         found += ("runs of several branches, and git does not say which one this run is of",)
     if alike and not chosen.runs and not found:

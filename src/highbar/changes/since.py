@@ -33,8 +33,8 @@ _MOST_IDS = 10
 class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it computes once, on demand
     """What changed from the base to the head.
 
-    `problem` says why the two cannot be compared. `absent` are scenarios of the base that are missing in the head and
-    not excused; `broken` those that passed all trials in the base, but not in the head.
+    `problem` says why the two cannot be compared. `missing_ids` are scenarios of the base that have no result in the
+    head, and are not excused; `broken` are those that passed all trials in the base, but not in the head.
     """
 
     policy: Policy
@@ -43,7 +43,7 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
     pairs: Pairs
     differences: Differences
     problem: str | None
-    absent: frozenset[str]
+    missing_ids: frozenset[str]
     broken: frozenset[str]
     best: Changes | None = None  # the same with undecided trials at their best; None if nothing is undecided
 
@@ -61,7 +61,7 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
     def pooled(self) -> Recalled:
         """The trials of both runs by scenario, in the form that the test of new failures needs."""
         before, now = ({one.id: (one.passed, one.trials) for one in side.records} for side in (self.base, self.head))
-        return Recalled(explaining=(before,), now=now)
+        return Recalled(excusing=(before,), now=now)
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
         """A metric over the pairs, in both runs."""
@@ -71,9 +71,9 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
         """The bounds of a metric's value in the head minus `share` times that in the base."""
         return self.differences.bounds(metric, where, share)
 
-    def follows(self, metric: str, where: Where = ()) -> bool:
+    def is_monotonic(self, metric: str, where: Where = ()) -> bool:
         """Whether in both runs the metric is worst with undecided trials at their worst, and best at their best."""
-        return all(measured(self.policy, run).follows(metric, where) for run in (self.base, self.head) if run.best)
+        return all(measured(self.policy, run).is_monotonic(metric, where) for run in (self.base, self.head) if run.best)
 
     def base_value(self, metric: str, where: Where = ()) -> Value:
         """A metric over all scenarios of the base."""
@@ -148,7 +148,7 @@ def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
         pairs=pairs,
         differences=Differences(policy, pairs),
         problem=_problem(base, head, pairs),
-        absent=frozenset(id_ for id_ in pairs.only_in_base if not excused(policy, id_)),
+        missing_ids=frozenset(id_ for id_ in pairs.only_in_base if not excused(policy, id_)),
         broken=frozenset(pairs.broken),
     )
 

@@ -211,7 +211,7 @@ def drift_code(drifting: Drift, damaged: Sequence[DamagedRecord], unseen: int = 
         return FAILED
     chosen = drifting.chosen
     alone = len(chosen.runs) < _COMPARED and (chosen.left_out or unseen)
-    return INCONCLUSIVE if damaged or drifting.damaged or chosen.lacking or alone else 0
+    return INCONCLUSIVE if damaged or drifting.damaged or chosen.maybe_missing or alone else 0
 
 
 def _of_own_branch(runs: Sequence[RunRecord], folder: str) -> Sequence[RunRecord]:

@@ -24,7 +24,7 @@ _ERASE = "\r\x1b[K"
 def watching(*, quiet: bool) -> Iterator[JobWatch]:
     """Show a job's progress bar and its notes on standard error; if `quiet`, only the urgent notes."""
     with progress_bar(quiet=quiet) as progress:
-        yield JobWatch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
+        yield JobWatch(progress, say=None if quiet else streams.say, say_urgent=streams.say if quiet else None)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ OTHER_BRANCHES = "of other branches"
 _VERDICT_ALONE = "of which only the verdict is known"
 _NO_COMMIT = "of which the commit is not known"
 _NOT_HERE = "of commits that this clone does not have"
-_LACKING = frozenset({_CHANGES["unknown"], _MAYBE_OTHER_AGENT, _VERDICT_ALONE, _NO_COMMIT, _NOT_HERE})
+_MAYBE_MISSING = frozenset({_CHANGES["unknown"], _MAYBE_OTHER_AGENT, _VERDICT_ALONE, _NO_COMMIT, _NOT_HERE})
 """The reasons that leave open whether a run belongs to the others, because a fact about it is not known."""
 
 
@@ -63,9 +63,9 @@ class ChosenRuns(Struct, frozen=True):
         return "; ".join(f"{count(number, 'run')} {reason}" for reason, number in self.left_out)
 
     @property
-    def lacking(self) -> tuple[tuple[str, int], ...]:
+    def maybe_missing(self) -> tuple[tuple[str, int], ...]:
         """The part of `left_out` for which a fact about the runs is not known."""
-        return tuple((reason, number) for reason, number in self.left_out if reason in _LACKING)
+        return tuple((reason, number) for reason, number in self.left_out if reason in _MAYBE_MISSING)
 
 
 def comparable(

@@ -18,10 +18,10 @@ _ROUNDING = 1e-9
 
 
 class PooledMetric(Struct, frozen=True):
-    """A metric over several runs, and the threshold (`bar`) that an unchanged agent seldom misses."""
+    """A metric over several runs, and the `threshold` that an unchanged agent seldom misses."""
 
     value: float
-    bar: float
+    threshold: float
     of: MetricInRun  # in the last run
     exact: bool = False  # pooled scenario by scenario
 
@@ -51,7 +51,7 @@ class PooledMetrics:
         if len({(one.definition, one.unit, one.better) for one in found}) > 1:
             return f"{name} was computed in different ways in these runs"
         last = found[-1]
-        if name == PASSING and not where and self._adds_up(found):
+        if name == PASSING and not where and self._reproduces_rates(found):
             share = pooled_share(self._units(), self.alpha)
             if share is not None:
                 return PooledMetric(share.value, share.bar, last, exact=True)
@@ -67,7 +67,7 @@ class PooledMetrics:
             units[unit] = z + weight * Fraction(one.passed, one.trials), d + weight
         return units.values()
 
-    def _adds_up(self, found: Sequence[MetricInRun]) -> bool:
+    def _reproduces_rates(self, found: Sequence[MetricInRun]) -> bool:
         """Whether the counts reproduce the mean of the recorded rates: a policy's weights, or labels, change a rate."""
         if not self.counts or any(one.undecided for one in found):
             return False

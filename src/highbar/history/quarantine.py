@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.history import History
-from highbar.history.explaining import is_agent_ambiguous
+from highbar.history.excusing import is_agent_ambiguous
 from highbar.history.pooling import each_result_once
 from highbar.language.phrases import some_and_more
 from highbar.model.history import NOBODY, AgentKey, RunRecord, ScenarioCounts
@@ -27,15 +27,15 @@ _CLOCKS_DIFFER = timedelta(days=1)
 class LastRuns(Struct, frozen=True, eq=False):
     """The last runs of ancestors that list their scenarios, the oldest first, with these scenarios.
 
-    `left_out` has the records that could not be read, `later` those with a date in the future. `is_agent_open`: some
-    runs name their agent, but the judged run does not.
+    `left_out` has the records that could not be read, `later` those with a date in the future.
+    `is_agent_ambiguous`: some runs name their agent, but the judged run does not.
     """
 
     runs: tuple[RunRecord, ...]
     scenarios: tuple[tuple[ScenarioCounts, ...], ...]
     left_out: tuple[str, ...] = ()
     later: tuple[RunRecord, ...] = ()
-    is_agent_open: bool = False
+    is_agent_ambiguous: bool = False
 
 
 def of_ancestors(
@@ -47,8 +47,8 @@ def of_ancestors(
     known, only runs without a known agent count; and no run at all, if some runs name their agent.
     """
     earlier = [run for run in history.runs if run.commit in ancestors and not run.changed and run.listed]
-    whose = is_agent_ambiguous(earlier, agent)
-    known = [run for run in earlier if run.of_agent == agent and not whose]
+    ambiguous = is_agent_ambiguous(earlier, agent)
+    known = [run for run in earlier if run.of_agent == agent and not ambiguous]
     later = tuple(run for run in known if _day(run) > today + _CLOCKS_DIFFER)
     known = [run for run in known if run not in later]
     # By ancestry before time: an old commit that was run again lately is still an old one.
@@ -59,7 +59,7 @@ def of_ancestors(
     }
     readable = tuple(run for run in last if run.record in found)
     left_out = tuple(run.record for run in last if run not in readable)
-    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out, later, whose)
+    return LastRuns(readable, tuple(found[run.record] for run in readable), left_out, later, ambiguous)
 
 
 def _day(run: RunRecord) -> date:

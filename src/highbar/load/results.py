@@ -138,6 +138,6 @@ def _tell(read: tuple[ResultsFile, ...], watch: JobWatch) -> None:
     for file in read:
         if watch.say is not None and file.imported:
             watch.say(file.imported)
-        if watch.urge is not None:
+        if watch.say_urgent is not None:
             for note in file.urgent:
-                watch.urge(note)
+                watch.say_urgent(note)

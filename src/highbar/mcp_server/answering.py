@@ -45,7 +45,7 @@ def answered(tool: ServerTool, arguments: Mapping[str, Any], workspace: Workspac
         asked = read_arguments(tool.arguments, arguments, workspace)
         with confined(workspace):
             answer = tool.call(asked, workspace)
-        return as_document(answer, tool.most, tool.rest, tool.longest)
+        return as_document(answer, tool.most, tool.hints, tool.longest)
 
     return guarded(call)
 

@@ -57,10 +57,10 @@ def fitting(items: Iterable[Struct], room: int, longest: int = LONGEST) -> int:
     return number
 
 
-def as_document(answer: Struct, most: int, rest: Mapping[str, str], longest: int = LONGEST) -> dict[str, Any]:
+def as_document(answer: Struct, most: int, hints: Mapping[str, str], longest: int = LONGEST) -> dict[str, Any]:
     """An answer as JSON values of at most `most` bytes, with every text made safe; `cut` says what was left out.
 
-    `rest` maps the name of a list to a text that says how to get the rest of it.
+    `hints` maps the name of a list to a text that says how to get the rest of it.
     """
     document: dict[str, Any] = _safe(msgspec.to_builtins(answer), longest)
     if size_of(document) <= most:
@@ -70,7 +70,7 @@ def as_document(answer: Struct, most: int, rest: Mapping[str, str], longest: int
         pass
     after = _lengths(document)
     notes = [
-        f"{path}: {after[path]} of {number} are here{_how(rest.get(path))}"
+        f"{path}: {after[path]} of {number} are here{_hint(hints.get(path))}"
         for path, number in before.items()
         if after[path] < number
     ]
@@ -78,8 +78,8 @@ def as_document(answer: Struct, most: int, rest: Mapping[str, str], longest: int
     return document
 
 
-def _how(rest: str | None) -> str:
-    return "" if rest is None else f"; {rest}"
+def _hint(hint: str | None) -> str:
+    return "" if hint is None else f"; {hint}"
 
 
 def _safe(value: Any, longest: int) -> Any:

@@ -26,7 +26,10 @@ class RecordedRule(Struct, frozen=True):
 
 
 class Scoring(Struct, frozen=True):
-    """The settings of the policy that scoring depends on: another pass_score gives another pass rate."""
+    """The settings of the policy that scoring depends on: another pass_score gives another pass rate.
+
+    The records of a history have a digest of it, names of fields included: with another name, old runs look different.
+    """
 
     pass_score: Fraction = Fraction(1)
     positive: str | None = None

@@ -104,12 +104,12 @@ Say = Callable[[str], None]
 class JobWatch(Struct, frozen=True, eq=False):
     """Callbacks of a running job: `progress` (0 to 1), and `say` for what was read from each file of another tool.
 
-    `urge` gets only the notes that no option hides, for callers that do not show the rest.
+    `say_urgent` gets only the notes that no option hides, for callers that do not show the rest.
     """
 
     progress: Progress | None = None
     say: Say | None = None
-    urge: Say | None = None
+    say_urgent: Say | None = None
 
 
 SILENT = JobWatch()

@@ -16,28 +16,28 @@ class Recalled(Struct, frozen=True):
     Each of `runs` maps the id of a scenario to its decided trials, if its text is the same as today. `now` has this run
     in the same form, with undecided trials at their worst or at their best; `decided` has its decided trials alone. If
     the history could not be read, `problem` says why, and there are no runs. `damaged` names records that were left
-    out. `lacking` says which runs might belong here, but were left out because a fact about them is not known.
+    out. `maybe_missing` says which runs might belong here, but were left out because a fact about them is not known.
     """
 
     runs: tuple[Mapping[str, Trials], ...] = ()
     now: Mapping[str, Trials] = field(default_factory=dict)
     decided: Mapping[str, Trials] = field(default_factory=dict)
-    explaining: tuple[Mapping[str, Trials], ...] = ()  # the runs that may excuse a failure of this one
-    unexplained: str = ""  # why no run may excuse a failure, if something is wrong with the history
+    excusing: tuple[Mapping[str, Trials], ...] = ()  # the runs that may excuse a failure of this one
+    no_excuse: str = ""  # why no run may excuse a failure, if something is wrong with the history
     is_agent_known: bool = True  # if not, these may be runs of other agents
     damaged: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
+    maybe_missing: tuple[str, ...] = ()
     problem: str | None = None
 
     def pooled(self, id_: str) -> Trials:
         """The sum of a scenario's trials over all runs that may excuse its failure."""
-        found = [run[id_] for run in self.explaining if id_ in run]
+        found = [run[id_] for run in self.excusing if id_ in run]
         return sum(passed for passed, _ in found), sum(trials for _, trials in found)
 
     @property
     def scenarios(self) -> frozenset[str]:
         """The scenarios of the runs that may excuse a failure."""
-        return frozenset(id_ for run in self.explaining for id_ in run)
+        return frozenset(id_ for run in self.excusing for id_ in run)
 
     @property
     def series(self) -> list[list[Trials]]:

@@ -13,7 +13,7 @@ import pytest
 from highbar.importers.limits import LONGEST_TEXT
 from highbar.language.phrases import count
 from highbar.pytest_plugin.collecting import CollectedTest, from_text
-from highbar.pytest_plugin.results import belonging, numbered, result_rows, skipped_row
+from highbar.pytest_plugin.results import numbered, result_rows, skipped_row, tests_with_rows
 from highbar.pytest_plugin.trials import SENT_ROWS, SENT_TESTS, RecordedTrial
 
 _CRASHED = "???"
@@ -42,7 +42,7 @@ class GatheredReports:
         self._has_begun = False
         self.is_interrupted = False
 
-    def know(self, tests: list[CollectedTest]) -> None:
+    def add_tests(self, tests: list[CollectedTest]) -> None:
         """Add the tests of the session; all workers have the same tests."""
         self._tests = {test.name: test for test in tests} | self._tests
 
@@ -65,7 +65,7 @@ class GatheredReports:
         self._failures[report.nodeid] += _is_failure(report)  # before other plugins, as pytest counts failures
         result = yield
         if hasattr(report, SENT_TESTS):
-            self.know(from_text(getattr(report, SENT_TESTS)))
+            self.add_tests(from_text(getattr(report, SENT_TESTS)))
         for text in getattr(report, SENT_ROWS, ()):
             trial = msgspec.convert(json.loads(text), RecordedTrial)
             self._trials.setdefault(trial.key, trial)
@@ -79,7 +79,7 @@ class GatheredReports:
         """Add the tests of a worker that ran no test."""
         sent = getattr(node, "workeroutput", {}).get(SENT_TESTS)
         if sent is not None:
-            self.know(from_text(sent))
+            self.add_tests(from_text(sent))
 
     def pytest_keyboard_interrupt(self) -> None:
         """Note Ctrl-C, errors during collection, and `pytest.exit`, whose exit code may be 0."""
@@ -88,7 +88,7 @@ class GatheredReports:
     @property
     def tests(self) -> list[CollectedTest]:
         """The tests that get rows."""
-        return belonging(self._tests.values())
+        return tests_with_rows(self._tests.values())
 
     def rows(self, session: pytest.Session, status: int) -> list[dict[str, Any]]:
         """The rows of the session. `status` is pytest's exit code."""

@@ -12,7 +12,7 @@ from highbar.columns import BY_NAME, COLUMN_NAMES, column_names
 from highbar.language.spelling import near_miss
 from highbar.language.tool_names import scenario_id
 from highbar.load.rows import CHECKS, shown
-from highbar.pytest_plugin.recording import LOOKED_FOR, own_value
+from highbar.pytest_plugin.recording import DEMAND_LISTS, own_value
 
 MARK = "scenario"
 _ALLOWED = frozenset({"id", "input", *column_names("describes", "demands", "run")})
@@ -33,7 +33,7 @@ def mark_columns(item: pytest.Item, node_id: str) -> dict[str, Any]:
     for columns in _levels(item):
         found = {**columns, **found}
     _refuse_names(found)
-    demanded = {name: value for name, value in found.items() if value or name not in LOOKED_FOR}  # [] demands nothing
+    demanded = {name: value for name, value in found.items() if value or name not in DEMAND_LISTS}  # [] demands nothing
     return {"id": scenario_id(_once(item, node_id)), **demanded}
 
 
@@ -70,7 +70,7 @@ def _checked(name: str, value: Any) -> Any:
     meant = near_miss(name, COLUMN_NAMES)
     if meant:
         raise MarkError(f"{name} is no column; did you mean {meant!r}?")
-    if name in LOOKED_FOR:
+    if name in DEMAND_LISTS:
         return _names(name, value)
     value = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
     wanted = CHECKS[name](value) if name in BY_NAME else own_value(value)
@@ -88,9 +88,9 @@ def _names(name: str, value: Any) -> list[str]:
 def _refuse_names(columns: Mapping[str, Any]) -> None:
     """Raise MarkError if a name is both expected and forbidden, or occurs in two cases: results refuse both."""
     known: dict[str, str] = {}
-    for name in (name for column in LOOKED_FOR for name in dict.fromkeys(columns.get(column, ()))):
+    for name in (name for column in DEMAND_LISTS for name in dict.fromkeys(columns.get(column, ()))):
         if name.casefold() in known:
-            where = " and ".join(LOOKED_FOR)
+            where = " and ".join(DEMAND_LISTS)
             raise MarkError(f"{known[name.casefold()]!r} and {name!r} in {where}: wanted each name once, in any case")
         known[name.casefold()] = name
 

@@ -13,7 +13,7 @@ from highbar.columns import BY_NAME, COLUMN_NAMES, column_names
 from highbar.language.spelling import near_miss
 from highbar.load.rows import CHECKS, LARGEST_WHOLE, shown
 
-LOOKED_FOR = ("expected_behaviors", "must_not")
+DEMAND_LISTS = ("expected_behaviors", "must_not")
 """The demands of a mark that are lists of names, which the test looks for."""
 
 _KEY = pytest.StashKey["Behaviors"]()
@@ -29,7 +29,7 @@ _MADE = {
 
 def begin_recording(item: pytest.Item) -> Behaviors:
     """A new recorder for this run of a test."""
-    marks = [mark.kwargs.get(column) for mark in item.iter_markers("scenario") for column in LOOKED_FOR]
+    marks = [mark.kwargs.get(column) for mark in item.iter_markers("scenario") for column in DEMAND_LISTS]
     declared = [name for names in marks if isinstance(names, list | tuple) for name in names if isinstance(name, str)]
     item.stash[_KEY] = Behaviors(declared)
     return item.stash[_KEY]

@@ -18,7 +18,7 @@ from highbar.pytest_plugin.trials import RecordedTrial
 DESELECTED = "deselected"
 
 
-def belonging(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
+def tests_with_rows(tests: Iterable[CollectedTest]) -> list[CollectedTest]:
     """The tests that get rows: all, or if only scenarios were selected (`-m scenario`), only the scenarios."""
     found = list(tests)
     chosen = [test for test in found if test.is_chosen]

@@ -21,18 +21,18 @@ def start(config: pytest.Config) -> None:
     register = config.pluginmanager.register
     if worker is not None:  # a worker of pytest-xdist sends its rows; it writes and judges nothing
         register(recorder, "highbar-trials")
-        register(CollectionWatch(recorder.know), "highbar-collection")
+        register(CollectionWatch(recorder.set_tests), "highbar-collection")
         return
     from highbar.pytest_plugin.gathering import GatheredReports  # a worker does without it
     from highbar.pytest_plugin.session import SessionEnd  # a worker does without it
 
     gathered = GatheredReports()
 
-    def know(tests: list[CollectedTest]) -> None:
-        recorder.know(tests)
-        gathered.know(tests)
+    def set_tests(tests: list[CollectedTest]) -> None:
+        recorder.set_tests(tests)
+        gathered.add_tests(tests)
 
-    register(CollectionWatch(know), "highbar-collection")
+    register(CollectionWatch(set_tests), "highbar-collection")
     register(SessionEnd(_file(config), _shown(config), _policy(config), gathered), "highbar-session")
     register(gathered, "highbar-reports")
     register(recorder, "highbar-trials")

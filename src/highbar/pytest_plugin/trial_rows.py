@@ -31,7 +31,7 @@ def trial_row(
     row = {**test.columns, **test_column(test), **({} if recorded is None else recorded.columns)}
     if status == "not run":
         return {**row, "unjudged": f"{NOT_RUN}the test was set up and not called"}
-    row |= _looked_at(test.columns, status, recorded, is_cut=is_cut)
+    row |= _observed_columns(test.columns, status, recorded, is_cut=is_cut)
     if status == "passed":
         return row if _judged_by_columns(row) else {**row, "passed": True}
     row["passed"] = False
@@ -55,7 +55,7 @@ def _judged_by_columns(row: Mapping[str, Any]) -> bool:
     return bool(judging) and not knows_best
 
 
-def _looked_at(
+def _observed_columns(
     columns: Mapping[str, Any], status: Status, recorded: Behaviors | None, *, is_cut: bool
 ) -> dict[str, Any]:
     """The columns `behaviors` and `violations`, as far as the test has looked for the demands of its mark."""

@@ -75,7 +75,7 @@ class TrialRecorder:
         self._unsent: dict[str, list[str]] = {}
         self._tests_text: str | None = None
 
-    def know(self, tests: list[CollectedTest]) -> None:
+    def set_tests(self, tests: list[CollectedTest]) -> None:
         """Set the tests of the session, before the first of them is run."""
         self._tests = {test.name: test for test in tests}
         self._tests_text = to_text(tests) if self._worker else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from highbar.history.explaining import JudgedRun, excusing_runs
+from highbar.history.excusing import JudgedRun, excusing_runs
 from highbar.model.history import NOBODY
 from tests.history_runs import new_run
 
