@@ -9,14 +9,12 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar.model.calibration import CalibratedWord
-from highbar.model.judge_quality import JudgeRate
 from highbar.model.judgments import JudgmentWord, LabeledTrial
 from highbar.statistics.agreement import Agreement, Cells, agreement
-from highbar.statistics.judges import Corrected, JudgeRates, LabelStratum, judge_rates
+from highbar.statistics.judges import JudgeRates, LabelStratum, judge_rates
 from highbar.store.label_form import GIVEN
-from highbar.verdicts.corrections import rounded_end, written
 from highbar.verdicts.judged_parts import ScoredLabel
-from highbar.verdicts.label_rates import rates_of
+from highbar.verdicts.label_rates import judge_rate, rates_of
 
 DRAWN = frozenset({"passed", "failed"})
 ALL, PASSES = "all statements", "whole trials"
@@ -69,7 +67,7 @@ class LabeledWords:
         rates = rates_of(scored, "passed", self.alpha, strata=strata)
         sensitivity, specificity = (None, None) if rates is None else (rates.sensitivity, rates.specificity)
         return CalibratedWord(
-            PASSES, None, len(pairs), self._agreement(pairs), rate_of(sensitivity), rate_of(specificity)
+            PASSES, None, len(pairs), self._agreement(pairs), judge_rate(sensitivity), judge_rate(specificity)
         )
 
     def _of(self, name: str, statement: str | None, names: Collection[str] | None) -> CalibratedWord:
@@ -86,8 +84,8 @@ class LabeledWords:
             statement,
             len(pairs),
             self._agreement(pairs),
-            rate_of(against_one.sensitivity if against_one else None),
-            rate_of(against_zero.specificity if against_zero else None),
+            judge_rate(against_one.sensitivity if against_one else None),
+            judge_rate(against_zero.specificity if against_zero else None),
             sum(pair.judge is None for pair in pairs),
             self._people_unsure(names),
         )
@@ -140,8 +138,3 @@ def _group(trial: LabeledTrial) -> _Group:
 
 def _observed(word: JudgmentWord) -> bool | None:
     return None if word == "cannot_tell" else word == "observed"
-
-
-def rate_of(found: Corrected | None) -> JudgeRate | None:
-    """A rate with its bounds, rounded to the digits that reports show; None if there is none."""
-    return None if found is None else JudgeRate(written(found.value), *map(rounded_end, found.bounds))

@@ -185,7 +185,7 @@ def _noise(share: Share, value: Value, alpha: float, support: ValueSupport) -> N
     size = effective_size(share, alpha) or effective_size(share.complement(), alpha)
     if not 0 < clusters < value.scenarios or size is None:
         return support.noise
-    return support.noise.clustered(size, value.scenarios)
+    return support.noise.for_clusters(size, value.scenarios)
 
 
 def _perfect(share: Share, value: Value, demand: Demand, alpha: float, support: ValueSupport, noise: float) -> Outlook:
@@ -261,4 +261,4 @@ def of_difference(
             min(by_interval.fails, by_estimate.fails),
         )
 
-    return cases(take, noise.halved())  # half of the noise is that of the baseline, which does not run again
+    return cases(take, noise.for_difference())  # half of the noise is that of the baseline, which does not run again

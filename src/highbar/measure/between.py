@@ -12,25 +12,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import assert_never
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from highbar import catalogue
-from highbar.language import formula
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, Range, Sign
 from highbar.measure.limits import MOST_TERMS
+from highbar.measure.parts import expand
 from highbar.model import (
     Better,
-    Binary,
     Call,
-    Constant,
     Expression,
     Metric,
     Name,
-    Negative,
     Percentile,
     Policy,
     Term,
@@ -87,7 +83,7 @@ def span(node: Node, ends: Ends) -> Span:
     return Span(None if low is None else low[0], None if high is None else high[1])
 
 
-def follows(node: Node, ends: Ends, better: Better) -> bool:
+def is_monotonic(node: Node, ends: Ends, better: Better) -> bool:
     """Whether the formula is at its worst with every part at its worst, and at its best with every part at its best."""
     box = _Box.around(ends)
     for leaf, (worst, best) in ends.items():
@@ -109,28 +105,20 @@ def at_ends(worst: Value, best: Value, span: Span) -> tuple[Value, Value]:
 
 
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
-    def combine(node: Expression, operands: Iterator[Node]) -> Node:
+    def find(node: Expression) -> Node | None:
         match node:
-            case Constant(number):
-                return number
-            case Negative():
-                return Operation("-", (Fraction(0), *operands))
-            case Binary(operator):
-                return Operation(operator, tuple(operands))
-            case Call(function) if function not in formula.COLUMN_FUNCTIONS:
-                return Operation(function, tuple(operands))
             case Name(name) if name in policy.metrics:
                 return tree(policy, policy.metrics[name], where)
             case Name(name) if name in catalogue.SETTINGS:
                 return policy.latency_limit
-            case Name() | Call():
+            case Name() | Call("mean" | "sum" | "percentile"):
                 wanted = catalogue.terms(node, where)
                 if isinstance(wanted, Percentile):
                     return wanted
                 return wanted[0] if len(wanted) == 1 else Operation("/", wanted)
-        assert_never(node)
+        return None
 
-    return formula.fold(expression, combine)
+    return expand(expression, find)
 
 
 class _Box(Struct, frozen=True):
@@ -207,7 +195,7 @@ class _Box(Struct, frozen=True):
         for monomial, factor in polynomial.items():
             amount: Range = (factor, factor)
             for place in monomial:
-                amount = operations.multiplied([amount, by_place[place]])
+                amount = operations.product_range([amount, by_place[place]])
             total = total[0] + amount[0], total[1] + amount[1]
         return total
 

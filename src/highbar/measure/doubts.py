@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from highbar.columns import BOUNDED, recorded_column
 from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
-from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
+from highbar.measure.parts import Formula, Part, counts_scenarios, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
 from highbar.model.reduction import Group, Rank, Total
@@ -37,7 +37,7 @@ class Spans(Struct, frozen=True):
 
     def __call__(self, term: Term) -> Span | None:
         """The smallest and the largest value; None if nothing bounds it, or if a recorded value is beyond the limit."""
-        if term.of == "count" or term.column == "scenario":
+        if counts_scenarios(term):
             return Fraction(1), Fraction(1)
         if term.column in BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
             return _UNIT
@@ -80,18 +80,18 @@ def weights_differ(ratio: Ratio, group: Group) -> bool:
     plain = group.ratios.get(unweighted(ratio))
     if plain is None or not plain.sums.d:
         return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=ROUNDING)
-    worth, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
-    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(worth, largest, strict=True))
+    scenarios, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
+    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(scenarios, largest, strict=True))
 
 
-def of_weights(worth: float, share: float) -> Doubt | None:
-    """The doubt from weights, by the effective number of scenarios (`worth`) and the largest `share` of the weight."""
+def of_weights(scenarios: float, share: float) -> Doubt | None:
+    """The doubt from weights, by the effective number of `scenarios` and the largest `share` of the weight."""
     if share > HEAVY:
         reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
         return Doubt("weights", reason)
-    if worth < FEW_WEIGHTED:
+    if scenarios < FEW_WEIGHTED:
         below = f"below {FEW_WEIGHTED} no interval is known to hold"
-        return Doubt("weights", f"the weights leave the worth of {worth:.0f} scenarios, and {below}")
+        return Doubt("weights", f"the weights leave the worth of {scenarios:.0f} scenarios, and {below}")
     return None
 
 

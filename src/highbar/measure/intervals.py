@@ -300,3 +300,8 @@ def _scaled(sums: Sums, most: Fraction) -> Sums:
     """The sums of a column, divided by `most`, its largest possible value."""
     z, zz, zd = (Fraction(number) for number in (sums.z, sums.zz, sums.zd))
     return Sums(sums.clusters, sums.d, z / most, zz / most**2, zd / most, sums.dd)
+
+
+def rounded_end(end: float) -> float:
+    """An end of an interval to twelve digits, to which sums in any order agree."""
+    return float(f"{end:.12g}")

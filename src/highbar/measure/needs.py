@@ -12,7 +12,7 @@ from highbar import catalogue
 from highbar import policy as policies
 from highbar.language.formula import relations
 from highbar.measure import unknown
-from highbar.measure.parts import is_share, is_weighted, of_metric, per_scenario, unweighted
+from highbar.measure.parts import counts_scenarios, is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
 from highbar.measure.unknown import column_ranges
 from highbar.model import (
@@ -70,7 +70,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         alpha=float(1 - policy.confidence),
         trial_noise=policy.population == "suite",
         count_failures=any(demand.failures for rule in policy.rules for demand in demands_of(rule)),
-        slices=slices or (("category",) if "category" in {*columns, *_described(policy)} else ()),
+        slices=slices or (("category",) if "category" in {*columns, *_suite_columns(policy)} else ()),
         positive=policy.positive,
         pass_score=policy.pass_score,
         weights=policy.weights,
@@ -81,18 +81,18 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         subset=wants.subset,
         scenario_limit=MOST_SCENARIOS if wants.scenarios else 0,
         trials_of=wants.trials_of,
-        record_by=policies.chosen_by(policy) if wants.run or _by_scenario(policy) else None,
+        record_by=policies.chosen_by(policy) if wants.run or _needs_records(policy) else None,
         record_texts=wants.texts,
     )
     return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
 
 
-def _by_scenario(policy: Policy) -> bool:
+def _needs_records(policy: Policy) -> bool:
     """Whether a rule needs the record of every scenario."""
     return bool(policy.comparing) or policy.quarantine is not None or policy.recalls is not None
 
 
-def _described(policy: Policy) -> set[str]:
+def _suite_columns(policy: Policy) -> set[str]:
     """The columns that the suite has for its scenarios."""
     return {column for fields in (policy.suite.scenarios.values() if policy.suite else ()) for column in fields}
 
@@ -124,7 +124,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             (Term("error", where=part.where), None) for part in unknown.doubtful(policy, policy.metrics[name], where)
         )
     formulas = [of_metric(policy, policy.metrics[name], where) for name, where in named]
-    for sides in _compared(policy):
+    for sides in _compared_sides(policy):
         formulas.append(of_metric(policy, difference(*sides)))
         for better in get_args(Better):
             found.update(
@@ -140,7 +140,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             ratios[unweighted(ratio)] = None
     for ratio in thirds:
         # If both sums have limits, the bounds need the means of both per scenario, and their cross products.
-        if not _is_mean(ratio):
+        if not all(counts_scenarios(term) for term, _ in ratio.d):
             means = per_scenario(ratio)
             ratios.update(dict.fromkeys(means))
             crosses[means] = None
@@ -151,17 +151,12 @@ def sums_needed(policy: Policy) -> SumsNeeded:
     return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
 
 
-def _is_mean(ratio: Ratio) -> bool:
-    """Whether the lower sum only counts scenarios."""
-    return all(term.of == "count" or term.column == "scenario" for term, _ in ratio.d)
-
-
 def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:
     """One expression minus another, as a metric that the policy does not have."""
     return Metric("difference", "", Binary("-", left, right), "number", better)
 
 
-def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
+def _compared_sides(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
     """The two sides of each comparison in the policy's conditions."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):

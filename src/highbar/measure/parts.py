@@ -7,9 +7,9 @@ has only one part (`1 - normalized_latency`), its interval follows from that of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import assert_never
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ from highbar.model import (
     Where,
 )
 
+L = TypeVar("L")
 Part = Ratio | Percentile
 
 
@@ -75,26 +76,37 @@ def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
 
 
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
-    def combine(node: Expression, operands: Iterator[Node]) -> Node:
+    def find(node: Expression) -> Node | None:
         # A quotient of sums becomes one ratio before its sides are split: only then can it be a share, with its bounds.
         ratio = _ratio(policy, node, where)
         if ratio is not None:
-            return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
+            return Fraction(1) if ratio.z == ratio.d else _as_f_measure(ratio)
+        match node:
+            case Name(name):
+                return _named(policy, name, where)
+            case Call(function) if function in COLUMN_FUNCTIONS:
+                wanted = catalogue.terms(node, where)
+                return wanted if isinstance(wanted, Percentile) else _total(wanted[0])
+        return None
+
+    return expand(expression, find)
+
+
+def expand(expression: Expression, find: Callable[[Expression], operations.Node[L] | None]) -> operations.Node[L]:
+    """The tree of a formula, with what `find` returns in place of an expression; None for what it leaves as it is."""
+
+    def combine(node: Expression, operands: Iterator[operations.Node[L]]) -> operations.Node[L]:
+        found = find(node)
+        if found is not None:
+            return found
         match node:
             case Constant(number):
                 return number
-            case Name(name):
-                return _named(policy, name, where)
             case Negative():
                 return Operation("-", (Fraction(0), *operands))
-            case Binary(operator):
+            case Binary(operator) | Call(operator):
                 return Operation(operator, tuple(operands))
-            case Call(function) if function not in COLUMN_FUNCTIONS:
-                return Operation(function, tuple(operands))
-            case Call():
-                wanted = catalogue.terms(node, where)
-                return wanted if isinstance(wanted, Percentile) else _total(wanted[0])
-        assert_never(node)
+        raise TypeError(f"{node} has no place in a tree")
 
     return fold(expression, combine)
 
@@ -166,6 +178,11 @@ def _added(first: Linear | None, second: Linear | None) -> Linear | None:
     return tuple((term, number) for term, number in total.items() if number)
 
 
+def counts_scenarios(term: Term) -> bool:
+    """Whether the sum is a number of scenarios, by their weights if it is weighted."""
+    return term.of == "count" or term.column == "scenario"
+
+
 def is_share(ratio: Ratio) -> bool:
     """Whether the terms are such that, in every scenario, the upper sum is between 0 and the lower one."""
     if any(number < 0 for _, number in (*ratio.z, *ratio.d)):
@@ -214,17 +231,17 @@ def goodness(part: Part) -> int:
     return -1 if column in WORSE_IF_HIGHER else 1
 
 
-def _through_jaccard(ratio: Ratio) -> Node:
+def _as_f_measure(ratio: Ratio) -> Node:
     """An F-measure as a function of a share: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J) with J = tp / (tp + rest)."""
     below = dict(ratio.d)
     term, factor = ratio.z[0]
     rest = [number for other, number in below.items() if other != term]
     if len(ratio.z) != 1 or not rest or factor <= 1 or below.get(term) != factor or any(n != 1 for n in rest):
         return ratio
-    return _rising(Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below)), factor)
+    return _f_measure(Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below)), factor)
 
 
-def _rising(share: Ratio, factor: Fraction) -> Node:
+def _f_measure(share: Ratio, factor: Fraction) -> Node:
     """The F-measure of a share J: aJ / (1 + (a-1)J), with the factor a."""
     above: Node = Operation("*", (factor, share))
     rise: Node = Operation("*", (factor - 1, share))
@@ -243,8 +260,8 @@ def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
         return None
     share, above = parts[0], node.operands[0]
     factor = above.operands[0] if isinstance(above, Operation) and above.operator == "*" else None
-    # The same parts in another form are not an F-measure: the form must be the one that `_rising` makes.
-    known = isinstance(factor, Fraction) and node == _rising(share, factor) and is_share(share)
+    # The same parts in another form are not an F-measure: the form must be the one that `_f_measure` makes.
+    known = isinstance(factor, Fraction) and node == _f_measure(share, factor) and is_share(share)
     return (share, factor) if known and isinstance(factor, Fraction) else None
 
 

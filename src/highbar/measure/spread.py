@@ -17,7 +17,7 @@ from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.second_run import Noise
 from highbar.statistics.second_run import trial_noise as noise_of
 from highbar.statistics.slices import benjamini_hochberg, effective_counts, rounded_sums, shrink, worse_than_rest
-from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
+from highbar.statistics.trials import VarianceSplit, never_failed_bound, variance_split_from_sums
 
 COMPARED = "pass_rate"
 FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
@@ -55,14 +55,7 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[SliceStanding
 
 def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Repetition | None:
     """The variance between and within scenarios, from repeated trials; None if no scenario has two."""
-    split = sums and variance_split_from_sums(
-        scenarios=scenarios,
-        freedom=sums.freedom,
-        within=sums.within,
-        rate=sums.rate,
-        rate_squares=sums.rate_squares,
-        inverse_trials=sums.inverse_trials,
-    )
+    split = sums and _variance_split(sums, scenarios)
     if sums is None or not split:
         return None
     return Repetition(
@@ -75,6 +68,17 @@ def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Rep
     )
 
 
+def _variance_split(sums: RepetitionSums, scenarios: int) -> VarianceSplit | None:
+    return variance_split_from_sums(
+        scenarios=scenarios,
+        freedom=sums.freedom,
+        within=sums.within,
+        rate=sums.rate,
+        rate_squares=sums.rate_squares,
+        inverse_trials=sums.inverse_trials,
+    )
+
+
 def noise_share(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
     """The share of an estimate's variance that is trial noise; a range if repeated trials do not show it.
 
@@ -83,14 +87,7 @@ def noise_share(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, un
     """
     if sums is None:
         return Noise()
-    split = variance_split_from_sums(
-        scenarios=scenarios,
-        freedom=sums.freedom,
-        within=sums.within,
-        rate=sums.rate,
-        rate_squares=sums.rate_squares,
-        inverse_trials=sums.inverse_trials,
-    )
+    split = _variance_split(sums, scenarios)
     trials = float(scenarios / sums.inverse_trials) if sums.inverse_trials else 1.0
     repeated = scenarios - sums.inverse_trials  # a scenario with two trials counts half, one with more at most 1
     enough = repeated >= FEW_REPEATED and repeated >= SMALL_PART * scenarios and not undecided
@@ -111,11 +108,11 @@ def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tupl
     share = totals.largest / float(totals.sums.d)
     if share > HEAVY:
         found.append(f"one {unit} carries {share:.0%} of the weight: what it does decides much of {name}")
-    worth = effective_clusters(totals.sums)
+    effective = effective_clusters(totals.sums)
     few = FEW_WEIGHTED if weighted and doubts.weights_differ(root, whole.group) else FEW_CLUSTERS
-    if worth < few:
+    if effective < few:
         found.append(
-            f"the {totals.sums.clusters} {unit}s are worth about {worth:.0f} of equal weight:"
+            f"the {totals.sums.clusters} {unit}s are worth about {effective:.0f} of equal weight:"
             f" bounds are rough below {few}"
         )
     if weighted and doubts.heavier_fail_more(root, whole.group):

@@ -39,7 +39,8 @@ from highbar.model import (
 )
 from highbar.model.ranges import ColumnRange
 from highbar.model.reduction import Rank
-from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
+from highbar.policy.directions import ImputedPart, column_ends, helped_by_crashes
+from highbar.policy.metrics import measures_in
 
 LIMITS = {column.name: f"`{column.limit.key}` in the policy" for column in UNBOUNDED if column.limit}
 PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
@@ -52,13 +53,7 @@ def ends(policy: Policy) -> Mapping[str, Ends]:
 
 def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
     """The measures in a metric's formula, with the metrics in it expanded; each with its filter on scenarios."""
-    narrowed = catalogue.narrow(where, metric.where)
-    for leaf in formula.leaves(metric.expression):
-        inner = policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
-        if inner is not None:
-            yield from measures_of(policy, inner, narrowed)
-        elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
-            yield leaf, narrowed
+    return measures_in(metric.expression, policy.metrics, catalogue.narrow(where, metric.where))
 
 
 def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
@@ -104,7 +99,7 @@ def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -
     return f"{lack}, and {limit} is not as bad as a value that was recorded" if beyond else None
 
 
-def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[Imputed, ...]:
+def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[ImputedPart, ...]:
     """The parts of a formula for which the worse end of a column may be the better one: no end is safe for a crash."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     narrowed = catalogue.narrow(where, metric.where)
@@ -112,7 +107,7 @@ def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[Imputed
     return (*found.surely, *found.perhaps)
 
 
-def no_worse_end(part: Imputed) -> str:
+def no_worse_end(part: ImputedPart) -> str:
     """Why a formula is undefined if a trial crashed."""
     column = part.column.removeprefix("extra:")
     return f"a trial crashed without `{column}`, and neither end of `{column}` is known to be worse for the formula"

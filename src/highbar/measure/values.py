@@ -32,7 +32,7 @@ from highbar.model import (
 )
 from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
-from highbar.policy.directions import Imputed
+from highbar.policy.directions import ImputedPart
 from highbar.statistics.bounds import Sums
 
 LACKS = {
@@ -74,7 +74,7 @@ class Measured:
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
         self._formulas: dict[tuple[str, Where], Formula] = {}
-        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {}
+        self._imputed: dict[tuple[str, Where], tuple[ImputedPart, ...]] = {}
         if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
             self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
             self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
@@ -141,7 +141,7 @@ class Measured:
         undefined = any(value.value is None for value in (self._measure(metric, ()), self._other(metric, ())))
         return between.UNBOUNDED if ends is None or undefined else between.span(node, ends)
 
-    def follows(self, name: str, where: Where = ()) -> bool:
+    def is_monotonic(self, name: str, where: Where = ()) -> bool:
         """Whether a metric is at its worst with undecided trials at their worst, and at its best at their best."""
         return self._between(self.policy.metrics[name], where) is None
 
@@ -188,7 +188,7 @@ class Measured:
             return None
         node = between.tree(self.policy, metric, where)
         ends = self._ends_of(node)
-        if ends is None or between.follows(node, ends, metric.better):
+        if ends is None or between.is_monotonic(node, ends, metric.better):
             return None
         return between.span(node, ends)
 
@@ -265,7 +265,7 @@ class Measured:
             low, high = max(low, 0.0), min(high, 1.0)
         elif metric.unit != "number":
             low = max(low, 0.0)  # times, money and tokens are never negative
-        return _shown(min(low, shown)), _shown(max(high, shown))
+        return _finite_end(min(low, shown)), _finite_end(max(high, shown))
 
     def _uneven(self, metric: Metric, where: Where) -> str | None:
         """Why a formula is undefined: it sums a column that some of the scenarios in its other parts do not have."""
@@ -296,7 +296,7 @@ class Measured:
                 return unknown.no_worse_end(part)
         return None
 
-    def _doubts(self, metric: Metric, where: Where) -> tuple[Imputed, ...]:
+    def _doubts(self, metric: Metric, where: Where) -> tuple[ImputedPart, ...]:
         if self.policy.metrics.get(metric.name) is not metric:
             return unknown.doubtful(self.policy, metric, where)
         key = (metric.name, where)
@@ -394,6 +394,5 @@ def _spanning(value: Value, other: Value) -> Value:
     return replace(value, low=low, high=high, doubt=value.doubt or other.doubt)
 
 
-def _shown(end: float) -> float | None:
-    """An end of an interval to twelve digits, to which sums in any order agree; None if unbounded."""
-    return float(f"{end:.12g}") if math.isfinite(end) else None
+def _finite_end(end: float) -> float | None:
+    return intervals.rounded_end(end) if math.isfinite(end) else None

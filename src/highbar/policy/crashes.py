@@ -27,7 +27,7 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, comparisons_in
 from highbar.policy.cursor import Cursor
-from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
+from highbar.policy.directions import ImputedPart, column_ends, helped_by_crashes
 from highbar.policy.metrics import Definition
 
 _TURNED = {"higher": "lower", "lower": "higher"}
@@ -79,7 +79,7 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
             )
 
 
-def _of_metric(metric: Metric, policy: Policy) -> list[Imputed]:
+def _of_metric(metric: Metric, policy: Policy) -> list[ImputedPart]:
     """The parts of the metric, on columns of the user's own, in which crashes improve the metric."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     ends = column_ends(policy.metrics, policy.limits)
@@ -87,7 +87,7 @@ def _of_metric(metric: Metric, policy: Policy) -> list[Imputed]:
     return [part for part in helped.surely if _is_own(part)]
 
 
-def _is_own(part: Imputed) -> bool:
+def _is_own(part: ImputedPart) -> bool:
     return part.column.startswith("extra:") and part.ends.worst is not None
 
 
@@ -101,12 +101,12 @@ def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | 
     return name
 
 
-def _counts(part: Imputed) -> str:
+def _counts(part: ImputedPart) -> str:
     worst = write_decimal(part.ends.worst) if part.ends.worst is not None else ""
     return f"a trial without `{part.column.removeprefix('extra:')}` counts as {worst}, the worse end of its range"
 
 
-def _part_hint(part: Imputed, policy: Policy) -> str:
+def _part_hint(part: ImputedPart, policy: Policy) -> str:
     """The hint: for which metric to turn `better` around."""
     column = part.column.removeprefix("extra:")
     for metric in policy.metrics.values():

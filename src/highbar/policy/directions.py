@@ -44,7 +44,7 @@ def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric])
     """What makes `node operator 0` easier to meet; nothing if the operator is = or !=."""
     towards = 1 if operator in (">=", ">") else -1 if operator in ("<=", "<") else 0
     found = slopes(node, metrics) if towards else {}
-    wanted = {name: _wanted(name, metrics) for name in found}
+    wanted = {name: _better_direction(name, metrics) for name in found}
     return Rewards(
         better=tuple(name for name, slope in found.items() if slope and slope * towards == wanted[name]),
         worse=tuple(name for name, slope in found.items() if slope and slope * towards == -wanted[name]),
@@ -52,7 +52,7 @@ def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric])
     )
 
 
-class Imputed(Struct, frozen=True):
+class ImputedPart(Struct, frozen=True):
     """A mean, sum or percentile in which a trial without a value counts at the worse end of the column."""
 
     leaf: Name | Call
@@ -61,11 +61,11 @@ class Imputed(Struct, frozen=True):
     ends: Ends
 
 
-class Helped(Struct, frozen=True):
+class HelpedParts(Struct, frozen=True):
     """The parts of a formula in which crashes make a demand easier to meet, surely or perhaps."""
 
-    surely: tuple[Imputed, ...] = ()
-    perhaps: tuple[Imputed, ...] = ()
+    surely: tuple[ImputedPart, ...] = ()
+    perhaps: tuple[ImputedPart, ...] = ()
 
 
 def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -> Mapping[str, Ends]:
@@ -90,39 +90,39 @@ def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -
 
 def helped_by_crashes(
     node: Expression, operator: Operator, metrics: Mapping[str, Metric], ends: Mapping[str, Ends], where: Where = ()
-) -> Helped:
+) -> HelpedParts:
     """The parts of `node` in which crashes make `node operator 0` easier to meet, surely or perhaps.
 
     A crash counts at the same end of a column in every formula. If that is the lower end, `1 - mean(hallucinated)`
     rises with every crash.
     """
-    flat = _Flat(metrics, ends)
-    written = flat.written(node, where)
-    if not flat.imputed:
-        return Helped()
-    found = rewards(written, operator, flat.parts)
-    either = found.undecided if operator not in ("=", "!=") else tuple(flat.imputed)
-    return Helped(
-        tuple(flat.imputed[name] for name in found.worse if name in flat.imputed),
-        tuple(flat.imputed[name] for name in either if name in flat.imputed),
+    expansion = _Expansion(metrics, ends)
+    expanded = expansion.expand(node, where)
+    if not expansion.imputed:
+        return HelpedParts()
+    found = rewards(expanded, operator, expansion.parts)
+    either = found.undecided if operator not in ("=", "!=") else tuple(expansion.imputed)
+    return HelpedParts(
+        tuple(expansion.imputed[name] for name in found.worse if name in expansion.imputed),
+        tuple(expansion.imputed[name] for name in either if name in expansion.imputed),
     )
 
 
-class _Flat(Struct):
+class _Expansion(Struct):
     """Expands a formula into measures and columns, and makes a metric of each part that counts crashes at an end."""
 
     metrics: Mapping[str, Metric]
     ends: Mapping[str, Ends]
-    imputed: dict[str, Imputed] = field(default_factory=dict)
+    imputed: dict[str, ImputedPart] = field(default_factory=dict)
     parts: dict[str, Metric] = field(default_factory=dict)
 
-    def written(self, node: Expression, where: Where) -> Expression:
+    def expand(self, node: Expression, where: Where) -> Expression:
         """The expanded formula, with the name of such a metric in place of each of those parts."""
         match node:
             case Name(name) if name in self.metrics:
                 metric = self.metrics[name]
-                inside = _Flat(self.metrics, self.ends)
-                formula = inside.written(metric.expression, catalogue.narrow(where, metric.where))
+                inside = _Expansion(self.metrics, self.ends)
+                formula = inside.expand(metric.expression, catalogue.narrow(where, metric.where))
                 # A metric that counts no crash at an end is not expanded: the parts of a share have no range of 0 to 1.
                 self.parts.update(inside.parts if inside.imputed else {name: metric})
                 self.imputed.update(inside.imputed)
@@ -130,11 +130,11 @@ class _Flat(Struct):
             case Name() | Call("mean" | "sum" | "percentile", _):
                 return self._leaf(node, where)
             case Call(function, arguments):
-                return Call(function, tuple(self.written(argument, where) for argument in arguments))
+                return Call(function, tuple(self.expand(argument, where) for argument in arguments))
             case Negative(operand):
-                return Negative(self.written(operand, where))
+                return Negative(self.expand(operand, where))
             case Binary(operator, left, right):
-                return Binary(operator, self.written(left, where), self.written(right, where))
+                return Binary(operator, self.expand(left, where), self.expand(right, where))
             case _:
                 return node
 
@@ -152,14 +152,15 @@ class _Flat(Struct):
         if ends.worst is None and not ranked:
             return leaf  # without an end to count at, a crash makes it undefined
         key = f"{unparse(leaf)} where {term.where}"
-        self.imputed[key] = Imputed(leaf, column, term.where, ends)
+        self.imputed[key] = ImputedPart(leaf, column, term.where, ends)
         better = "higher" if ends.higher else "lower"
         averaged = isinstance(leaf, Call) and leaf.function != "sum"
-        self.parts[key] = Metric(key, "", leaf, "number", better, "", range=_reach(column, ends, averaged=averaged))  # type: ignore[arg-type]
+        range_ = _part_range(column, ends, averaged=averaged)
+        self.parts[key] = Metric(key, "", leaf, "number", better, "", range=range_)  # type: ignore[arg-type]
         return Name(key)
 
 
-def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
+def _part_range(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
     """The range of a mean or percentile (`averaged`), or of a sum, of a column; None if unknown."""
     if column in UNBOUNDED_NAMES:
         return Fraction(0), LARGEST_END
@@ -233,7 +234,7 @@ def _times(parts: dict[str, Fraction] | None, factor: Fraction) -> dict[str, Fra
     return None if parts is None else {name: share * factor for name, share in parts.items()}
 
 
-def _wanted(name: str, metrics: Mapping[str, Metric]) -> int:
+def _better_direction(name: str, metrics: Mapping[str, Metric]) -> int:
     """The direction in which a name is better: 1 up, -1 down, 0 neither."""
     if name in MEASURES or name in SETTINGS:
         return 0

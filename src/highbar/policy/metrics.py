@@ -7,7 +7,7 @@ formula depends on itself, or the policy has a problem.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from msgspec import Struct, field
@@ -17,7 +17,7 @@ from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
 from highbar.columns import COLUMN_NAMES
 from highbar.language.formula import FUNCTIONS, leaves, names, parse
 from highbar.language.spelling import near_miss, spelled_out
-from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Relation, Unit
+from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Relation, Unit, Where
 from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.limits import MOST_CHAIN, MOST_WEIGHTS
 from highbar.policy.settings import Settings, read_where
@@ -286,6 +286,18 @@ def _check_columns(definitions: Iterable[Definition]) -> None:
 def rests_on_results(node: Expression | Condition) -> bool:
     """Whether a formula depends on the results. If not, it would judge any results the same."""
     return any(isinstance(leaf, Call) or leaf.name not in SETTINGS for leaf in leaves(node))
+
+
+def measures_in(
+    node: Expression | Condition, metrics: Mapping[str, Metric], where: Where = ()
+) -> Iterator[tuple[Name | Call, Where]]:
+    """The measures in a formula, with the metrics in it expanded; each with its filter on scenarios."""
+    for leaf in leaves(node):
+        metric = metrics.get(leaf.name) if isinstance(leaf, Name) else None
+        if metric is not None:
+            yield from measures_in(metric.expression, metrics, catalogue.narrow(where, metric.where))
+        elif not (isinstance(leaf, Name) and leaf.name in SETTINGS):
+            yield leaf, where
 
 
 def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from highbar import catalogue
-from highbar.language.formula import leaves
 from highbar.language.phrases import count
 from highbar.model import (
     BaselineRule,
@@ -29,6 +28,7 @@ from highbar.model import (
 from highbar.model.rules import demands_of
 from highbar.policy.cursor import Cursor
 from highbar.policy.demands import SEQUENTIAL_KEYS, refuse_without_effect
+from highbar.policy.metrics import measures_in
 
 
 def refuse_sequential(
@@ -97,18 +97,11 @@ def is_chosen(columns: Mapping[str, str], where: Where) -> bool:
 def populations(rule: Rule, metrics: Mapping[str, Metric]) -> Iterator[Where]:
     """The scenarios that a rule about numbers uses: one filter for each sum in its formula."""
     if isinstance(rule, ConditionRule):
-        for leaf in leaves(rule.condition):
-            yield from _populations(leaf, (), metrics)
+        found = measures_in(rule.condition, metrics)
     elif isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
-        where = () if isinstance(rule, ProgressiveRule) else rule.where
-        yield from _populations(Name(rule.metric), where, metrics)
-
-
-def _populations(leaf: Name | Call, where: Where, metrics: Mapping[str, Metric]) -> Iterator[Where]:
-    if isinstance(leaf, Name) and leaf.name in metrics:
-        metric = metrics[leaf.name]
-        for inner in leaves(metric.expression):
-            yield from _populations(inner, catalogue.narrow(where, metric.where), metrics)
-    elif not isinstance(leaf, Name) or leaf.name not in catalogue.SETTINGS:
+        found = measures_in(Name(rule.metric), metrics, () if isinstance(rule, ProgressiveRule) else rule.where)
+    else:
+        return
+    for leaf, where in found:
         wanted = catalogue.terms(leaf, where)
         yield wanted[0].where if isinstance(wanted, tuple) else wanted.where

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # few policies compare
     from highbar.changes.run import ScoredRun
     from highbar.changes.since import Changes
     from highbar.model.recall import Recalled
-    from highbar.verdicts.judges import OfJudges
+    from highbar.verdicts.judges import JudgeEvidence
 
 MOST_FAILED = 1000
 """The most failed scenarios that a verdict lists, the worst first."""
@@ -58,10 +58,10 @@ def verdict(
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # typical thresholds apply only to metrics that have data
-    of_judges = _of_judges(policy, results, sums, whole)
+    judges = _judge_evidence(policy, results, sums, whole)
     evidence = _evidence(job, policy, whole, sums, changes)
-    if of_judges is not None:
-        evidence = _judged(evidence, of_judges)
+    if judges is not None:
+        evidence = evidence.updated(judge=judges.known, corrections=judges.corrections)
     if recalled is not None:
         evidence = _with_recalled(evidence, *recalled)
     replay = None
@@ -79,7 +79,7 @@ def verdict(
     unjudgeable = nothing_to_judge(policy, whole, sums)
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
-    found = _described(policy, results, whole, sums)
+    found = _without_rules(policy, results, whole, sums)
     noted = (*notes.all_notes(policy, results, whole, sums, rules), *warnings, *quarantine_notes)
     found = replace(found, warnings=noted, quarantined=evidence.quarantined)
     if replay is not None:
@@ -88,13 +88,13 @@ def verdict(
             sequential.finished_metrics(policy, replay) or whole,
         )
         evidence = replace(evidence, measured=whole)  # the rules are already judged, so this is only for display
-    if of_judges is not None:
-        found = _with_judge(found, of_judges)
+    if judges is not None:
+        found = _with_judge(found, judges)
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 
         found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
-    return _with_advice(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
+    return _with_advice(found, rules, unjudgeable) if policy.advisory else _with_decision(found, policy, rules)
 
 
 def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
@@ -107,18 +107,13 @@ def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
     return results.order.finished if isinstance(results.order, RunOrder) else None
 
 
-def _of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges | None:
+def _judge_evidence(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> JudgeEvidence | None:
     """What is known about the judge; None if neither the policy nor the rows mention one."""
     if policy.judge is None and "judged" not in sums.columns:
         return None
-    from highbar.verdicts.judges import of_judges  # few results rest on a judge
+    from highbar.verdicts.judges import judge_evidence  # few results rest on a judge
 
-    return of_judges(policy, results, sums, whole)
-
-
-def _judged(evidence: gate.Evidence, judges: OfJudges) -> gate.Evidence:
-    """The evidence with what is known about the judge."""
-    return evidence.updated(judge=judges.known, corrections=judges.corrections)
+    return judge_evidence(policy, results, sums, whole)
 
 
 def _with_recalled(evidence: gate.Evidence, recalled: Recalled, run: ScoredRun) -> gate.Evidence:
@@ -131,7 +126,7 @@ def _with_recalled(evidence: gate.Evidence, recalled: Recalled, run: ScoredRun) 
     return replace(evidence, recalled=worst, best=evidence.best and replace(evidence.best, recalled=best))
 
 
-def _with_judge(found: Verdict, judges: OfJudges) -> Verdict:
+def _with_judge(found: Verdict, judges: JudgeEvidence) -> Verdict:
     """The verdict with the judge, its notes, and the corrected shares beside the uncorrected ones."""
     from highbar.verdicts.judges import judge_notes  # few results rest on a judge
 
@@ -175,7 +170,7 @@ def _evidence(
     return evidence.with_best(trials)
 
 
-def _described(policy: Policy, results: Results, whole: measure.Measured, sums: Reduction) -> Verdict:
+def _without_rules(policy: Policy, results: Results, whole: measure.Measured, sums: Reduction) -> Verdict:
     """The parts of a verdict that do not depend on the rules."""
     return Verdict(
         verdict=None,
@@ -216,7 +211,7 @@ def _slices(whole: measure.Measured, sums: Reduction) -> tuple[Slice, ...]:
     )
 
 
-def _decided(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]) -> Verdict:
+def _with_decision(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]) -> Verdict:
     again = gate.second_run(rules)
     return replace(
         found,

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from highbar import measure
 from highbar.language.phrases import some_and_more
 from highbar.measure.doubts import weights_differ
+from highbar.measure.intervals import rounded_end
 from highbar.measure.parts import is_share, is_weighted, of_metric
 from highbar.measure.unknown import metric_columns
 from highbar.model import BaselineRule, ConditionRule, JudgeRule, Policy, Ratio, StepRule, ThresholdRule, Weights, Where
@@ -26,7 +27,7 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.judges import post_stratified, rogan_gladen
 from highbar.verdicts.judged_parts import JUDGED_COLUMNS
 from highbar.verdicts.judged_units import STRATA, JudgedUnits, ScoredParts
-from highbar.verdicts.label_rates import rates_of
+from highbar.verdicts.label_rates import exact_share, rates_of
 
 _JUDGEABLE = frozenset({*JUDGED_COLUMNS, "behavior_score", "observed"})
 """Columns that a judge can change."""
@@ -62,7 +63,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
 
     def notes(self) -> Iterator[str]:
         """Notes on the rules that are not corrected, although the policy corrects shares."""
-        perfect = [rule.name for rule in self._thresholds() if self._is_at_the_end(rule)]
+        perfect = [rule.name for rule in self._thresholds() if self._is_about_perfection(rule)]
         others = [rule.name for rule in self._thresholds() if not self._is_corrected(rule)]
         others += [rule.name for rule in self.policy.rules if isinstance(rule, ConditionRule | BaselineRule | StepRule)]
         if perfect or others:
@@ -81,12 +82,12 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
                 if any(column in _JUDGEABLE for column, _ in metric_columns(self.policy, metric, rule.where)):
                     yield rule
 
-    def _is_at_the_end(self, rule: ThresholdRule) -> bool:
+    def _is_about_perfection(self, rule: ThresholdRule) -> bool:
         better = self.policy.metrics[rule.metric].better
         return rule.threshold.less(rule.demand.margin, better).is_perfection(better)
 
     def _is_corrected(self, rule: ThresholdRule) -> bool:
-        return self._is_at_the_end(rule) or self._share(rule.metric, rule.where) is not None
+        return self._is_about_perfection(rule) or self._share(rule.metric, rule.where) is not None
 
     def _share(self, metric: str, where: Where) -> Ratio | None:
         root = of_metric(self.policy, self.policy.metrics[metric], where).root
@@ -119,9 +120,9 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         return CorrectedShare(value, rounded_end(low), rounded_end(high), self.method)
 
     def _of_this_run(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
-        lacking = units.unlabeled()
-        if lacking is not None:
-            return lacking
+        missing = units.unlabeled()
+        if missing is not None:
+            return missing
         found = post_stratified(units.clusters(), self._alpha, self._interval(ratio))
         return "the labels do not tell" if found is None else (units.corrected(), found.bounds)
 
@@ -141,7 +142,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         if found is None:
             one, two = (f"{rate.value:.0%}" for rate in (rates.sensitivity, rates.specificity))
             return f"the judge does not clearly tell one outcome from the other: sensitivity {one}, specificity {two}"
-        return written(found.value), found.bounds
+        return exact_share(found.value), found.bounds
 
     def _known_bounds(self, units: JudgedUnits, ratio: Ratio) -> Interval:
         """The bounds of a share to which no judge contributed."""
@@ -167,16 +168,6 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
             return partial(_of_suite, Fraction(totals.trials))
         unequal = is_weighted(ratio) and weights_differ(ratio, self.whole.group)
         return partial(_of_scenarios, Fraction(totals.largest) if unequal else None)
-
-
-def written(value: float) -> Fraction:
-    """A float as an exact fraction of its twelve digits: 0.95 becomes 19/20."""
-    return Fraction(f"{value:.12g}")
-
-
-def rounded_end(end: float) -> float:
-    """An end of an interval to twelve digits."""
-    return float(f"{end:.12g}")
 
 
 def _of_suite(trials: Fraction, sums: Sums, alpha: float) -> Interval | None:

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from highbar import catalogue, measure
 from highbar.columns import JUDGMENTS, source_columns
 from highbar.errors import Problem
-from highbar.language import formula
 from highbar.model import (
     BaselineRule,
+    Condition,
     ConditionRule,
     Expression,
     JudgeRule,
@@ -28,6 +28,7 @@ from highbar.model import (
     ThresholdRule,
 )
 from highbar.model.reduction import Reduction
+from highbar.policy.metrics import measures_in
 
 _LOOKS_LIKE_A_JUDGMENT = frozenset(
     {
@@ -42,12 +43,12 @@ _MOST_COLUMNS = 20
 def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
     """The problem if no row has a column from which any rule of the policy can be computed; else None."""
     about_agents = [rule for rule in policy.rules if not isinstance(rule, JudgeRule | QuarantineRule)]
-    return _unusable([tuple(_wanted(policy, rule)) for rule in about_agents], whole, reduction)
+    return _unusable([tuple(_sums_of_rule(policy, rule)) for rule in about_agents], whole, reduction)
 
 
 def nothing_to_compare(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
     """The problem if no metric of the policy can be computed from one side of a comparison; else None."""
-    return _unusable([tuple(_of_metric(policy, name)) for name in policy.metrics], whole, reduction)
+    return _unusable([tuple(_sums_in(policy, Name(name))) for name in policy.metrics], whole, reduction)
 
 
 def _unusable(
@@ -75,30 +76,22 @@ def _must_not_is_answered(whole: measure.Measured, reduction: Reduction) -> bool
     return bool(passed and passed.value) or any(one.reason.startswith("violated") for one in reduction.scenarios_failed)
 
 
-def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
+def _sums_of_rule(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
     """The sums and percentiles that a rule needs."""
     match rule:
         case ThresholdRule() | ProgressiveRule() | BaselineRule() | StepRule():
-            yield from _of_metric(policy, rule.metric)
+            yield from _sums_in(policy, Name(rule.metric))
         case ConditionRule():
-            for comparison in formula.relations(rule.condition):
-                yield from _of_expression(policy, comparison.left)
-                yield from _of_expression(policy, comparison.right)
+            yield from _sums_in(policy, rule.condition)
         case _:  # rules about named scenarios need to know whether they passed
             yield Term("passed")
 
 
-def _of_metric(policy: Policy, name: str) -> Iterator[Term | Percentile]:
-    yield from _of_expression(policy, policy.metrics[name].expression)
-
-
-def _of_expression(policy: Policy, expression: Expression) -> Iterator[Term | Percentile]:
-    for leaf in formula.leaves(expression):
-        if isinstance(leaf, Name) and leaf.name in policy.metrics:
-            yield from _of_metric(policy, leaf.name)
-        elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
-            wanted = catalogue.terms(leaf)
-            yield from wanted if isinstance(wanted, tuple) else (wanted,)
+def _sums_in(policy: Policy, node: Expression | Condition) -> Iterator[Term | Percentile]:
+    """The sums and percentiles in a formula, each over all scenarios."""
+    for leaf, _ in measures_in(node, policy.metrics):
+        wanted = catalogue.terms(leaf)
+        yield from wanted if isinstance(wanted, tuple) else (wanted,)
 
 
 def _has_values(whole: measure.Measured, wanted: Term | Percentile) -> bool:

@@ -20,7 +20,7 @@ from highbar.changes.run import ScoredRun, run_of
 from highbar.engine.opening import reduce
 from highbar.load.judged_rows import PARTS, RowPart, line, named_part, part_named
 from highbar.load.results import results
-from highbar.model import Policy, Where
+from highbar.model import Policy
 from highbar.model.job import SILENT, Job, Wants
 from highbar.model.judgments import LabeledTrial
 from highbar.model.records import ScenarioRecord
@@ -51,10 +51,6 @@ class ScoredLabel(Struct, frozen=True):
     columns: Mapping[str, str]
     is_error: bool
 
-    def is_selected(self, where: Where) -> bool:
-        """Whether `where` selects the scenario."""
-        return all(self.columns.get(column) in values for column, values in where)
-
 
 def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
     """The scored rows of a file that was written by part, for each scenario and part."""
@@ -79,12 +75,12 @@ def score_labels(policy: Policy, trials: Sequence[LabeledTrial], folder: Path, f
             if policy.suite and trial.id in policy.suite.scenarios:
                 described[f"{side} {number}"] = policy.suite.scenarios[trial.id]
     path = folder / "labels.jsonl"
-    path.write_bytes(b"".join(line(_alone(row, id_)) for id_, row in rows.items()))
+    path.write_bytes(b"".join(line(_row_with_id(row, id_)) for id_, row in rows.items()))
     scored = {ends[0].id: ends for ends in _ends(_scored(_scoring(policy, described), path, file))}
     return tuple(_label(one, scored[f"judge {n}"], scored[f"people {n}"]) for n, one in enumerate(trials))
 
 
-def _alone(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
+def _row_with_id(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
     return {**{name: value for name, value in row.items() if name != "trial"}, "id": id_}
 
 

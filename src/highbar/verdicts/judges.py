@@ -20,20 +20,18 @@ from highbar.load.judged_rows import JudgedRows, Stratum, judged_rows
 from highbar.load.results import Results
 from highbar.model import Policy, ResultsFile
 from highbar.model.judge_quality import (
-    JudgeRate,
     JudgeReport,
     LabelSource,
     LabelsUsed,
 )
 from highbar.model.judgments import LabeledTrial
 from highbar.model.reduction import Reduction
-from highbar.statistics.judges import Corrected
 from highbar.store.labels import Labels, read_labels
 from highbar.store.run_document import DOCUMENT, JudgeOfRun, read_document
-from highbar.verdicts.corrections import Corrections, rounded_end, written
+from highbar.verdicts.corrections import Corrections
 from highbar.verdicts.judged_parts import ScoredLabel, score_labels, score_parts
 from highbar.verdicts.judged_units import ScoredParts
-from highbar.verdicts.label_rates import rates_of
+from highbar.verdicts.label_rates import judge_rate, rates_of
 
 JUDGE_COLUMNS = frozenset({"judge", "judged"})
 """The columns of rows that a judge decided."""
@@ -42,35 +40,35 @@ _PARTS = "parts.jsonl"
 _BIND = "highbar judge calibrate RESULTS --labels FILE --bind NEW.jsonl makes them say so"
 
 
-class OfJudges(Struct, frozen=True):
+class JudgeEvidence(Struct, frozen=True):
     """What a check knows about its judge; `corrections` is None if every share is judged as recorded."""
 
     known: JudgeKnown
     corrections: Corrections | None = None
 
 
-def of_judges(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> OfJudges:
+def judge_evidence(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> JudgeEvidence:
     """Read the rows and the labels. Raises InputError if the file of labels, or `judged` of a row, is invalid."""
     path = None if policy.judge is None else policy.judge.labels
     labels = None if path is None else read_labels(path)
     if not JUDGE_COLUMNS & {*sums.columns}:
-        return OfJudges(JudgeKnown())
+        return JudgeEvidence(JudgeKnown())
     corrects = policy.judge is not None and policy.judge.correct
     if not results.files:
         unread = Corrections(policy, problem=_UNREADABLE) if corrects else None
-        return OfJudges(JudgeKnown(problem=_UNREADABLE), unread)
+        return JudgeEvidence(JudgeKnown(problem=_UNREADABLE), unread)
     with tempfile.TemporaryDirectory(prefix="highbar-") as name:
         folder = Path(name)
         # Without a block `judge`, a column `judged` that cannot be read may be the user's own.
         strict = policy.judge is not None
         rows = judged_rows(results.files, policy.select, strict=strict, parts=folder / _PARTS if corrects else None)
         if not rows.trials:
-            return OfJudges(JudgeKnown())
+            return JudgeEvidence(JudgeKnown())
         usable, why = _usable(rows, labels)
         scored = score_labels(policy, usable, folder, labels.file) if labels is not None else ()
         report = _report(policy, results, rows, labels, scored, why)
         corrections = _corrections(policy, rows, scored, report, whole, folder) if corrects else None
-    return OfJudges(JudgeKnown(report), corrections)
+    return JudgeEvidence(JudgeKnown(report), corrections)
 
 
 def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial, ...], str | None]:
@@ -136,7 +134,7 @@ def _report(
     strata = [name for name, size in rows.sizes.items() if size] if here else ("passed", "failed")
     rates = rates_of(scored, "passed", float(1 - policy.confidence), strata=strata)
     if rates is not None:
-        report = replace(report, sensitivity=_rate(rates.sensitivity), specificity=_rate(rates.specificity))
+        report = replace(report, sensitivity=judge_rate(rates.sensitivity), specificity=judge_rate(rates.specificity))
     return _with_run(report, results)
 
 
@@ -174,10 +172,6 @@ def _is_here(rows: JudgedRows, sizes: Mapping[Stratum, int], trial: LabeledTrial
     return sample.drawn > 0 and (sample.stratum, sample.of) == (place.stratum, sizes[place.stratum])
 
 
-def _rate(found: Corrected | None) -> JudgeRate | None:
-    return None if found is None else JudgeRate(written(found.value), *map(rounded_end, found.bounds))
-
-
 def _corrections(
     policy: Policy,
     rows: JudgedRows,
@@ -194,7 +188,7 @@ def _corrections(
     return Corrections(policy, whole, parts, "post-stratified" if here else "rogan-gladen")
 
 
-def judge_notes(found: OfJudges) -> Iterator[str]:
+def judge_notes(found: JudgeEvidence) -> Iterator[str]:
     """Warnings: the judge is the model under test, it failed its canaries, or rules are not corrected."""
     report = found.known.report
     if report is not None and report.same_model:

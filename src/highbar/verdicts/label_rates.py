@@ -10,8 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 
+from highbar.measure.intervals import rounded_end
 from highbar.model import Where
-from highbar.statistics.judges import JudgeRates, LabelStratum, judge_rates
+from highbar.model.judge_quality import JudgeRate
+from highbar.policy.sequential import is_chosen
+from highbar.statistics.judges import Corrected, JudgeRates, LabelStratum, judge_rates
 from highbar.verdicts.judged_parts import ScoredLabel
 
 _DRAWN = frozenset({"passed", "failed"})
@@ -35,23 +38,23 @@ def rates_of(
     for label in labels:
         drawn.setdefault((label.trial.sample.run, label.trial.sample.stratum), []).append(label)
     for run in {run for run, _ in drawn}:
-        if not _given(run, drawn) and any((run, stratum) not in drawn for stratum in strata):
+        if not _is_by_hand(run, drawn) and any((run, stratum) not in drawn for stratum in strata):
             return None
     found = [stratum for group in drawn.values() for stratum in _split(group, column, where)]
     sides = {stratum.counts_as for stratum in found}
-    if not found or (any(_given(run, drawn) for run, _ in drawn) and len(sides) < len(_DRAWN)):
+    if not found or (any(_is_by_hand(run, drawn) for run, _ in drawn) and len(sides) < len(_DRAWN)):
         return None
     return judge_rates(found, alpha)
 
 
-def _given(run: str, drawn: Collection[_Drawn]) -> bool:
+def _is_by_hand(run: str, drawn: Collection[_Drawn]) -> bool:
     """Whether labels of the run were written by hand, so that it is unknown how they were drawn."""
     return any(of == run and stratum not in _DRAWN for of, stratum in drawn)
 
 
 def _split(group: Sequence[ScoredLabel], column: str, where: Where) -> list[LabelStratum]:
     """A stratum of one run, split by the judge's answer, without trials to which the column does not apply."""
-    decided = [one for one in group if column in one.values and one.is_selected(where) and _is_own(one, column)]
+    decided = [one for one in group if column in one.values and is_chosen(one.columns, where) and _is_own(one, column)]
     # Labels written by hand may not say how many trials they were drawn from.
     size = max(group[0].trial.sample.of, len(group))
     found = []
@@ -67,3 +70,13 @@ def _split(group: Sequence[ScoredLabel], column: str, where: Where) -> list[Labe
 
 def _is_own(label: ScoredLabel, column: str) -> bool:
     return column == "violated" or not label.is_error
+
+
+def judge_rate(found: Corrected | None) -> JudgeRate | None:
+    """A rate of the judge with its bounds, rounded; None if it is not known."""
+    return None if found is None else JudgeRate(exact_share(found.value), *map(rounded_end, found.bounds))
+
+
+def exact_share(value: float) -> Fraction:
+    """A float as an exact fraction of its twelve digits: 0.95 becomes 19/20."""
+    return Fraction(f"{value:.12g}")

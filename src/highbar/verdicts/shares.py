@@ -15,7 +15,7 @@ from highbar.catalogue import YES_OR_NO
 from highbar.changes.record_sums import sums_of
 from highbar.columns import BOUNDED
 from highbar.gate.sequential import SharesSeen, Unit
-from highbar.measure.parts import is_weighted, of_metric, share_behind
+from highbar.measure.parts import counts_scenarios, is_weighted, of_metric, share_behind
 from highbar.model import BaselineRule, Metric, Percentile, Policy, Ratio, Term, ThresholdRule
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.betting import UnitShare
@@ -80,7 +80,7 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
 def is_countable(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
     """Whether every scenario that has the share counts as 1, so that failed scenarios can be counted."""
     columns = {term.column for term, _ in ratio.d}
-    whole = _counts_scenarios(ratio) or (seen.single and columns <= _EXCLUSIVE)
+    whole = _is_mean(ratio) or (seen.single and columns <= _EXCLUSIVE)
     return whole and _is_even(ratio, policy, seen)
 
 
@@ -92,7 +92,7 @@ def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str
         return None
     before = tuple(base[record.id] for record in seen.planned)
     single = seen.single and all(record.trials == 1 for record in before)
-    if not _counts_scenarios(root) or is_weighted(root) or (single and _is_binary(root)):
+    if not _is_mean(root) or is_weighted(root) or (single and _is_binary(root)):
         return None
     earlier = tuple(base[record.id] for record in seen.worst)
     turned = metric.better == "lower"
@@ -131,7 +131,7 @@ def _largest(ratio: Ratio, policy: Policy, seen: Seen) -> Fraction | None:
 
 def _most(term: Term, planned: Sequence[ScenarioRecord]) -> Fraction | None:
     """The most that one scenario can add to a term, without its weight; None if nothing bounds it."""
-    if term.of == "count" or term.column == "scenario" or term.column in BOUNDED:
+    if counts_scenarios(term) or term.column in BOUNDED:
         return Fraction(1)
     if term.column != "expected":  # the number of expected behaviors is known before the run
         return None
@@ -149,11 +149,11 @@ def _is_even(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
 
 def _is_binary(ratio: Ratio) -> bool:
     """Whether a scenario with one trial has a share of either 0 or 1."""
-    return len(ratio.z) == 1 and ratio.z[0][0].column in YES_OR_NO and _counts_scenarios(ratio)
+    return len(ratio.z) == 1 and ratio.z[0][0].column in YES_OR_NO and _is_mean(ratio)
 
 
-def _counts_scenarios(ratio: Ratio) -> bool:
-    return len(ratio.d) == 1 and (ratio.d[0][0].of == "count" or ratio.d[0][0].column == "scenario")
+def _is_mean(ratio: Ratio) -> bool:
+    return len(ratio.d) == 1 and counts_scenarios(ratio.d[0][0])
 
 
 def _below(
