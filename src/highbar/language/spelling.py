@@ -81,14 +81,14 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
         return None
     folded = folded_word(word)
     bare = _bare(folded)
-    for name, folded_name, bare_name in _folded(candidates):
-        if bare == bare_name or _misspelled(folded, folded_name):
+    for name, folded_name, bare_name in _folded_words(candidates):
+        if bare == bare_name or _is_misspelled(folded, folded_name):
             return name
     return None
 
 
 @lru_cache(maxsize=64)
-def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
+def _folded_words(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     """Each candidate as written, folded, and bare; cached, since the same few are compared with thousands of words."""
     return tuple((name, folded_word(name), _bare(folded_word(name))) for name in sorted(candidates))
 
@@ -113,7 +113,7 @@ def _bare(folded: str) -> str:
     return folded.replace("_", "").removesuffix("s")
 
 
-def _misspelled(first: str, second: str) -> bool:
+def _is_misspelled(first: str, second: str) -> bool:
     """Whether two folded words are one edit apart, and both are alphabetic and long enough for that to be a slip."""
     if min(len(first), len(second)) < SHORTEST_SLIP or abs(len(first) - len(second)) > 1:
         return False

@@ -55,7 +55,7 @@ def joint(chances: Sequence[float]) -> Joint | None:
     return Joint(len(chances), math.prod(chances), min(chances)) if len(chances) > 1 else None
 
 
-def _blocking(policy: Policy) -> int:
+def _blocking_rules(policy: Policy) -> int:
     """How many blocking rules may fail a good agent: all but those at 100 %, which are planned for a perfect agent."""
     planned = [
         share_to_reach(rule, policy.metrics[rule.metric], policy)
@@ -78,7 +78,7 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
     else:
         # The n-th root of the power: n rules that vary independently then pass together with that power.
-        each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking(policy))))
+        each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking_rules(policy))))
         needed = size_needed(bar, halfway(bar), assumed).scenarios
         together = size_needed(bar, halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"

@@ -128,7 +128,7 @@ def plan_sequential(policy: Policy, assumptions: Assumptions, scenarios: int | N
         policy=policy.file,
         scenarios=scenarios,
         joint=joint([row.fixed.passes for row in supposed]),
-        early=tuple(_named(rule, metric, row) for rule, metric, chances in rows for row in chances),
+        early=tuple(_with_rule(rule, metric, row) for rule, metric, chances in rows for row in chances),
         early_joint=joint([row.passes for row in supposed]),
     )
 
@@ -139,7 +139,7 @@ def _design(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scena
     if bar is None or bar <= 0:
         return without_share(rule, metric, bar)
     assumed = Assumptions(policy.confidence, assumptions.power, tolerate=rule.demand.tolerate)
-    size = rule.demand.horizon or scenarios or _in_suite(rule, policy) or _needed(rule, bar, assumed)
+    size = rule.demand.horizon or scenarios or _in_suite(rule, policy) or _planned_size(rule, bar, assumed)
     if size is None or size > MOST_PLANNED:
         reason = f"it takes more than {MOST_PLANNED} scenarios, too many to plan one by one"
         return replace(without_share(rule, metric, bar), reason=reason)
@@ -162,7 +162,7 @@ def _in_suite(rule: ThresholdRule, policy: Policy) -> int | None:
     return None if policy.suite is None else len(set_of(rule, policy.suite, policy.metrics)) or None
 
 
-def _needed(rule: ThresholdRule, bar: Fraction, assumed: Assumptions) -> int | None:
+def _planned_size(rule: ThresholdRule, bar: Fraction, assumed: Assumptions) -> int | None:
     if bar == 1:
         return fewest_to_pass(bar, assumed, rule.demand.failures)
     return size_needed(bar, halfway(bar), assumed).scenarios
@@ -187,7 +187,7 @@ def _terms(leaf: Name | Call) -> Iterable[Term]:
     return found if isinstance(found, tuple) else ()
 
 
-def _named(rule: ThresholdRule, metric: Metric, row: EarlyChance) -> EarlyChance:
+def _with_rule(rule: ThresholdRule, metric: Metric, row: EarlyChance) -> EarlyChance:
     """The row with the rule's name, and with rates in the metric's own terms."""
     lower = metric.unit == "ratio" and metric.better == "lower"
     named = replace(row, rule=rule.name, level=rule.level)

@@ -45,15 +45,15 @@ def size_needed(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Size
     """
     outcome: Outcome = "pass" if rate > bar or rate == bar == 1 else "fail"
     if bar == 1:
-        fewest = scenarios = _perfect(rate, assumptions)
+        fewest = scenarios = _size_for_perfection(rate, assumptions)
     else:
-        fewest, scenarios = _decided(bar, rate, assumptions)
+        fewest, scenarios = _sizes_to_decide(bar, rate, assumptions)
     return SizeNeeded(
         bar, rate, outcome, scenarios, None if scenarios is None else scenarios * assumptions.trials, fewest
     )
 
 
-def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
+def _size_for_perfection(rate: Fraction, assumptions: Assumptions) -> int | None:
     """For a threshold of 100 %: enough scenarios to pass a perfect agent, or to show one failure of another."""
     if rate == 1:
         return fewest_to_pass(Fraction(1), assumptions)
@@ -61,7 +61,7 @@ def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
     return found if found < MOST_TO_EXCLUDE else None
 
 
-def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[int | None, int | None]:
+def _sizes_to_decide(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[int | None, int | None]:
     """The smallest number of scenarios that suffices, and the one from which on all larger ones do."""
     if not assumptions.repeats:
         decide = (scenarios_to_pass, enough_to_pass) if rate > bar else (scenarios_to_fail, enough_to_fail)

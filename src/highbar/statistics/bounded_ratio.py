@@ -56,7 +56,7 @@ def bounded_ratio_bounds(ratio: BoundedRatio, alpha: float) -> Interval:
         return share_p_value(ratio.at(share), share) - alpha
 
     def too_low(share: float) -> float:
-        return share_p_value(_mirrored(ratio.at(share)), 1 - share) - alpha
+        return share_p_value(_complement(ratio.at(share)), 1 - share) - alpha
 
     low = _root_between(middle, 0.0, too_low) if ratio.above.z > 0 else 0.0
     high = _root_between(middle, 1.0, too_high)
@@ -67,7 +67,7 @@ def _as_ratio(share: float) -> float:
     return share / (1 - share) if 1 - share > _CLOSE else math.inf
 
 
-def _mirrored(sums: Sums) -> Sums:
+def _complement(sums: Sums) -> Sums:
     """The sums with each score z replaced by d - z."""
     d, z, zz, zd, dd = (Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd))
     return Sums(sums.clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)

@@ -84,7 +84,7 @@ def _evidence(runs: Sequence[Sequence[Cell]]) -> Iterator[float]:
     wealth = [0.0] * (len(SLOPES) + len(STEPS))
     totals = [(0, 0)] * (len(runs[0]) if runs else 0)
     for number, cells in enumerate(runs):
-        totals = _added(totals, cells)
+        totals = _add_cells(totals, cells)
         if number:
             patterns = Counter(zip(totals, cells, strict=True))
             wealth = [old + _gain(patterns, bet) for old, bet in zip(wealth, bets(number), strict=True)]
@@ -92,7 +92,7 @@ def _evidence(runs: Sequence[Sequence[Cell]]) -> Iterator[float]:
         yield math.exp(min(top, 700.0)) * math.fsum(math.exp(one - top) for one in wealth) / len(wealth)
 
 
-def _added(totals: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+def _add_cells(totals: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
     return [(x + k, n + m) for (x, n), (k, m) in zip(totals, cells, strict=True)]
 
 
@@ -122,7 +122,7 @@ class Levels(Struct, frozen=True):
 def _levels(runs: Sequence[Sequence[Cell]], rates: Sequence[float]) -> Levels:
     """The levels of the runs up to an alarm, which are at least two."""
     fall = _split(rates)
-    before, after = (reduce(_added, part[1:], list(part[0])) for part in (runs[:fall], runs[fall:]))
+    before, after = (reduce(_add_cells, part[1:], list(part[0])) for part in (runs[:fall], runs[fall:]))
     return Levels(before, after)
 
 
@@ -131,7 +131,7 @@ def _runs_back(runs: Sequence[Sequence[Cell]], levels: Levels) -> int:
     since: Sequence[Cell] = [(0, 0)] * len(levels.before)
     found = 0
     for number, cells in enumerate(reversed(runs), 1):
-        since = _added(since, cells)
+        since = _add_cells(since, cells)
         if levels.are_regained(since):
             found = number
     return found

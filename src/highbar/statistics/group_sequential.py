@@ -47,13 +47,13 @@ def _critical(alpha: float, power: int) -> Iterator[float]:
     points, spent = [(0.0, 1.0)], 0.0
     for look in range(1, LOOKS + 1):
         reach = _FAR * math.sqrt(look)
-        top = _exceeded(points, alpha * (look / LOOKS) ** power - spent, reach)
+        top = _upper_quantile(points, alpha * (look / LOOKS) ** power - spent, reach)
         yield top / math.sqrt(look)
         spent += _beyond(points, top)
         points = [(x, weight * _density(points, x)) for x, weight in _nodes(-reach, top)]
 
 
-def _exceeded(points: list[tuple[float, float]], chance: float, reach: float) -> float:
+def _upper_quantile(points: list[tuple[float, float]], chance: float, reach: float) -> float:
     """The value beyond which the next step ends with this probability."""
     return turning_point(-reach, reach, lambda at: _beyond(points, at) > chance)
 

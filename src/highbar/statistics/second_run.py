@@ -38,7 +38,7 @@ class Noise(Struct, frozen=True):
     most: float = 1.0
     trials: float = 1.0
 
-    def halved(self) -> Noise:
+    def for_difference(self) -> Noise:
         """The same for a paired difference: half of its noise is that of the baseline, which does not run again.
 
         What a scenario contributes to both versions cancels in the difference. So all of its variance may be noise,
@@ -46,7 +46,7 @@ class Noise(Struct, frozen=True):
         """
         return Noise(self.least / 2, 0.5, self.trials)
 
-    def clustered(self, worth: float, scenarios: int) -> Noise:
+    def for_clusters(self, worth: float, scenarios: int) -> Noise:
         """The same for scenarios in clusters, worth `worth` independent ones: what a cluster shares is no noise."""
 
         def share(of: float) -> float:
@@ -104,9 +104,11 @@ def share_again(
     if not confident:
         passes = second.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
         return Outlook(passes, 0.0, 1.0 - passes)
-    passes = second.reaching(passing_share(float(threshold), below or above, alpha), share.parts)
+    passes = second.chance_to_reach(passing_share(float(threshold), below or above, alpha), share.parts)
     turned = _SecondEstimate.of(share.complement(), above or below, noise)
-    fails = min(turned.reaching(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
+    fails = min(
+        turned.chance_to_reach(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes
+    )
     return Outlook(passes, 1.0 - passes - fails, fails)
 
 
@@ -165,7 +167,7 @@ class _SecondEstimate(Struct, frozen=True):
         variance = 2 * noise * usual * (1 - usual) / size
         return cls(mean, max(mean * (1 - mean) / variance - 1, 1e-3), share.parts)
 
-    def reaching(self, share: float | None, parts: int | None) -> float:
+    def chance_to_reach(self, share: float | None, parts: int | None) -> float:
         """How likely it reaches a share; 0 for None, which no share reaches."""
         if share is None:
             return 0.0
@@ -214,10 +216,10 @@ def few_failures_again(failures: float, trials: float, size: float, accepted: in
         beta_quantile((point + 0.5) / _POINTS, seen + 0.5, max(size - seen, 0.0) + 0.5) for point in range(_POINTS)
     ]
     failed, passed = round(failures), max(round(trials - failures), 0)
-    return min(1.0, math.fsum(_few(accepted, failed, passed, rate, noise) for rate in rates) / _POINTS)
+    return min(1.0, math.fsum(_chance_of_few(accepted, failed, passed, rate, noise) for rate in rates) / _POINTS)
 
 
-def _few(accepted: int, failed: int, passed: int, rate: float, noise: float) -> float:
+def _chance_of_few(accepted: int, failed: int, passed: int, rate: float, noise: float) -> float:
     """How likely at most `accepted` trials fail, of `failed` that failed before and `passed` that passed."""
     stays, breaks = 1 - noise * (1 - rate), noise * rate
 

@@ -21,10 +21,10 @@ def rounded_sums(sums: Sums) -> Sums:
 
     Call it before subtracting sums from each other, which would magnify that difference.
     """
-    return replace(sums, zz=_rounded(sums.zz), zd=_rounded(sums.zd), dd=_rounded(sums.dd))
+    return replace(sums, zz=_round(sums.zz), zd=_round(sums.zd), dd=_round(sums.dd))
 
 
-def _rounded(number: Real) -> Fraction:
+def _round(number: Real) -> Fraction:
     """A float to twelve digits; an exact number unchanged."""
     return Fraction(f"{number:.12g}") if isinstance(number, float) else Fraction(number)
 

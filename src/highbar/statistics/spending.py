@@ -216,7 +216,7 @@ def independent(rate: Fraction) -> Step:
     hit, miss = float(rate), float(1 - rate)
 
     def step(_draw: int, _lowest: int, masses: list[float]) -> list[float]:
-        return _shifted([mass * miss for mass in masses], [mass * hit for mass in masses])
+        return _after_draw([mass * miss for mass in masses], [mass * hit for mass in masses])
 
     return step
 
@@ -228,10 +228,10 @@ def drawn(passes: int, units: int) -> Step:
     def step(draw: int, lowest: int, masses: list[float]) -> list[float]:
         left = units - draw + 1
         if not possible:
-            return _shifted([0.0] * len(masses), [0.0] * len(masses))
+            return _after_draw([0.0] * len(masses), [0.0] * len(masses))
         # Clamped only for counts that no draw can have: their probability is 0.
         rising = [min(max(passes - count, 0), left) for count in range(lowest, lowest + len(masses))]
-        return _shifted(
+        return _after_draw(
             [mass * ((left - rise) / left) for mass, rise in zip(masses, rising, strict=True)],
             [mass * (rise / left) for mass, rise in zip(masses, rising, strict=True)],
         )
@@ -239,6 +239,6 @@ def drawn(passes: int, units: int) -> Step:
     return step
 
 
-def _shifted(stays: list[float], rises: list[float]) -> list[float]:
+def _after_draw(stays: list[float], rises: list[float]) -> list[float]:
     """The probabilities after a draw, from the part that stays at its count and the part that rises to the next one."""
     return [stay + rise for stay, rise in zip([*stays, 0.0], [0.0, *rises], strict=True)] if stays else []

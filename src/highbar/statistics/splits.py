@@ -42,14 +42,14 @@ def best_split(numbers: Sequence[float]) -> Split | None:
         return None
     chance = random.Random(0)  # noqa: S311 - chosen once, so that a page is the same each time
     ranks = _ranks(numbers)
-    clear, place, window = max((*_best(ranks, one), one) for one in _windows(len(ranks)))
+    clear, place, window = max((*_best_cut(ranks, one), one) for one in _windows(len(ranks)))
     p_value = _p_value(ranks, clear, chance)
     start, inside = window.start, numbers[window.start : window.end]
-    settled = _settled(inside, place - start)
-    places = sorted(_settled(_resampled(inside, settled, chance), settled) for _ in range(_RESAMPLES))
+    cut_place = _median_cut(inside, place - start)
+    places = sorted(_median_cut(_resample(inside, cut_place, chance), cut_place) for _ in range(_RESAMPLES))
     cut = round(_TAIL * _RESAMPLES)
-    earliest, latest = min(settled, places[cut]), max(settled, places[-1 - cut])
-    return Split(start + settled, p_value, start + earliest, start + latest)
+    earliest, latest = min(cut_place, places[cut]), max(cut_place, places[-1 - cut])
+    return Split(start + cut_place, p_value, start + earliest, start + latest)
 
 
 def can_be_split(numbers: Sequence[float]) -> bool:
@@ -97,7 +97,7 @@ def _window(start: int, end: int) -> _Window:
     return _Window(start, end, tuple((start + one, math.sqrt(length / (one * (length - one)))) for one in sizes))
 
 
-def _best(ranks: Sequence[float], window: _Window) -> tuple[float, int]:
+def _best_cut(ranks: Sequence[float], window: _Window) -> tuple[float, int]:
     """How clearly a part can be cut, and where."""
     sums = (0.0, *accumulate(ranks))
     start, base = window.start, sums[window.start]
@@ -105,7 +105,7 @@ def _best(ranks: Sequence[float], window: _Window) -> tuple[float, int]:
     return max((abs(sums[place] - base - slope * (place - start)) * weight, place) for place, weight in window.cuts)
 
 
-def _settled(numbers: Sequence[float], place: int) -> int:
+def _median_cut(numbers: Sequence[float], place: int) -> int:
     """The cut with the smallest total distance of the numbers to the median of their side, as cut at `place`.
 
     By ranks alone a cut can be slightly off: a number that is high among the low ones looks like one of the others.
@@ -140,7 +140,7 @@ def _p_value(ranks: Sequence[float], clear: float, chance: random.Random) -> flo
     return (reached + 1) / (_ORDERS + 1)
 
 
-def _resampled(numbers: Sequence[float], place: int, chance: random.Random) -> list[float]:
+def _resample(numbers: Sequence[float], place: int, chance: random.Random) -> list[float]:
     """As many numbers on each side of the cut, drawn with replacement from that side."""
     sides = numbers[:place], numbers[place:]
     return [number for side in sides for number in chance.choices(side, k=len(side))]

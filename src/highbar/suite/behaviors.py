@@ -50,24 +50,24 @@ class Glossary:
             return Behavior(name, reading.check, "suite")
         return Behavior(name, reading.check, "built-in", GLOSSARY[name].weak)
 
-    def listed(self, value: Any, path: Path_, *, must_not: bool) -> dict[str, Behavior]:
+    def read_list(self, value: Any, path: Path_, *, must_not: bool) -> dict[str, Behavior]:
         """The behaviors that a scenario has under `expected_behaviors` or `must_not`, by name."""
         found: dict[str, Behavior] = {}
         if isinstance(value, dict):
             for name, given in value.items():
-                defined = self._in_place(name, given, (*path, name), must_not=must_not)
+                defined = self._read_own(name, given, (*path, name), must_not=must_not)
                 if defined is not None:
                     found[name] = defined
             return found
         for name in behavior_names(value, self.place, path):
             behavior = self.find(name, must_not=must_not)
             if behavior is None and name not in self.definitions:
-                behavior = self._undefined(name, (*path, value.index(name) if name in value else 0))
+                behavior = self._read_undefined(name, (*path, value.index(name) if name in value else 0))
             if behavior is not None:
                 found[name] = behavior
         return found
 
-    def _in_place(self, name: str, value: Any, path: Path_, *, must_not: bool) -> Behavior | None:
+    def _read_own(self, name: str, value: Any, path: Path_, *, must_not: bool) -> Behavior | None:
         if not name.strip():
             self.place.at(*path).refuse("a behavior has no name")
             return None
@@ -75,7 +75,7 @@ class Glossary:
         note_problems(reading.problems, self.place, path)
         return None if reading.check is None else Behavior(name, reading.check, "scenario")
 
-    def _undefined(self, name: str, path: Path_) -> Behavior | None:
+    def _read_undefined(self, name: str, path: Path_) -> Behavior | None:
         if self.reported:
             return Behavior(name, checks.Reported(name), "agent")
         near = suggestion(name, self.definitions, self.place)

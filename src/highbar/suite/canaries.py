@@ -94,7 +94,9 @@ def _behaviors(fields: Mapping[str, Any], place: ValueCursor, glossary: Glossary
         inside.refuse(f"{len(given)} statements for a judge, and at most {MOST_STATEMENTS} are asked at once")
     for name, value in given.items():
         at = inside.at(name)
-        statement = _in_place(value, at, glossary) if isinstance(value, dict) else _defined(name, at, glossary)
+        statement = (
+            _in_place(value, at, glossary) if isinstance(value, dict) else _defined_statement(name, at, glossary)
+        )
         observed = flag_value(value.get("observed") if isinstance(value, dict) else value, at)
         if statement is not None and observed is not None:
             yield name, statement, observed
@@ -110,7 +112,7 @@ def _in_place(value: Mapping[str, Any], place: ValueCursor, glossary: Glossary) 
     return reading.check.text if isinstance(reading.check, checks.Statement) else None
 
 
-def _defined(name: str, place: ValueCursor, glossary: Glossary) -> str | None:
+def _defined_statement(name: str, place: ValueCursor, glossary: Glossary) -> str | None:
     """The statement of a behavior that is defined under `behaviors`."""
     if name not in glossary.definitions:
         near = suggestion(name, glossary.definitions, place)

@@ -32,11 +32,13 @@ _NOT_COMPARED = RUN_COLUMNS | {"id", "description", "turns", "messages", "trials
 def read_fixed_columns(values: Any, place: ValueCursor, allowed: Allowed) -> dict[str, Mapping[str, str]]:
     """By id, the columns that the suite fixes for a scenario, defaults included."""
     defaults = values.get("defaults") if isinstance(values, dict) else None
-    given = _fixed(SuiteEntry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
-    return {entry.id: {**given, **_fixed(entry, place, allowed)} for entry in read_entries(values, place)}
+    given = (
+        _entry_columns(SuiteEntry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
+    )
+    return {entry.id: {**given, **_entry_columns(entry, place, allowed)} for entry in read_entries(values, place)}
 
 
-def _fixed(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> dict[str, str]:
+def _entry_columns(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in entry.keys.items():
         if key in SCENARIO_TEXTS:

@@ -41,10 +41,10 @@ def is_same_model(suite: Suite) -> bool:
     if named is None and isinstance(agent.body, dict) and isinstance(agent.body.get("model"), str):
         named = agent.body["model"]
     return named is not None and any(
-        judge.model is not None and _plain(judge.model) == _plain(named) for judge in suite.judges
+        judge.model is not None and _model_name(judge.model) == _model_name(named) for judge in suite.judges
     )
 
 
-def _plain(model: str) -> str:
+def _model_name(model: str) -> str:
     """A model's name without the provider that routers put before it, as in `openai/some-model`."""
     return model.strip().rpartition("/")[2].casefold()

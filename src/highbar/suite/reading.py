@@ -81,7 +81,7 @@ def read_fixed(path: Path | str, *, allowed: Allowed = _ANYTHING) -> Mapping[str
 def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:
     """An error with problems of a suite that was read before, each with its line in the file."""
     file = _open(Path(path), data)
-    return _error(file, _located(file), found)
+    return _error(file, _locate(file), found)
 
 
 def _of_any_tool(build: Build[T], path: Path) -> Build[T]:
@@ -106,10 +106,10 @@ def _open(path: Path, data: bytes | None) -> _DecodedFile:
 def _read(file: _DecodedFile, build: Build[T]) -> T:
     with _without_collection():
         # Most suites have no problem, and reading with positions is slower: only a suite with a problem needs it.
-        found = _fast(file, build)
+        found = _read_fast(file, build)
         if found is not None:
             return found
-        located = _located(file)
+        located = _locate(file)
         place = ValueCursor(problems=[])
         read_again = build(located.values, place)
         if place.problems or located.problems or read_again is None:
@@ -117,7 +117,7 @@ def _read(file: _DecodedFile, build: Build[T]) -> T:
     return read_again
 
 
-def _fast(file: _DecodedFile, build: Build[T]) -> T | None:
+def _read_fast(file: _DecodedFile, build: Build[T]) -> T | None:
     """The result of `build` without positions; None if anything is wrong with the file."""
     if file.format == "csv":
         return None  # CSV has only the slow reader
@@ -132,7 +132,7 @@ def _fast(file: _DecodedFile, build: Build[T]) -> T | None:
     return None if place.problems else found
 
 
-def _located(file: _DecodedFile) -> Located:
+def _locate(file: _DecodedFile) -> Located:
     if file.format != "csv":
         found = locate(file.text, file.format, file.path)
         odd = _misread_text(file, tool_of_suite(found.values)) if file.format == "yaml" else ()
@@ -179,7 +179,7 @@ def _in_other_file(problem: ValueProblem) -> Problem:
 
     path, inside = Path(str(problem.path[0])), problem.path[1:]
     line, column = located_elsewhere(path).position(inside, _is_about_key(problem))
-    keys = _dotted(inside[:-1] if _is_about_key(problem) else inside)
+    keys = _dotted_path(inside[:-1] if _is_about_key(problem) else inside)
     message = f"{keys}: {problem.text}" if keys else problem.text
     return Problem(message, str(path), line, column, problem.hint)
 
@@ -203,13 +203,13 @@ def _message_of(problem: ValueProblem, values: Any) -> str:
         id_ = item.get("id") if isinstance(item, dict) else None
         name = str(id_)[:60] if isinstance(id_, str | int) else f"scenario {int(index) + 1}"
         inside = path[len(start) + 1 :]
-        keys = _dotted(inside)
+        keys = _dotted_path(inside)
         return f"{name}: {keys}: {problem.text}" if keys else f"{name}: {problem.text}"
-    keys = _dotted(path)
+    keys = _dotted_path(path)
     return f"{keys}: {problem.text}" if keys else problem.text
 
 
-def _dotted(path: Path_) -> str:
+def _dotted_path(path: Path_) -> str:
     parts = (f"[{part}]" if isinstance(part, int) else f".{part[:60]}" for part in path)
     return "".join(parts).removeprefix(".")[:160]
 

@@ -75,13 +75,13 @@ class ScenarioReader:
         expected = self._behaviors("expected_behaviors", entry)
         must_not = self._behaviors("must_not", entry)
         refuse_both(expected, must_not, place, path)
-        merged = self._merged(keys)
+        merged = self._with_defaults(keys)
         settings = self._settings(merged, path)
         found: dict[str, Any] = {
             "columns": dict(self._columns(merged, path)),
             "expected_behaviors": expected,
             "must_not": must_not,
-            **self._asked(keys, path),
+            **self._question(keys, path),
             **self._answer(keys, path),
         }
         if "description" in keys:
@@ -96,9 +96,9 @@ class ScenarioReader:
     def _behaviors(self, key: str, entry: SuiteEntry) -> dict[str, Any]:
         if key not in entry.keys:
             return {}
-        return self.glossary.listed(entry.keys[key], (*entry.path, key), must_not=key == "must_not")
+        return self.glossary.read_list(entry.keys[key], (*entry.path, key), must_not=key == "must_not")
 
-    def _merged(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_defaults(self, keys: Mapping[str, Any]) -> dict[str, Any]:
         if not self.defaults:
             return dict(keys)
         merged = {**self.defaults, **keys}
@@ -154,7 +154,7 @@ class ScenarioReader:
         found = {name: text_value(tag, self.place.at(*path, "tags", name)) for name, tag in tags.items()}
         return {name: tag for name, tag in found.items() if tag is not None}
 
-    def _asked(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+    def _question(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
         given = [key for key in ASKED if key in keys]
         if len(given) > 1:
             self.place.at(*path, given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")

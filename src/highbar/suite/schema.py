@@ -136,24 +136,29 @@ def _scenarios() -> dict[str, Any]:
         "allOf": [{"not": {"required": list(pair)}} for pair in pairs],
         "dependentRequired": {"predict": ["expected"]},
     }
-    return {"scenario": scenario, "checked": _checked(), "planned": _planned(), "slotted": _slotted()}
+    return {
+        "scenario": scenario,
+        "checked": _checked_scenario(),
+        "planned": _listed_scenario(),
+        "slotted": _slotted_value(),
+    }
 
 
-def _checked() -> dict[str, Any]:
+def _checked_scenario() -> dict[str, Any]:
     """The schema of a scenario that checks something."""
     empty = {"anyOf": [{"type": "array", "maxItems": 0}, {"type": "object", "maxProperties": 0}]}
     some = [{"required": [key], **({"properties": {key: {"not": empty}}} if key in LISTS else {})} for key in CHECKED]
     return {"allOf": [{"$ref": "#/$defs/scenario"}, {"anyOf": some}]}
 
 
-def _planned() -> dict[str, Any]:
+def _listed_scenario() -> dict[str, Any]:
     """The schema of a scenario in a list that only says what must have a result."""
     described = {key: value for key, value in _columns().items() if key not in ("weight", "trials", "timeout")}
     keys = {"id": _ID, **described, **dict.fromkeys((*ASKED, *CHECKED), False)}
     return {"anyOf": [_ID, {"type": "object", "properties": keys, "required": ["id"]}]}
 
 
-def _slotted() -> dict[str, Any]:
+def _slotted_value() -> dict[str, Any]:
     """The schema of a JSON value with at least one text that is replaced by what the agent is asked."""
     same = {"$ref": "#/$defs/slotted"}
     somewhere = {"type": "object", "not": {"additionalProperties": {"not": same}}}

@@ -153,23 +153,23 @@ def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
             hint = f"known: {', '.join(SLOTS)}"
             place.at(*path).refuse(f"'{found[:60]}' is not replaced by anything", hint)
             used += 1
-    for path in _unquoted(fields["body"], ("body",)):
+    for path in _unquoted_slots(fields["body"], ("body",)):
         place.at(*path).refuse("YAML reads braces without quotes as a mapping", "write '{input}' in quotes")
         used += 1
     if not used:
         place.at("body").refuse("the body has neither {input} nor {messages} nor {id}: every call would be the same")
 
 
-def _unquoted(value: Any, path: Path_) -> Iterator[Path_]:
+def _unquoted_slots(value: Any, path: Path_) -> Iterator[Path_]:
     """The path of every `{input}` without quotes, which YAML reads as `{"input": null}`."""
     if isinstance(value, dict):
         if len(value) == 1 and None in value.values() and f"{{{next(iter(value))}}}" in SLOTS:
             yield path
         for key, inner in value.items():
-            yield from _unquoted(inner, (*path, key))
+            yield from _unquoted_slots(inner, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _unquoted(inner, (*path, index))
+            yield from _unquoted_slots(inner, (*path, index))
 
 
 def _pointer(value: Any, place: ValueCursor) -> str | None:
@@ -220,7 +220,7 @@ def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
 
 def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterator[Variable]:
     """Every `${NAME}` in the settings in which variables are replaced: `headers`, `key`, `http` and `base_url`."""
-    for path, found in _replaced(top):
+    for path, found in _texts_with_variables(top):
         for name in VARIABLE.findall(found):
             if _NAME.fullmatch(name):
                 yield Variable(name, path)
@@ -228,7 +228,7 @@ def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterato
                 place.at(*path).refuse(f"'${{{name[:60]}}}' is not the name of a variable")
 
 
-def _replaced(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
+def _texts_with_variables(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
     """Every text in which variables are replaced, with its path."""
     judges = top["judges"] if isinstance(top.get("judges"), list) else []
     blocks: list[tuple[Path_, Any, tuple[str, ...]]] = [

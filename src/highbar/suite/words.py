@@ -39,14 +39,14 @@ def named_behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
                 counter[name] += 1
                 used.setdefault(name, []).append(behavior)
     for name, found in used.items():
-        ways = list(dict.fromkeys(_recognized(behavior) for behavior in found))
+        ways = list(dict.fromkeys(_say_behavior(behavior) for behavior in found))
         way = ways[0] if len(ways) == 1 else f"in {len(ways)} ways, depending on the scenario; the first: {ways[0]}"
         where = [f"expected in {count(expected[name], 'scenario')}"] if expected[name] else []
         where += [f"must not happen in {count(forbidden[name], 'scenario')}"] if forbidden[name] else []
         yield name, f"{_sentence(way)} {_sentence(', '.join(where))}"
 
 
-def _recognized(behavior: Behavior) -> str:
+def _say_behavior(behavior: Behavior) -> str:
     words = check_in_words(behavior.check)
     return f"weak, by a list of English phrases that ships with Highbar: {words}" if behavior.weak else words
 

@@ -101,7 +101,7 @@ def test_a_run_in_which_everything_passed_is_no_certainty_for_named_scenarios():
 
 
 def test_a_difference_may_be_all_noise_however_alike_trials_are():
-    assert Noise(0.1, 0.1).halved() == Noise(0.05, 0.5)
+    assert Noise(0.1, 0.1).for_difference() == Noise(0.05, 0.5)
 
 
 def test_an_unbounded_end_says_nothing_by_the_estimate_and_never_passes_with_confidence():
@@ -142,5 +142,5 @@ def test_few_trials_that_always_agreed_are_no_certainty():
 
 
 def test_what_a_cluster_shares_is_no_trial_noise():
-    assert Noise(0.5, 1.0).clustered(10, 40) == Noise(0.125, 0.25)
-    assert Noise(0.5, 1.0).clustered(80, 40) == Noise(0.5, 1.0)
+    assert Noise(0.5, 1.0).for_clusters(10, 40) == Noise(0.125, 0.25)
+    assert Noise(0.5, 1.0).for_clusters(80, 40) == Noise(0.5, 1.0)

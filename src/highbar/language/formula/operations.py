@@ -108,19 +108,19 @@ def direction(operator: str, directions: Sequence[Sign], signs: Callable[[int], 
     """
     match operator:
         case "+" | "min" | "max":
-            return _agreed(directions)
+            return _common_sign(directions)
         case "-":
-            return _agreed([directions[0], _product(directions[1], -1)])
+            return _common_sign([directions[0], _product(directions[1], -1)])
         case "abs":
             return _product(directions[0], signs(0))
     left, right = signs(0), signs(1)
     of_right = _product(directions[1], left)
     if operator == "/":  # if the divisor can cross 0, the quotient jumps between infinities: no direction is known
         of_right = _product(of_right, None if right is None else -1)
-    return _agreed([_product(directions[0], right), of_right])
+    return _common_sign([_product(directions[0], right), of_right])
 
 
-def _agreed(directions: Sequence[Sign]) -> Sign:
+def _common_sign(directions: Sequence[Sign]) -> Sign:
     found = set(directions) - {0}
     return found.pop() if len(found) == 1 else None if found else 0
 
@@ -146,19 +146,19 @@ def sign_of(values: Range | None) -> Sign:
     return 1 if low >= 0 else -1 if high <= 0 else None
 
 
-def multiplied(ranges: Sequence[Range]) -> Range:
+def product_range(ranges: Sequence[Range]) -> Range:
     """The range of a product: its ends are among the products of the ends."""
     (a, b), (c, d) = ranges
     products = (a * c, a * d, b * c, b * d)
     return min(products), max(products)
 
 
-def _divided(ranges: Sequence[Range]) -> Range | None:
+def _quotient_range(ranges: Sequence[Range]) -> Range | None:
     low, high = ranges[1]
-    return None if low <= 0 <= high else multiplied([ranges[0], (1 / high, 1 / low)])
+    return None if low <= 0 <= high else product_range([ranges[0], (1 / high, 1 / low)])
 
 
-def _absolute(ranges: Sequence[Range]) -> Range:
+def _absolute_range(ranges: Sequence[Range]) -> Range:
     low, high = ranges[0]
     least = Fraction(0) if low <= 0 <= high else min(abs(low), abs(high))
     return least, max(abs(low), abs(high))
@@ -167,9 +167,9 @@ def _absolute(ranges: Sequence[Range]) -> Range:
 _RANGES: Mapping[str, Callable[[Sequence[Range]], Range | None]] = {
     "+": lambda ranges: (ranges[0][0] + ranges[1][0], ranges[0][1] + ranges[1][1]),
     "-": lambda ranges: (ranges[0][0] - ranges[1][1], ranges[0][1] - ranges[1][0]),
-    "*": multiplied,
-    "/": _divided,
+    "*": product_range,
+    "/": _quotient_range,
     "min": lambda ranges: (min(low for low, _ in ranges), min(high for _, high in ranges)),
     "max": lambda ranges: (max(low for low, _ in ranges), max(high for _, high in ranges)),
-    "abs": _absolute,
+    "abs": _absolute_range,
 }

@@ -103,11 +103,11 @@ def _pieces(pattern: str) -> Iterator[str]:
         elif quantifier := _QUANTIFIER.match(pattern, at):
             piece, at = quantifier[0], quantifier.end()
         else:
-            piece, at = _plain(character), at + 1
+            piece, at = _plain_character(character), at + 1
         yield piece
 
 
-def _plain(character: str) -> str:
+def _plain_character(character: str) -> str:
     if character == ".":
         return _DOT
     if character in "^$|)":

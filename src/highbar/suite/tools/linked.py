@@ -28,7 +28,7 @@ def files_named(name: str, place: ValueCursor, folder: Path | None) -> Iterator[
         place.refuse_value(name, "the name of a file")
         return
     if not _MAGIC.isdisjoint(bare):
-        yield from _matching(bare, place, folder)
+        yield from _matching_files(bare, place, folder)
         return
     path = folder / bare
     if not _is_below(path, folder):
@@ -40,7 +40,7 @@ def files_named(name: str, place: ValueCursor, folder: Path | None) -> Iterator[
         yield path
 
 
-def _matching(pattern: str, place: ValueCursor, folder: Path) -> Iterator[Path]:
+def _matching_files(pattern: str, place: ValueCursor, folder: Path) -> Iterator[Path]:
     try:
         found = [path for path in sorted(folder.glob(pattern)) if path.is_file() and _is_below(path, folder)]
     except (ValueError, NotImplementedError):  # an absolute pattern, or one with `**` inside of a name

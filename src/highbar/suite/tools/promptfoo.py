@@ -20,7 +20,7 @@ from highbar.language.promptfoo_names import assertion_name, id_of_test, taggabl
 from highbar.language.spelling import did_you_mean
 from highbar.language.tool_names import flat_tags, means_correct, scenario_id, shorten, value_digest
 from highbar.suite.tools.promptfoo_assertions import SET, Asserted, AssertionReader, refuse_keys
-from highbar.suite.tools.promptfoo_cases import Case, CaseReader, loaded
+from highbar.suite.tools.promptfoo_cases import Case, CaseReader, load_variables
 from highbar.suite.tools.promptfoo_prompts import PromptTemplate, read_prompts
 from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
 from highbar.suite.tools.templates import js_text, js_value
@@ -122,7 +122,7 @@ class _Scenarios:
         for case, key in zip(self.cases, self.keys, strict=True):
             place = ValueCursor(case.path, self.place.problems)
             before = len(place.problems)
-            variables = loaded(case, place, self.file.folder)
+            variables = load_variables(case, place, self.file.folder)
             checks = None if variables is None else _Checks(case, variables, place, self.file)
             wanted = self._prompts_of(case, place)
             if variables is None or checks is None or len(place.problems) > before:

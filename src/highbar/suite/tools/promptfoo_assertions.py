@@ -100,17 +100,17 @@ class AssertionReader:
         before = len(place.problems)
         refuse_keys(assertion, base, place)
         weight = read_weight(assertion.get("weight", 1), place.at("weight"))
-        value = self._rendered(assertion.get("value"), place.at("value"), schema=base == "is-json")
+        value = self._render(assertion.get("value"), place.at("value"), schema=base == "is-json")
         check = reader(self, value, assertion, place) if len(place.problems) == before else None
         if check is None or weight is None:
             return None
         return Asserted(assertion_name(js_value(assertion)), kind, check, place.path, kind != base, weight)
 
-    def _rendered(self, value: Any, place: ValueCursor, *, schema: bool = False) -> Any:
+    def _render(self, value: Any, place: ValueCursor, *, schema: bool = False) -> Any:
         """The value with its templates filled in: promptfoo fills them in texts, and in lists of texts."""
         if isinstance(value, list):
             items = ((item, place.at(index)) for index, item in enumerate(value))
-            return [self._rendered(item, at) if isinstance(item, str) else item for item, at in items]
+            return [self._render(item, at) if isinstance(item, str) else item for item, at in items]
         if not isinstance(value, str) or (schema and value.startswith(PREFIX)):
             return value
         if value.startswith((PREFIX, "package:")):
@@ -169,7 +169,7 @@ def _texts(name: str, *, any_case: bool) -> _Reader:
         if several != isinstance(items, list):
             place.at("value").refuse_value(value, "a list of texts" if several else "a text")
             return None
-        wanted = [_wanted(item, place.at("value")) for item in (items if several else [items])]
+        wanted = [_wanted_text(item, place.at("value")) for item in (items if several else [items])]
         if None in wanted:
             return None
         check = {name: wanted if several else wanted[0], "exact": True, "part": True}
@@ -178,7 +178,7 @@ def _texts(name: str, *, any_case: bool) -> _Reader:
     return read_texts
 
 
-def _wanted(value: Any, place: ValueCursor) -> str | None:
+def _wanted_text(value: Any, place: ValueCursor) -> str | None:
     text = js_text(value)
     if text is None:
         place.refuse_value(value, "a text or a number that both tools write in the same way", "quote it")
@@ -188,7 +188,7 @@ def _wanted(value: Any, place: ValueCursor) -> str | None:
 def _equals(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if isinstance(value, dict | list):
         return {"json": {"": {"equals": value, "exact": True}}, "whole": True}
-    wanted = _wanted(value, place.at("value"))
+    wanted = _wanted_text(value, place.at("value"))
     return None if wanted is None else {"equals": wanted, "exact": True}
 
 
@@ -227,7 +227,7 @@ def _limit(column: str) -> _Reader:
     return read_limit
 
 
-def _judged(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
+def _judge(_: AssertionReader, value: Any, __: Mapping[str, Any], place: ValueCursor) -> Any:
     if not isinstance(value, str) or not value.strip():
         place.at("value").refuse_value(value, "a statement in plain words")
         return None
@@ -270,7 +270,7 @@ _READERS: Mapping[str, _Reader] = {
     "latency": _limit("latency_ms"),
     "cost": _limit("cost_usd"),
     "word-count": _word_count,
-    **dict.fromkeys(_JUDGED, _judged),
+    **dict.fromkeys(_JUDGED, _judge),
 }
 SUPPORTED = tuple(_READERS)
 """Types of assertions that have a counterpart."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.promptfoo_names import key_of_test
@@ -91,10 +92,10 @@ class CaseReader:
         """Every case without a problem; the problems of the others are noted."""
         for test, place in self._tests(self.values.get("tests"), self.place.at("tests")):
             before = len(self.place.problems)
-            merged = self._merged(test, place)
+            merged = self._merge(test, place)
             if merged is None or len(self.place.problems) > before:
                 continue
-            yield from self._expanded(merged, place)
+            yield from self._expand(merged, place)
 
     def _tests(self, value: Any, place: ValueCursor) -> Iterator[tuple[Mapping[str, Any], ValueCursor]]:
         if isinstance(value, str):
@@ -140,7 +141,7 @@ class CaseReader:
             elif key not in _KEYS:
                 place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KEYS) or "it has no counterpart")
 
-    def _merged(self, test: Mapping[str, Any], place: ValueCursor) -> Case | None:
+    def _merge(self, test: Mapping[str, Any], place: ValueCursor) -> Case | None:
         """A test with the defaults filled in."""
         self._refuse_keys(test, place)
         options = {**self._part(self.default, "options"), **self._part(test, "options", place)}
@@ -202,13 +203,13 @@ class CaseReader:
                 at.at("assert").refuse_value(listed, "a list of assertions")
                 continue
             for index, assertion in enumerate(listed or ()):
-                found = self._resolved(assertion, at.at("assert", index))
+                found = self._resolve(assertion, at.at("assert", index))
                 inside = found.get("assert")
                 parts = [found, *(inside if isinstance(inside, list) else ())]
                 self.has_graders |= any(isinstance(part, dict) and "provider" in part for part in parts)
                 yield (*at.path, "assert", index), found
 
-    def _resolved(self, assertion: Any, place: ValueCursor) -> Any:
+    def _resolve(self, assertion: Any, place: ValueCursor) -> Any:
         """The assertion, or the one in the configuration that its `$ref` names; {} after noting a problem."""
         if not isinstance(assertion, dict):
             place.refuse_value(assertion, "an assertion such as {type: contains, value: …}")
@@ -224,7 +225,7 @@ class CaseReader:
             return {}
         return value
 
-    def _expanded(self, case: Case, place: ValueCursor) -> Iterator[Case]:
+    def _expand(self, case: Case, place: ValueCursor) -> Iterator[Case]:
         """One case for every combination of the values that its variables list."""
         lists = [self._values(value, case) for value in case.variables.values()]
         number = 1
@@ -234,18 +235,14 @@ class CaseReader:
             place.at("vars").refuse(f"the lists of this test make {number} cases, at most {MOST_COMBINATIONS} are read")
             return
         for chosen in product(*lists):
-            variables = dict(zip(case.variables, chosen, strict=True))
-            yield Case(
-                **{name: getattr(case, name) for name in Case.__struct_fields__ if name != "variables"},
-                variables=variables,
-            )
+            yield replace(case, variables=dict(zip(case.variables, chosen, strict=True)))
 
     def _values(self, value: Any, case: Case) -> list[Any]:
         is_list = isinstance(value, list) and value and isinstance(value[0], str)
         return value if is_list and case.options.get("disableVarExpansion") is not True else [value]
 
 
-def loaded(case: Case, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
+def load_variables(case: Case, place: ValueCursor, folder: Path | None) -> dict[str, Any] | None:
     """The variables as templates see them: files are read, one line break at the end is cut off.
 
     None if a file cannot be read, which is noted.

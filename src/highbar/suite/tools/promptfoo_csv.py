@@ -68,7 +68,7 @@ def case_of_row(row: Mapping[str, str], place: ValueCursor) -> dict[str, Any]:
             _metadata(key.partition(":")[2], cell, test)
         else:
             place.at(name).refuse(f"the column '{name[:60]}' has no counterpart")
-    return _finished(test, place)
+    return _finish(test, place)
 
 
 def _variable(name: str, cell: str, test: dict[str, Any], place: ValueCursor) -> None:
@@ -86,7 +86,7 @@ def _metadata(key: str, cell: str, test: dict[str, Any]) -> None:
         test["metadata"][key] = cell
 
 
-def _finished(test: dict[str, Any], place: ValueCursor) -> dict[str, Any]:
+def _finish(test: dict[str, Any], place: ValueCursor) -> dict[str, Any]:
     metric = test.pop("metric", None)
     if metric is not None:
         test["assert"] = [{**assertion, "metric": metric} for assertion in test["assert"]]
@@ -113,7 +113,7 @@ def assertion_of(cell: str, place: ValueCursor) -> dict[str, Any]:
     if cell.startswith("python:") or (cell.startswith("file://") and re.search(r"\.(py|[cm]?[jt]s)(:|$)", cell)):
         return {"type": "python" if ".py" in cell or cell.startswith("python:") else "javascript", "value": cell}
     found = _known_type().fullmatch(cell)
-    return {"type": "equals", "value": cell} if found is None else _typed(found, place)
+    return {"type": "equals", "value": cell} if found is None else _assertion_of_type(found, place)
 
 
 def _known_type() -> re.Pattern[str]:
@@ -121,7 +121,7 @@ def _known_type() -> re.Pattern[str]:
     return re.compile(rf"(not-)?({names})(?:\(([0-9]+(?:\.[0-9]+)?)\))?(?::(.*))?", re.DOTALL)
 
 
-def _typed(found: re.Match[str], place: ValueCursor) -> dict[str, Any]:
+def _assertion_of_type(found: re.Match[str], place: ValueCursor) -> dict[str, Any]:
     kind, threshold, value = found[2], found[3], found[4]
     made: dict[str, Any] = {"type": f"{found[1] or ''}{kind}"}
     if kind in _LISTS and value:

@@ -22,7 +22,7 @@ def comma_separated(text: str) -> list[str]:
     at = _skip(_BETWEEN, text, 0)
     while at < len(text):
         if text[at] == '"':
-            item, at = _quoted(text, at + 1)
+            item, at = _read_quoted(text, at + 1)
             at = _skip(_SPACE, text, at)
             if text[at : at + 1] not in ("", ","):
                 raise NotAList("wanted a comma after the closing quote")
@@ -40,7 +40,7 @@ def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _quoted(text: str, at: int) -> tuple[str, int]:
+def _read_quoted(text: str, at: int) -> tuple[str, int]:
     r"""The text between quotes, in which `\"` and `""` mean a quote; and where it ends."""
     item = []
     while at < len(text):

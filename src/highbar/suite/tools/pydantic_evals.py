@@ -86,10 +86,10 @@ def _key(case: Mapping[str, Any]) -> tuple[str, str]:
     """The name of a case, or its inputs if it has no name; and a digest, because a position is no identity."""
     digest = value_digest(js_value([case.get("inputs"), case.get("expected_output"), case.get("evaluators")]))
     name = case.get("name")
-    return (name if isinstance(name, str) and name else _asked(case.get("inputs"))), digest
+    return (name if isinstance(name, str) and name else _question(case.get("inputs"))), digest
 
 
-def _asked(inputs: Any) -> str:
+def _question(inputs: Any) -> str:
     """The question to the agent: text as it is, anything else as JSON."""
     return text_or_json(js_value(inputs)) or ""
 
@@ -117,9 +117,9 @@ def _add(
     right = [name for name in behaviors if means_correct(name)]
     if right:
         paths["answer",] = paths["expected_behaviors", right[0]]
-    columns, metadata = _described(case.get("metadata"))
+    columns, metadata = _columns_and_tags(case.get("metadata"))
     answer = joined_checks([behaviors[name] for name in right]) if right else None
-    made = {"id": _id(case, names), "input": _asked(case["inputs"]), **columns, "tags": metadata or None}
+    made = {"id": _id(case, names), "input": _question(case["inputs"]), **columns, "tags": metadata or None}
     inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
     inside |= {(name,): (*place.path, "metadata", name) for name in columns}
     draft.add({**made, "expected_behaviors": behaviors or None, "answer": answer}, place.path, {**inside, **paths})
@@ -134,7 +134,7 @@ def _id(case: Mapping[str, Any], names: Mapping[str, int]) -> str:
     return id_of_test(key, alone=names[key[0]] == 1)
 
 
-def _described(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
+def _columns_and_tags(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
     """The columns and tags of a case's metadata, the same as the importer makes from a report."""
     values = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
     plain = js_value(values)
