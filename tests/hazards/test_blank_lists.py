@@ -38,3 +38,4 @@ def test_a_blank_field_of_a_list_is_absent(tmp_path):
 def test_a_field_is_explained_as_it_is_read():
     for name in ("violations", "behaviors"):
         assert [cell_value(name, cell, ()) for cell in (" ", ";", "; ", "[]", "a; ")] == [None, None, None, [], ["a"]]
+        assert [cell_value(name, cell, ()) for cell in ("\u00a0", "\u3000;", "\u2003a")] == [None, None, ["a"]]

@@ -129,7 +129,7 @@ def test_r27_a_parquet_map_with_a_key_twice_is_refused(tmp_path: Path, column: s
     parquet.write_table(pa.table({"id": ["a"], "passed": [True], column: TWICE}), tmp_path / "results.parquet")
     (tmp_path / "policy.json").write_text(json.dumps(HALF), "utf-8")
     done = run(tmp_path, "check", "results.parquet", "--policy", "policy.json", "--format", "json")
-    refused(done, "results.parquet", "a key stands twice")
+    refused(done, "results.parquet", "a key occurs twice")
     assert "Error:" not in done.err
 
 

@@ -293,7 +293,7 @@ def test_l1_parquet_files_one_behind_the_other_are_refused(folder):
         parquet.write_table(pa.table({"id": [name], "passed": [passed]}), folder / f"{name}.parquet")
     whole = [(folder / f"{name}.parquet").read_bytes() for name in "abc"]
     (folder / "all.parquet").write_bytes(b"".join(whole))
-    refused(check(folder, "all.parquet"), "all.parquet", "stand one behind the other", "name each file by itself")
+    refused(check(folder, "all.parquet"), "all.parquet", "joined into one", "name each of them")
 
 
 def test_l1_a_mark_of_parquet_in_the_data_is_data(folder):

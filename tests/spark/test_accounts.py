@@ -12,7 +12,7 @@ from pyarrow import parquet
 import highbar
 from highbar.engine.opening import choose_engine
 from highbar.engine.spark import SparkEngine
-from highbar.load import accounts, shared
+from highbar.load import accounts, spark_files
 from highbar.model.job import Job
 from highbar.pipeline import check
 
@@ -75,7 +75,7 @@ def test_l1_files_that_are_elsewhere_are_counted_by_a_second_query(
 ) -> None:
     path = folder / "r.jsonl"
     path.write_text("\n" + "".join(json.dumps({"id": name, "passed": True}) + "\n" for name in "abc"), "utf-8")
-    monkeypatch.setattr(shared.os.path, "isfile", lambda _: False)
+    monkeypatch.setattr(spark_files.os.path, "isfile", lambda _: False)
     assert judged(path) == 3
     monkeypatch.setattr(SparkEngine, "count", lambda _: 4)
     with pytest.raises(highbar.InputError, match="a second count finds 4 results, and 3 were read"):

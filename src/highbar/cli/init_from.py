@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.errors import InputError, Problem
-from highbar.load import files, foreign, unnamed
+from highbar.load import files, foreign, missing_ids
 from highbar.load.candidates import Guess
 from highbar.load.explain import first_problems
 from highbar.load.map_text import mapping_lines, yaml_scalar
@@ -49,13 +49,13 @@ def start_from(own: str, folder: Path) -> Start:
             problems = first_problems([file])
             hint = "wanted rows: objects, one for each run of a scenario"
             raise InputError(*(problems or [Problem("no row can be read", file=own, hint=hint)]))
-    guess = unnamed.guess_of(sample)
+    guess = missing_ids.guess_of(sample)
     mapped = tool is None and (bool(sample.places) or guess.is_needed)
-    where = {folder / unnamed.MAP: _map_text(own, guess, sample)} if mapped else {}
-    named = str(folder / unnamed.MAP) if mapped else None
+    where = {folder / missing_ids.MAP: _map_text(own, guess, sample)} if mapped else {}
+    named = str(folder / missing_ids.MAP) if mapped else None
     policy = folder / POLICY
-    judge = unnamed.check_command(own, named) + (
-        "" if folder == Path() else f" --policy {unnamed.shell_word(str(policy))}"
+    judge = missing_ids.check_command(own, named) + (
+        "" if folder == Path() else f" --policy {missing_ids.shell_word(str(policy))}"
     )
     return Start({**where, policy: _policy_text(guess, named)}, _steps(own, guess, sample, named, judge))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from highbar.engine.limits import MOST_NAMED
+from highbar.engine.limits import MOST_EXAMPLES
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import pointer
@@ -33,8 +33,8 @@ def _given(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None
     each = " UNION ALL ".join(query for query in found if query)
     if not each:
         return None
-    ids = [id_ for (id_,) in rows(f"SELECT DISTINCT id FROM ({each}) ORDER BY id LIMIT {MOST_NAMED + 1}")]
-    message = f"nothing can be chosen by 'tags.{name}': the agent itself gave this tag, in {some(ids, MOST_NAMED)}"
+    ids = [id_ for (id_,) in rows(f"SELECT DISTINCT id FROM ({each}) ORDER BY id LIMIT {MOST_EXAMPLES + 1}")]
+    message = f"nothing can be chosen by 'tags.{name}': the agent itself gave this tag, in {some(ids, MOST_EXAMPLES)}"
     return Problem(message, hint=_HINT) if ids else None
 
 

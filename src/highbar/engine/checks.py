@@ -12,7 +12,7 @@ from typing import Any
 from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
 from highbar.engine.column_readers import INTEGERS
 from highbar.engine.layout import Layout
-from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
+from highbar.engine.limits import MOST_EXAMPLES, MOST_REFUSED
 from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal
@@ -126,7 +126,7 @@ def refuse_mixed_ids(rows: Rows, parts: Sequence[SourcePart]) -> None:
         f"SELECT {part.id_sql} AS id, {_is_number_id(part)} AS is_number FROM {part.relation(['id'])}" for part in parts
     )
     kinds = "max(CAST(is_number AS INTEGER)) > min(CAST(is_number AS INTEGER))"
-    found = rows(f"SELECT id FROM ({ids}) AS kinds GROUP BY id HAVING {kinds} ORDER BY id LIMIT {MOST_NAMED}")
+    found = rows(f"SELECT id FROM ({ids}) AS kinds GROUP BY id HAVING {kinds} ORDER BY id LIMIT {MOST_EXAMPLES}")
     if found:
         hint = "write ids in one way: all as numbers, or all in quotes (a CSV file has only text)"
         message = "the id {0} is a number in some results and the text {0!r} in others"
@@ -184,7 +184,7 @@ def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> 
         return None
     place, name = next(iter(differing.items()))
     query = f"SELECT DISTINCT {place} FROM trials WHERE id = {literal(id_)} AND {place} IS NOT NULL"
-    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_NAMED}")]
+    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_EXAMPLES}")]
     difference = f"they differ in {name} ({', '.join(values)})"
     return f"{difference}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
 
@@ -192,7 +192,7 @@ def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> 
 def one_agent_version(rows: Rows) -> str | None:
     """The agent version of the results, None if no row has one. Refuses more than one."""
     found = rows(
-        f"SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED}"
+        f"SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT {MOST_EXAMPLES}"
     )
     if len(found) > 1:
         versions = ", ".join(repr(row[0]) for row in found)
@@ -207,7 +207,7 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     if _all_differ(rows, PLAIN, "scenarios"):
         return ()
     found = rows(
-        f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT {MOST_NAMED}"
+        f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT {MOST_EXAMPLES}"
     )
     return tuple(
         f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters"
@@ -227,7 +227,7 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     found = rows(f"SELECT count(*) FROM scenarios WHERE {both}")[0][0]
     if not found:
         return ()
-    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT {MOST_NAMED}")]
+    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT {MOST_EXAMPLES}")]
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
     are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
     return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)

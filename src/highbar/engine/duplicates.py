@@ -92,6 +92,12 @@ def tags_in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iter
             yield f"len(list_filter(json_keys({columns['tags'].as_json()}), lambda k: {same})) > 0"
 
 
+def folder_problem(column: str, file: str) -> Problem:
+    """The problem of a column that both a file and the name of one of its folders give."""
+    hint = "rename the folder, or name the files themselves: then folders are not read"
+    return Problem(f"a folder says what {column!r} is, and so does the file", file=file, hint=hint)
+
+
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
     """Refuse a key that occurs twice in rows that are too large for DuckDB."""
     import json  # rows are seldom that large

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 # --- how much is read at once ----------------------------------------------------------------
 
-LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of one row: DuckDB holds a row in memory, once per thread."""
 MOST_JSON_WORK = 50_000_000
 """Bytes times brackets of a JSON text above which DuckDB is not used: it copies the text at every level."""
 FEW_FILES = 3
@@ -46,7 +44,7 @@ MOST_SLICES = 1000
 """Values of a slice, the largest first; the others are counted and warned about, but not measured."""
 MOST_REFUSED = 20
 """Scenarios that one refusal names: enough to see what they have in common."""
-MOST_NAMED = 5
+MOST_EXAMPLES = 5
 """Ids or values in one message."""
 MOST_UNDECIDED_NAMED = 10
 """Undecided trials that a rule names."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # see _entry_points
 
 GROUP = "highbar.engines"
 """The entry points with which other packages add an engine; each names an EngineKind."""
-Needs = Callable[[Sequence[str]], Request]
+RequestFor = Callable[[Sequence[str]], Request]
 """From the columns of the results to the request."""
 
 
@@ -72,7 +72,7 @@ def engine_kind(name: str) -> EngineKind:
         raise InputError(Problem(f"the engine {name!r} of an installed package cannot be loaded: {error}")) from error
     if not isinstance(found, EngineKind):
         wanted = f"wanted an EngineKind, found {type(found).__name__}"
-        raise InputError(Problem(f"the engine {name!r} of an installed package is none", hint=wanted))
+        raise InputError(Problem(f"the engine {name!r} of an installed package is not an engine", hint=wanted))
     return found
 
 
@@ -93,29 +93,29 @@ def choose_engine(
     return EngineChoice(name, engine_kind(name).reads_paths, memory_limit, spark_master, spark_remote)
 
 
-def open_(results: Results) -> AbstractContextManager[Engine]:
+def open_engine(results: Results) -> AbstractContextManager[Engine]:
     """The chosen engine over the results; a Spark DataFrame is always reduced by Spark."""
     on_frame = results.table is not None and results.table.on_spark
     return engine_kind("spark" if on_frame else results.engine.name).open(results)
 
 
-def reduce(results: Results, needs: Needs) -> Reduction:
+def reduce(results: Results, request_for: RequestFor) -> Reduction:
     """The requested sums. Raises InputError, with lines, unless as many rows were summed as the files have."""
-    with refusals.explained(results), open_(results) as engine, engine.watched(results.progress):
-        with _counted(results, engine) as settle:
-            reduction = _reduced(engine, results, needs)
-            settle(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))
+    with refusals.explained(results), open_engine(results) as engine, engine.watched(results.progress):
+        with _compare_counts(results, engine) as compare_counts:
+            reduction = _reduce_with(engine, results, request_for)
+            compare_counts(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))
         return reduction
 
 
-def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
+def _reduce_with(engine: Engine, results: Results, request_for: RequestFor) -> Reduction:
     """Reduce until the columns are final: some of them may appear only while the rows are read."""
     # JSON rows of a large file are first assumed to have the keys of the first row; if not, more columns appear, and
     # the policy may need other sums.
     while True:
         columns = engine.columns()
         refusals.refuse_columns(results, columns)
-        request = _of_part(needs(columns), results)
+        request = _with_chosen_scenarios(request_for(columns), results)
         reduction = engine.reduce(request)
         if engine.columns() == columns:
             break
@@ -123,12 +123,12 @@ def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
         reduction = replace(reduction, suite=replace(reduction.suite, of_part=True))
     if request.record_by is None:
         return reduction
-    from highbar.engine.records import widened  # only for a baseline or a comparison
+    from highbar.engine.records import widen_request  # only for a baseline or a comparison
 
-    return replace(reduction, records=engine.records(widened(request, request.record_by)))
+    return replace(reduction, records=engine.records(widen_request(request, request.record_by)))
 
 
-def _of_part(request: Request, results: Results) -> Request:
+def _with_chosen_scenarios(request: Request, results: Results) -> Request:
     """The request, with only the scenarios of the suite that a filtered run chose: the verdict is about that part."""
     if results.chosen is None or request.suite is None:
         return request
@@ -137,25 +137,25 @@ def _of_part(request: Request, results: Results) -> Request:
 
 
 @contextmanager
-def _counted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
+def _compare_counts(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
     """Yield a function to call with the number of rows used; it raises InputError if the files have another number."""
     if results.table is not None:
         yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with
         return
     if not results.paths:
         # Another reader than the engine's counts: a row that the engine loses silently would change the verdict.
-        yield lambda used: accounts.settle(results.accounts(), used, cast("FileEngine", engine).rows_of)
+        yield lambda used: accounts.compare_counts(results.accounts(), used, cast("FileEngine", engine).rows_of)
         return
-    from highbar.load import shared  # only for an engine that reads paths
+    from highbar.load import spark_files  # only for an engine that reads paths
 
     remote = cast("PathEngine", engine)
-    files = shared.local_files(remote.addresses(), results.paths, remote.format)
+    files = spark_files.local_files(remote.addresses(), results.paths, remote.format)
 
-    def settle(used: int) -> None:
-        accounts.settle(accounts_of(), used)
+    def compare_counts(used: int) -> None:
+        accounts.compare_counts(accounts_of(), used)
         if files is None and (counted := remote.count()) != used:  # files that only the engine can read: ask it again
             message = f"a second count finds {counted} results, and {used} were read"
             raise InputError(Problem(message, hint="do the files change while they are read?"))
 
-    with accounts.started(files or ()) as accounts_of:
-        yield settle
+    with accounts.start_counting(files or ()) as accounts_of:
+        yield compare_counts

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import duckdb
 
 from highbar.columns import COLUMNS, Form, of_form
-from highbar.engine.limits import LONGEST_LINE
 from highbar.engine.sql import identifier, literal
+from highbar.load.counting import LONGEST_RESULT
+from highbar.load.parquet_rows import OFFLINE_SETTINGS
 
 _OF_FORM: Mapping[Form, str] = {
     "whole": "BIGINT",
@@ -20,14 +21,13 @@ _OF_FORM: Mapping[Form, str] = {
 }
 """The forms that have a type in Parquet; a column of any other form gets the type of its values."""
 _TYPES = {column.name: _OF_FORM[column.form] for column in COLUMNS if column.form in _OF_FORM}
-_SAFE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
 
 
 def to_parquet(rows: str, target: str) -> None:
     """Write rows as Parquet: our columns with their types, others as numbers or truth values if all values are."""
-    with duckdb.connect(config=dict(_SAFE_SETTINGS)) as connection:
+    with duckdb.connect(config=dict(OFFLINE_SETTINGS)) as connection:
         named = f"{literal(rows)}, format='newline_delimited', hive_partitioning=false, records='true'"
-        source = f"{named}, maximum_object_size={LONGEST_LINE}"
+        source = f"{named}, maximum_object_size={LONGEST_RESULT}"
         # Over all rows, not a sample: a type that a later row contradicts would lose that row's value.
         described = connection.execute(
             f"DESCRIBE SELECT * FROM read_json({source}, sample_size=-1, map_inference_threshold=-1)"

@@ -29,7 +29,7 @@ _LEFT_OUT_AT_0 = ("error", "violated", "unjudged")
 """Measures that a record omits if they are 0, as they are in most scenarios."""
 
 
-def widened(request: Request, columns: Iterable[str]) -> Request:
+def widen_request(request: Request, columns: Iterable[str]) -> Request:
     """The request with every measure and these columns, over all scenarios: what a baseline records."""
     own = (Term(term.column) for term in request.terms if term.column in QUANTITIES or term.column.startswith(EXTRA))
     return replace(

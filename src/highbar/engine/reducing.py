@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from highbar.engine import checks, ranks, ratios, scenario_lists, trials
 from highbar.engine.limits import (
+    MOST_EXAMPLES,
     MOST_FLAKY,
     MOST_IDS_AT_ONCE,
-    MOST_NAMED,
     MOST_SLICES,
     MOST_STORED_SCENARIOS,
     SOME_ROWS,
@@ -361,7 +361,7 @@ class Reducer(Struct, frozen=True):
         )[0]
 
         def some(condition: str, number: int) -> tuple[str, ...]:
-            ids = f"SELECT id {there} AND {condition} ORDER BY id LIMIT {MOST_NAMED}"
+            ids = f"SELECT id {there} AND {condition} ORDER BY id LIMIT {MOST_EXAMPLES}"
             return tuple(id_ for (id_,) in self.database.rows(ids)) if number else ()
 
         return Matched(scenarios, failed, some(_FAILED, failed), undecided, some(_UNDECIDED, undecided))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from highbar.engine.agent_tags import refuse_agent_tags
 from highbar.engine.checks import BadRows
 from highbar.engine.column_readers import READERS, Raw
-from highbar.engine.limits import MOST_NAMED
+from highbar.engine.limits import MOST_EXAMPLES
 from highbar.engine.protocol import Database, Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
@@ -113,7 +113,8 @@ def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
     marks = ", ".join(f"coalesce({one}, false), inherited.least_{i}, inherited.most_{i}" for i, one in enumerate(split))
     found = rows(
         f"SELECT t.id, t.trial, {marks} FROM ({each}) AS t JOIN inherited ON t.id = inherited.id"
-        f" WHERE {perhaps} AND ({' OR '.join(f'({one})' for one in split)}) ORDER BY t.id, t.trial LIMIT {MOST_NAMED}"
+        f" WHERE {perhaps} AND ({' OR '.join(f'({one})' for one in split)})"
+        f" ORDER BY t.id, t.trial LIMIT {MOST_EXAMPLES}"
     )
     if found:
         raise InputError(*(_unknown(row, where) for row in found))
@@ -145,7 +146,7 @@ def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: R
         raise InputError(_nothing_fits(rows, parts, where))
     gone = f"SELECT DISTINCT o.id AS id FROM ({rest}) AS o LEFT JOIN ({taken}) AS t ON o.id = t.id WHERE t.id IS NULL"
     lost = rows(f"SELECT count(*) FROM ({gone})")[0][0] if number else 0
-    some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_NAMED}")) if lost else ()
+    some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_EXAMPLES}")) if lost else ()
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
         message = f"there is no row with {_where_words(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
@@ -187,7 +188,7 @@ def _hint(word: str, found: Sequence[str]) -> str | None:
     """The names or values that there are instead, and the one that was probably meant."""
     if not found:
         return None
-    shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
+    shown = ", ".join(repr(value) for value in found[:MOST_EXAMPLES]) + (", …" if len(found) > MOST_EXAMPLES else "")
     meant = f"did you mean 'tags.{word}'?" if f"tags.{word}" in found else did_you_mean(word, found)
     return f"{meant} found {shown}" if meant else f"found {shown}"
 

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from highbar.columns import column_names, of_form
 from highbar.engine import duplicates
 from highbar.engine.column_readers import INTEGERS, NOT_JSON, READERS, Raw
-from highbar.engine.limits import FEW_FILES, LONGEST_LINE
+from highbar.engine.limits import FEW_FILES
 from highbar.engine.sql import identifier, literal, literals
 from highbar.errors import InputError, Problem
+from highbar.load.counting import LONGEST_RESULT
 from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.model import ResultsFile
 
@@ -127,7 +128,7 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
     compression = files[0].compression or "none"
     return (
         f"{function}({literals([file.path for file in files])}, format={literal(layout)},"
-        f" compression={literal(compression)}, maximum_object_size={LONGEST_LINE}, hive_partitioning=false{more})"
+        f" compression={literal(compression)}, maximum_object_size={LONGEST_RESULT}, hive_partitioning=false{more})"
     )
 
 
@@ -186,7 +187,7 @@ def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[st
         import json  # only for large files
 
         with Path(file.path).open("rb") as stream:
-            line = stream.readline(LONGEST_LINE)
+            line = stream.readline(LONGEST_RESULT)
         try:
             return [str(name) for name, _ in json.loads(line, object_pairs_hook=list)]
         except (ValueError, TypeError, RecursionError):
@@ -241,7 +242,7 @@ def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 def _csv_header(file: ResultsFile) -> tuple[str, ...]:
     """The names in the first line; read by Python, since DuckDB renames the second of two equal names."""
     with Path(file.path).open("rb") as stream:
-        start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
+        start = stream.readline(LONGEST_RESULT).decode("utf-8-sig", errors="replace")
     try:
         header = tuple(next(csv.reader(io.StringIO(start, newline="")), []))
     except csv.Error as error:
@@ -274,7 +275,7 @@ def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
         " auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false,"
-        f" ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE},"
+        f" ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_RESULT},"
         " compression='none')"
     )
 
@@ -322,7 +323,7 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
             schemas[footer] = tuple((row[0], str(row[1])) for row in described if row[0] != FILE)
         schema = schemas[footer]
         folders = tuple(name for name, _ in file.partitions)
-        _refuse_both(file, {name for name, _ in schema}, folders)
+        _refuse_folders(file, {name for name, _ in schema}, folders)
         by_form.setdefault((schema, folders), []).append(file)
     return [_parquet_part(schema, folders, tuple(same)) for (schema, folders), same in by_form.items()]
 
@@ -347,13 +348,10 @@ def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile
         return {}  # then each file is read alone, which names the damaged one
 
 
-def _refuse_both(file: ResultsFile, columns: set[str], folders: tuple[str, ...]) -> None:
+def _refuse_folders(file: ResultsFile, columns: set[str], folders: tuple[str, ...]) -> None:
     for name in folders:
         if name.casefold() in {column.casefold() for column in columns} or folders.count(name) > 1:
-            hint = "rename the folder, or name the files themselves: then folders are not read"
-            raise InputError(
-                Problem(f"a folder says what {name!r} is, and so does the file", file=file.name, hint=hint)
-            )
+            raise InputError(duplicates.folder_problem(name, file.name))
 
 
 def _of_folder(name: str, files: Sequence[ResultsFile]) -> str:

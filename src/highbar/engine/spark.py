@@ -271,9 +271,11 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
         return None
     import duckdb  # only for a small profile
 
+    from highbar.engine.duckdb import SAFE_SETTINGS  # only for a small profile
+
     # The queries on it are in DuckDB's dialect anyway, so DuckDB can answer them in Spark's place.
     types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
-    connection = duckdb.connect(":memory:")
+    connection = duckdb.connect(":memory:", config={**SAFE_SETTINGS})
     connection.execute(f"CREATE TABLE profile ({', '.join(f'{name} {type_}' for name, type_ in types.items())})")
     if rows:
         connection.executemany(f"INSERT INTO profile VALUES ({', '.join('?' * len(types))})", rows)
@@ -321,7 +323,7 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     duplicate = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
     rows = lines.select(spark.explode(keys).alias("key"), duplicate.alias("duplicate")).distinct().collect()
     if any(row["duplicate"] for row in rows if row["key"] is not None):
-        raise InputError(Problem("a key stands twice in a result; case makes no difference", hint=hints.DUPLICATE))
+        raise InputError(Problem("a key occurs twice in a result; case makes no difference", hint=hints.DUPLICATE))
     found = {row["key"] for row in rows}
     if None in found:
         raise InputError(Problem("cannot be read by Spark: a line is not a JSON object", hint="wanted one per line"))

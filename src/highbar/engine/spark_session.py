@@ -12,8 +12,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from highbar.engine.duplicates import folder_problem
 from highbar.errors import InputError, Problem
-from highbar.load.files import COMPRESSIONS
+from highbar.load.files import COMPRESSIONS, SUFFIXES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession  # an optional extra
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from highbar.engine.spark import SparkEngine  # imports pyspark, an optional extra
 
 FORMATS = ("parquet", "jsonl", "csv")
-SUFFIXES = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 CONNECT_PORT = 15002
 QUIET = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
 
@@ -77,7 +77,7 @@ def _format(paths: Sequence[str], input_format: str | None) -> str:
         if input_format in FORMATS:
             return input_format
         raise InputError(Problem(f"Spark cannot read {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"))
-    found = {SUFFIXES[suffix] for path in paths if (suffix := _suffix(path)) in SUFFIXES}
+    found = {format_ for path in paths if (format_ := SUFFIXES.get(_suffix(path))) in FORMATS}
     if len(found) > 1:
         raise InputError(Problem(f"files of several formats: {', '.join(sorted(found))}", hint="check one at a time"))
     return found.pop() if found else "parquet"
@@ -151,7 +151,7 @@ def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
         reader = session.read.option("mergeSchema", "true")
         frame = reader.parquet(*paths)
         own = reader.option("recursiveFileLookup", "true").parquet(*paths)  # without the columns of the folders
-        _refuse_both(frame.inputFiles(), paths, {name.casefold() for name in own.columns})
+        _refuse_folders(frame.inputFiles(), paths, {name.casefold() for name in own.columns})
         return frame
     if format_ == "jsonl":
         return session.read.option("recursiveFileLookup", "true").text(paths)
@@ -160,13 +160,11 @@ def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
     )
 
 
-def _refuse_both(files: Sequence[str], paths: Sequence[str], columns: set[str]) -> None:
+def _refuse_folders(files: Sequence[str], paths: Sequence[str], columns: set[str]) -> None:
     """Refuse a column that both the files and a folder below the named paths give: Spark would use the folder's."""
     for file in files:
         below = min((file.rpartition(path.rstrip("/"))[2] for path in paths), key=len)
         for folder in below.split("/")[:-1]:
             name = unquote(folder.partition("=")[0])
             if "=" in folder and name.casefold() in columns:
-                message = f"a folder says what {name!r} is, and so does the file"
-                hint = "rename the folder, or name the files themselves: then folders are not read"
-                raise InputError(Problem(message, file=file, hint=hint))
+                raise InputError(folder_problem(name, file))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from highbar.columns import OF_THE_RUN
 from highbar.engine.column_readers import READERS
-from highbar.engine.limits import MOST_NAMED, MOST_VARIANT_ROWS
+from highbar.engine.limits import MOST_EXAMPLES, MOST_VARIANT_ROWS
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
@@ -38,7 +38,7 @@ def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | No
             for name, text in zip(names, row[:-1], strict=True):
                 for column, value in _texts(name, text):
                     values.setdefault(column, set()).add(value)
-    several = {column: sorted(each)[:MOST_NAMED] for column, each in values.items() if len(each) > 1}
+    several = {column: sorted(each)[:MOST_EXAMPLES] for column, each in values.items() if len(each) > 1}
     return sorted(several.items(), key=lambda one: (one[0].removeprefix("tags.") not in NAMES, one[0]))
 
 
@@ -76,7 +76,9 @@ def _may_have(parts: Sequence[SourcePart], column: str) -> bool:
 def _named(rows: Rows, each: str, place: int) -> list[str]:
     """The first values of a column, one more than a message names."""
     value = f"value_{place}"
-    found = rows(f"SELECT DISTINCT {value} FROM ({each}) WHERE {value} IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED + 1}")
+    found = rows(
+        f"SELECT DISTINCT {value} FROM ({each}) WHERE {value} IS NOT NULL ORDER BY 1 LIMIT {MOST_EXAMPLES + 1}"
+    )
     return [name for (name,) in found]
 
 
@@ -90,7 +92,7 @@ def _values(part: SourcePart, columns: Sequence[str], *, clustered: bool) -> str
 
 def variants_warning(found: Differing) -> str:
     """The warning about agents that are judged together."""
-    names = [f"{column} ({some(values, MOST_NAMED)})" for column, values in found]
+    names = [f"{column} ({some(values, MOST_EXAMPLES)})" for column, values in found]
     column, values = found[0]
     return (
         f"the results of one scenario differ in {' and '.join(names)}: they are pooled, and count as one cluster;"

@@ -1,7 +1,7 @@
 """Every byte is accounted for: the engine must have used exactly the results that the files hold, counted without it.
 
 The files are read once, in another thread while the engine reads: for their digests, the ends and checksums of
-compressed streams, the longest result, and the number of results. `settle` compares the counts of every format.
+compressed streams, the longest result, and the number of results. `compare_counts` compares the counts of every format.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Unaccounted(InputError):
 
 
 @contextmanager
-def started(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
+def start_counting(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
     """Start to count; give a function that waits for the accounts. An exception in the thread is raised there."""
     found: list[Account] = []
     failures: list[BaseException] = []
@@ -88,26 +88,30 @@ def account(file: ResultsFile) -> Account:
                 digest.update(block)
             yield block
 
-    results, damaged, uncountable = _counted(file, blocks())
+    results, damaged, uncountable = _count_results(file, blocks())
     if file.recorded not in (None, digest.hexdigest()):
         damaged = Problem("has changed since the run ended, or is not whole", file.name, hint=_RECORDED)
     return Account(file, digest.hexdigest(), results, damaged, uncountable)
 
 
-def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem | None, Problem | None]:
+def _count_results(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem | None, Problem | None]:
     try:
         if file.format == "parquet":
             from highbar.load import footer  # only for this format
 
             footer.refuse_several(file.path, blocks)
             return footer.row_count(file.path), None, None
-        return _results(file, unpacking.unpacked(blocks, file.compression)), None, None
+        return _count_unpacked(file, unpacking.unpacked(blocks, file.compression)), None, None
     except unpacking.Damaged as error:
         return 0, error.of_file(file.name), None
     except counting.TooLong as error:
         line = None if error.offset is None else _line_at(file, error.offset)
         hint = "keep what is so long out of the results"
-        return 0, Problem(f"a result is longer than {counting.LONGEST >> 20} MiB", file.name, line, hint=hint), None
+        return (
+            0,
+            Problem(f"a result is longer than {counting.LONGEST_RESULT >> 20} MiB", file.name, line, hint=hint),
+            None,
+        )
     except counting.Uncountable as error:
         return 0, None, Problem(f"the results cannot be counted: {error}", file=file.name)
     finally:
@@ -115,16 +119,16 @@ def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem |
             pass
 
 
-def _results(file: ResultsFile, blocks: Iterator[bytes]) -> int:
+def _count_unpacked(file: ResultsFile, blocks: Iterator[bytes]) -> int:
     try:
         return counting.COUNT_BY_FORMAT[file.format](blocks)
     except counting.TooLong:
         if file.format != "csv":
             raise
-    return _one_by_one(file)  # a stray quote may have hidden the ends of records, so that they seem too long
+    return _count_one_by_one(file)  # a stray quote may have hidden the ends of records, so that they seem too long
 
 
-def _one_by_one(file: ResultsFile) -> int:
+def _count_one_by_one(file: ResultsFile) -> int:
     with unpacking.open_unpacked(file.path, file.compression) as stream:
         return counting.records_one_by_one(stream)
 
@@ -152,17 +156,17 @@ def damaged_files(accounts: Sequence[Account]) -> tuple[Problem, ...]:
     )
 
 
-def _counted_again(one: Account) -> Account:
+def _count_again(one: Account) -> Account:
     """The account of a CSV file by the slower count, which stray quotes do not mislead; other accounts unchanged."""
     if one.file.format != "csv":
         return one
     try:
-        return replace(one, results=_one_by_one(one.file))
+        return replace(one, results=_count_one_by_one(one.file))
     except ValueError:
         return one
 
 
-def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFile], int] | None = None) -> None:
+def compare_counts(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFile], int] | None = None) -> None:
     """Raise unless the engine `used` as many results as the files hold; `used_of` gives the number of one file."""
     found = (*damaged_files(accounts), *(one.uncountable for one in accounts if one.uncountable))
     if found:
@@ -170,7 +174,7 @@ def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFil
     if not accounts or sum(one.results for one in accounts) == used:
         return
     # The fast count of CSV can be wrong about quotes, so a mismatch is confirmed by the slow one before it is reported.
-    accounts = tuple(_counted_again(one) for one in accounts)
+    accounts = tuple(_count_again(one) for one in accounts)
     total = sum(one.results for one in accounts)
     if total == used:
         return

@@ -1,9 +1,9 @@
-"""The commits that a change is based on: the merge base with a git ref, and its ancestors."""
+"""The commits that a change is based on: the merge base with a git ref, and its ancestors; and what a clone has."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, field
@@ -32,7 +32,7 @@ def ancestors_of_merge_base(there: Revision) -> Ancestry:
     head = answer_of_git("rev-parse", "--verify", "HEAD^{commit}")
     base = head and answer_of_git("merge-base", head, there.commit)
     if not base:
-        return Ancestry(problem=f"HEAD and {there.ref} have no commit in common{_if_shallow()}")
+        return Ancestry(problem=f"HEAD and {there.ref} have no commit in common{_SHALLOW if is_shallow() else ''}")
     listed = answer_of_git("rev-list", f"--max-count={MOST_COMMITS}", base)
     if not listed:
         return Ancestry(problem=f"git lists no ancestors of {base}")
@@ -48,17 +48,25 @@ def main_line_before(there: Revision, ancestry: Ancestry, commit: str) -> Revisi
     line = (answer_of_git("rev-list", "--first-parent", f"--max-count={MOST_COMMITS}", ancestry.base) or "").split()
     place = ancestry.commits[commit]
     before = next((one for one in line if ancestry.commits.get(one, -1) > place), None)
-    if before is None and (_is_shallow() or len(line) == MOST_COMMITS):
+    if before is None and (is_shallow() or len(line) == MOST_COMMITS):
         raise InputError(Problem(f"git does not have the commits before {commit}"))
     return None if before is None else Revision(before, before, there.root, there.folder / before)
 
 
-def _if_shallow() -> str:
-    return _SHALLOW if _is_shallow() else ""
-
-
-def _is_shallow() -> bool:
+def is_shallow() -> bool:
+    """Whether the clone lacks a part of its past; false outside of a repository."""
     return answer_of_git("rev-parse", "--is-shallow-repository") == "true"
+
+
+def commits_here(commits: Iterable[str]) -> frozenset[str]:
+    """The commits that the clone has, by their full names."""
+    # One process for all commits, however many records a history has.
+    asked = "".join(f"{commit}^{{commit}}\n" for commit in commits if commit.isalnum())
+    try:
+        done = run_git("cat-file", "--batch-check=%(objectname)", stdin=asked.encode("utf-8", "replace"))
+    except InputError:
+        return frozenset()
+    return frozenset(line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.isalnum())
 
 
 def folder_as_there(there: Revision, folder: Path) -> Path:

@@ -14,8 +14,9 @@ from typing import IO
 from highbar.errors import InputError
 from highbar.model import Format
 
-LONGEST = 16 * 1024 * 1024
-"""The most bytes of one result as text: its line, its CSV record, or its element of an array."""
+LONGEST_RESULT = 16 * 1024 * 1024
+"""The most bytes of one result as text: its line, its CSV record, or its element of an array. DuckDB holds a row in
+memory, once per thread."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\x0b\x0c"
 _STARTS = re.compile(rb"\n[ \t\r\x0b\x0c]*[^ \t\r\x0b\x0c\n]")
@@ -26,7 +27,7 @@ _LARGE_ARRAY = 128 * 1024 * 1024
 
 
 class TooLong(ValueError):
-    """A result of more than LONGEST bytes; `offset` is the position of one of its bytes, if known."""
+    """A result of more than LONGEST_RESULT bytes; `offset` is the position of one of its bytes, if known."""
 
     def __init__(self, offset: int | None) -> None:
         super().__init__(offset)
@@ -64,12 +65,12 @@ def records_one_by_one(stream: IO[bytes]) -> int:
     import csv  # seldom needed
 
     # Python's own limit is 128 KiB, which the texts of agents exceed.
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(LONGEST_RESULT)
     found = 0
     try:
         for cells in csv.reader(_texts(stream)):
             found += bool(cells)
-            if sum(map(len, cells)) > LONGEST:
+            if sum(map(len, cells)) > LONGEST_RESULT:
                 raise TooLong(None)
     except csv.Error as error:
         raise (TooLong(None) if "field limit" in str(error) else Uncountable(str(error))) from error
@@ -78,8 +79,8 @@ def records_one_by_one(stream: IO[bytes]) -> int:
 
 def _texts(stream: IO[bytes]) -> Iterator[str]:
     seen = 0
-    while line := stream.readline(LONGEST + 1):
-        if len(line) > LONGEST:
+    while line := stream.readline(LONGEST_RESULT + 1):
+        if len(line) > LONGEST_RESULT:
             raise TooLong(seen)
         seen += len(line)
         yield line.decode("utf-8", "replace")
@@ -93,7 +94,7 @@ def _without_quoted(blocks: Iterable[bytes]) -> Iterator[bytes]:
         pieces = block.split(b'"')
         first, last = _line_feeds_outside(pieces, quoted=quoted)
         run += len(block) if first < 0 else first
-        if run > LONGEST:
+        if run > LONGEST_RESULT:
             raise TooLong(seen)
         if last >= 0:
             run = len(block) - last - 1
@@ -159,7 +160,7 @@ def _elements_of(text: bytes) -> int:
         array = msgspec.json.decode(text, type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Uncountable(str(error)) from error
-    if any(memoryview(element).nbytes > LONGEST for element in array):
+    if any(memoryview(element).nbytes > LONGEST_RESULT for element in array):
         raise TooLong(None)
     return len(array)
 
@@ -171,7 +172,7 @@ def _elements_of_large(stream: _Stream) -> int:
     try:
         for _, element in json_parts(stream, {""}):  # type: ignore[arg-type] # it is only read from
             found += 1
-            if len(element) > LONGEST:
+            if len(element) > LONGEST_RESULT:
                 raise TooLong(None)
     except InputError as error:
         raise Uncountable(str(error)) from error
@@ -211,7 +212,7 @@ def _measured(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         first = block.find(b"\n")
         run += len(block) if first < 0 else first
-        if run > LONGEST:
+        if run > LONGEST_RESULT:
             raise TooLong(seen)
         if first >= 0:
             run = len(block) - block.rfind(b"\n") - 1

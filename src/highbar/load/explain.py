@@ -12,6 +12,7 @@ from typing import IO, Any
 from highbar.columns import of_form
 from highbar.errors import Problem
 from highbar.load import counting, hints, unpacking
+from highbar.load.counting import LONGEST_RESULT
 from highbar.load.duplicate_names import duplicate_message
 from highbar.load.rows import faults
 from highbar.model import ResultsFile
@@ -19,10 +20,12 @@ from highbar.model.ranges import ColumnRange
 
 MOST_PROBLEMS = 20
 """Problems in one refusal: enough to see what they have in common."""
-LONGEST_LINE = counting.LONGEST
-"""Bytes of a line; the same limit as in `counting`, which refuses longer ones."""
 DEEPEST = 64
 NUMBERS = frozenset(of_form("number", "whole"))
+_LISTS = frozenset(of_form("names", "observed", "violated", "count", "tags"))
+_BOOLEANS = frozenset(of_form("truth", "label"))
+_SPACES = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"
+"""The spaces of Unicode (Zs), which the engine takes away around the names of a list."""
 _QUOTED_OR_END = re.compile(r'"(?:[^"]|"")*"|\r\n|\r|\n')
 _LINE_ENDS = {"\r\n": "a carriage return and a line feed", "\n": "a line feed", "\r": "a carriage return alone"}
 FLAT = "keep such data out of the results, or as text"
@@ -40,7 +43,7 @@ def first_problems(
     files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
     """The first problems of the files, in order; empty if this reader finds none."""
-    from highbar.load.unnamed import missing_id  # only for files that are refused
+    from highbar.load.missing_ids import missing_id  # only for files that are refused
 
     found: list[Problem] = []
     for file in files:
@@ -70,9 +73,9 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
     number = 0
     try:
         with open_file(file) as stream:
-            lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+            lines = iter(lambda: stream.readline(LONGEST_RESULT + 1), b"")
             for number, line in enumerate(lines, 1):
-                if len(line) > LONGEST_LINE:
+                if len(line) > LONGEST_RESULT:
                     yield problem(
                         "this line is longer than 16 MiB", "one result per line; keep what is so long out of it"
                     )
@@ -248,7 +251,7 @@ def _array_problems(
         if place < len(text) and not text[place + 1 :].strip():
             return
     line += text.count("\n", seen, place)
-    message = "the array is cut off, or something stands in or after it that is no result"
+    message = "the array is cut off, or something in it or after it is not a result"
     yield Problem(message, file=name, line=line, hint=hints.CUT_OFF)
 
 
@@ -264,7 +267,7 @@ def _lowered(message: str) -> str:
 
 
 def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
-    csv.field_size_limit(LONGEST_LINE)
+    csv.field_size_limit(LONGEST_RESULT)
     measured = NUMBERS | {range_.column for range_ in numbers}
     try:
         with open_file(file) as stream:
@@ -322,8 +325,8 @@ def _mixed_line_ends(name: str, text: str) -> Problem | None:
 
 def cell_value(name: str, cell: str, measured: Collection[str]) -> object:
     """The value of a CSV field; fields of `measured` columns are numbers."""
-    lists = name in ("expected_behaviors", "behaviors", "must_not", "violations", "tags")
-    if name in ("passed", "correct", "expected", "predicted") and cell.lower() in ("true", "false"):
+    lists = name in _LISTS
+    if name in _BOOLEANS and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     if lists and cell.lstrip()[:1] in ("[", "{"):
         try:
@@ -336,7 +339,7 @@ def cell_value(name: str, cell: str, measured: Collection[str]) -> object:
         return _as_number(cell)
     if lists:
         # As in the engine: a field that names nothing is absent, and only spaces around names are left out.
-        return [item.strip(" ") for item in cell.split(";") if item.strip(" ")] or None
+        return [item.strip(_SPACES) for item in cell.split(";") if item.strip(_SPACES)] or None
     if name in measured:
         return _as_number(cell)
     return cell

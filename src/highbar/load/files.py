@@ -272,7 +272,7 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
         return format_
     # Many tools write JSON lines into files named .json: the first byte shows it, the name does not.
     if _starts_with_brace(path, compression, alone=True):
-        from highbar.load.unnamed import missing_id  # only for a file that is refused
+        from highbar.load.missing_ids import missing_id  # only for a file that is refused
 
         message = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
         unread = Problem(message, file=path, line=1, hint="a mapping reads any other shape: --map FILE")

@@ -19,7 +19,7 @@ from highbar.errors import InputError, Problem
 from highbar.load import run_folders
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
-_MOST_NAMED = 10
+_MOST_LISTED = 10
 """Files in one message."""
 _NEAR_FORMAT = r"(?i)\.(jsonl|ndjson|json|csv|parquet)\.\w+$"
 """The name of results that are compressed in another way, or not yet complete: `part-1.jsonl.bz2`, `part-2.csv.tmp`."""
@@ -178,6 +178,6 @@ def _note(folder: str, left: list[str]) -> str | None:
     if not left:
         return None
     names = [os.path.relpath(path, folder) for path in left]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     what = "1 file was" if len(names) == 1 else f"{len(names)} files were"
-    return f"{folder}: {what} not read: {', '.join(names[:_MOST_NAMED])}{more}"
+    return f"{folder}: {what} not read: {', '.join(names[:_MOST_LISTED])}{more}"

@@ -31,7 +31,9 @@ def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
         place = text.find(_MARK * 2)
         while place >= 0:
             if _ends_at(path, before - len(rest) + place + len(_MARK)):
-                raise Damaged("several Parquet files stand one behind the other", "name each file by itself")
+                raise Damaged(
+                    "several Parquet files are joined into one", "keep them as separate files, and name each of them"
+                )
             place = text.find(_MARK * 2, place + 1)
         # Two marks are eight bytes, and may be split between the end of one block and the start of the next.
         before, rest = before + len(block), text[-7:]

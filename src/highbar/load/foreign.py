@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers.report import Report
+from highbar.load.counting import LONGEST_RESULT
 from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
 from highbar.policy.judging import say_demand
@@ -29,8 +30,6 @@ MAPPED = "map"
 
 _VERSION = r"\bversion\b"
 """Recognizes a warning about the version of a tool's format: an unknown change in it may be what matters."""
-LONGEST_ROW = 16 * 1024 * 1024
-"""Bytes that are searched for a column of ours: no row is longer."""
 
 
 class Guidance(Struct, frozen=True):
@@ -80,7 +79,7 @@ class Import(Struct, frozen=True):
 def tool_of(path: str, name: str) -> str | None:
     """The tool that wrote this file, by its name and its first bytes; None if no importer claims it."""
 
-    def start(size: int = LONGEST_ROW) -> bytes:
+    def start(size: int = LONGEST_RESULT) -> bytes:
         try:
             with open(path, "rb") as stream:
                 return stream.read(size)
@@ -128,7 +127,7 @@ def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
     if format_name != MAPPED:
         yield path
         return
-    from highbar.load.plain import plain_copy  # most checks have no mapping
+    from highbar.load.plain_copies import plain_copy  # most checks have no mapping
 
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         yield plain_copy(path, name, folder)
@@ -142,12 +141,12 @@ def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputErr
     """The problems of a mapping that read a known tool's file, with a hint how to choose the tool's own reader."""
     # Most checks have no mapping, and need not load its reader.
     from highbar.columns import JUDGING
-    from highbar.importers.mapping import NEVER
+    from highbar.importers.mapping import TOOL_COLUMNS
 
     judging = [column for column, _ in mapping.columns if column in JUDGING]
     if tool is None or not judging or mapping.rows or mapping.where is not None:
         return error
-    unfit = [column for column in judging if column in NEVER]
+    unfit = [column for column in judging if column in TOOL_COLUMNS]
     hint = (
         f"this looks like the file of a tool ({importers.format_title(tool)}), and the mapping alone reads it because"
         f" it sets {', '.join(judging)}; to have the tool's reader read it, give --input-format {tool}"

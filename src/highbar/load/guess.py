@@ -20,7 +20,7 @@ from highbar.language.tool_names import scalar_text
 from highbar.load import names
 from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.rows import CHECKS
-from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
+from highbar.load.verdict_words import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_verdict_words
 
 LONGEST_LABEL = 60
 """Characters of a category or a label: longer texts are answers."""
@@ -136,16 +136,16 @@ class _ColumnMeanings:
     def _truth(self, field: RowField, group: int) -> Candidate | None:
         name = names.plain_name(field.path[-1])
         # 0 and 1 inside an object, such as `scores`, may be a score, and its direction is not guessed.
-        truths = read_truths(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
-        if truths is None:
+        words = read_verdict_words(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
+        if words is None:
             return None
-        if truths is UNREAD:
-            return Candidate(field, doubt=truths.doubt, group=group, unread=True)
-        options: list[tuple[str, Any]] = [("values", dict(truths.table))] if truths.table else []
-        if truths.unjudged:
-            options.append(("when", (field, truths.unjudged)))
-        made = Candidate(field, tuple(options), doubt=truths.doubt, group=group, reading=truths.reading)
-        return replace(made, finished=truths.finished)
+        if words is UNREAD:
+            return Candidate(field, doubt=words.doubt, group=group, unread=True)
+        options: list[tuple[str, Any]] = [("values", dict(words.table))] if words.table else []
+        if words.unjudged:
+            options.append(("when", (field, words.unjudged)))
+        made = Candidate(field, tuple(options), doubt=words.doubt, group=group, reading=words.reading)
+        return replace(made, finished=words.finished)
 
     def _fits(self, column: str, value: Any) -> bool:
         """Whether a mapping can put the value into the column."""

@@ -37,7 +37,7 @@ def of_engine(error: Exception) -> tuple[str, str | None]:
     text = str(error)
     first_line = text.splitlines()[0] if text else type(error).__name__
     if "Map keys must be unique" in text or "duplicate key" in text:
-        return "a key stands twice in a map, or in an object", DUPLICATE
+        return "a key occurs twice in a map, or in an object", DUPLICATE
     if "Invalid unicode" in text or "invalid UTF-8" in text:
         return "a text is not UTF-8", "write text as UTF-8"
     if "byte order mark" in text:
@@ -54,13 +54,14 @@ def of_number(value: object) -> str | None:
     """The hint for a value that should be a number."""
     if not isinstance(value, str):
         return None
-    if _is_number(value):
+    if is_number_text(value):
         return "write it without quotes"
     return "write the number alone, without a unit" if value[:1].isdigit() else None
 
 
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).removeprefix("-").isdigit()
+def is_number_text(text: str | None) -> bool:
+    """Whether a text is a number without an exponent."""
+    return text is not None and text.replace(".", "", 1).removeprefix("-").isdigit()
 
 
 def _truth(value: object) -> str | None:

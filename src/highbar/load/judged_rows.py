@@ -77,7 +77,7 @@ class JudgedRows(Struct):
             return True
         return place.answers == {name: one.judgment for name, one in judged.statements.items()}
 
-    def add(self, row: Mapping[str, Any], judged: JudgedTrial | None) -> RowPart:
+    def count_row(self, row: Mapping[str, Any], judged: JudgedTrial | None) -> RowPart:
         """Count a row and return its part."""
         judge, unjudged = row.get("judge"), str(row.get("unjudged", ""))
         is_open = unjudged.strip().startswith(OPEN)
@@ -132,7 +132,7 @@ def judged_rows(
     with ExitStack() as stack:
         stream = None if parts is None else stack.enter_context(parts.open("wb"))
         for row, judged in _read(files, select, strict=strict):
-            part = found.add(row, judged)
+            part = found.count_row(row, judged)
             if stream is not None:
                 stream.write(line({**row, "id": named_part(part, str(row["id"]))}))
     return found
@@ -157,24 +157,26 @@ def line(row: Mapping[str, Any]) -> bytes:
 def _read(
     files: Sequence[ResultsFile], select: Where, *, strict: bool
 ) -> Iterator[tuple[dict[str, Any], JudgedTrial | None]]:
-    shared = _shared(files, select)
+    of_scenarios = _values_of_scenarios(files, select)
     for file in files:
         for row in read_rows(file):
-            named = ((_text(row, column) or shared.get((str(row["id"]), column)), values) for column, values in select)
+            named = (
+                (_text(row, column) or of_scenarios.get((str(row["id"]), column)), values) for column, values in select
+            )
             if all(text in values for text, values in named):
                 yield row, _judged(row, file, strict=strict)
 
 
-def _shared(files: Sequence[ResultsFile], select: Where) -> dict[tuple[str, str], str]:
+def _values_of_scenarios(files: Sequence[ResultsFile], select: Where) -> dict[tuple[str, str], str]:
     """By scenario and column: a value of its trials. The engine, which read them before, has refused if they differ."""
-    shared: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str], str] = {}
     for file in files if select else ():
         for row in read_rows(file):
             for column, _ in select:
                 text = _text(row, column)
                 if text is not None:
-                    shared[str(row["id"]), column] = text
-    return shared
+                    found[str(row["id"]), column] = text
+    return found
 
 
 def _text(row: Mapping[str, Any], column: str) -> str | None:

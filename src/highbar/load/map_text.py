@@ -12,7 +12,7 @@ from typing import Any
 from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.sample import RowsPlace
 
-MOST_NAMED = 20
+MOST_LISTED = 20
 """Fields in one comment of a mapping, so that it stays readable."""
 MOST_OTHERS = 4
 """Alternatives that a mapping suggests for a column."""
@@ -51,7 +51,7 @@ def _shown(field: RowField) -> str:
     return yaml_scalar(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
-def listed_fields(fields: Sequence[RowField], most: int = MOST_NAMED) -> str:
+def listed_fields(fields: Sequence[RowField], most: int = MOST_LISTED) -> str:
     """The names of the first fields, and how many more there are."""
     more = f" and {len(fields) - most:,} more" if len(fields) > most else ""
     return ", ".join(map(_shown, fields[:most])) + more
@@ -75,7 +75,7 @@ def _rows(places: Sequence[RowsPlace]) -> Iterator[str]:
         yield f"rows: {ways[0]}"
     elif ways:
         yield f"rows: []  # {len(ways)} keys have rows. Choose: put one in place of []; the others are not read"
-        yield from (f"#   {way}" for way in ways[:MOST_NAMED])
+        yield from (f"#   {way}" for way in ways[:MOST_LISTED])
 
 
 def _way(place: RowsPlace) -> str:

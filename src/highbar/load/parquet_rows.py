@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 ROWS = "read_parquet($path, hive_partitioning=false)"
 """SQL for the rows of a file. The names of its folders give no columns: they would replace those of the file."""
-_SAFE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
+OFFLINE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
+"""For a connection that reads or writes one file: nothing is fetched from the network."""
 _AT_ONCE = 10_000
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 
@@ -45,7 +46,7 @@ def queried(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
     """A function that asks DuckDB about exactly this file, which `$path` stands for in the query."""
     import duckdb  # only for files of this kind
 
-    with exact_path(path) as exact, duckdb.connect(config=dict(_SAFE_SETTINGS)) as connection:
+    with exact_path(path) as exact, duckdb.connect(config=dict(OFFLINE_SETTINGS)) as connection:
 
         def query(sql: str) -> DuckDBPyConnection:
             return connection.execute(sql, {"path": exact} if "$path" in sql else None)

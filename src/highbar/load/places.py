@@ -10,17 +10,20 @@ from contextlib import suppress
 
 from highbar.errors import Problem
 from highbar.load import unpacking
-from highbar.load.explain import LONGEST_LINE, open_file
+from highbar.load.counting import LONGEST_RESULT
+from highbar.load.explain import open_file
 from highbar.model import ResultsFile
 
-MOST_NAMED = 5
+MOST_PLACES = 5
 """Lines in one message."""
 
 Key = tuple[str, int | None]
 """A scenario and its trial; None if it has no trial."""
 
 
-def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence[ResultsFile]) -> tuple[Problem, ...]:
+def locate_duplicates(
+    problems: Sequence[Problem], keys: Sequence[Key], files: Sequence[ResultsFile]
+) -> tuple[Problem, ...]:
     """The problems, each about the results of one key, with files and lines; unchanged if a file is Parquet."""
     if any(file.format == "parquet" for file in files):
         return tuple(problems)
@@ -51,8 +54,8 @@ def _listed(places: list[tuple[ResultsFile, int]]) -> str:
     """`lines 1 and 4` of one file, `a.jsonl:1 and b.jsonl:2` of several."""
     files = {file.name: file for file, _ in places}
     numbers = [str(place) if len(files) == 1 else f"{file.name}:{place}" for file, place in places]
-    more = len(numbers) - MOST_NAMED
-    named = [*numbers[:MOST_NAMED], f"{more} more"] if more > 0 else numbers
+    more = len(numbers) - MOST_PLACES
+    named = [*numbers[:MOST_PLACES], f"{more} more"] if more > 0 else numbers
     what = "" if len(files) > 1 else "rows " if next(iter(files.values())).imported else "lines "
     return what + " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
 
@@ -92,7 +95,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _of_table(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    csv.field_size_limit(LONGEST_LINE)
+    csv.field_size_limit(LONGEST_RESULT)
     reader = csv.reader(io.StringIO(text, newline=""))
     header, line = next(reader), reader.line_num + 1
     for cells in reader:

@@ -71,9 +71,9 @@ def _placed(error: InputError, results: Results) -> InputError:
     if damaged:  # damage explains every other fault of the file
         return InputError(*damaged)
     if isinstance(error, DuplicateResults) and results.files:
-        from highbar.load.places import name_twice  # only for results that are refused
+        from highbar.load.places import locate_duplicates  # only for results that are refused
 
-        return InputError(*name_twice(error.problems, error.keys, results.files))
+        return InputError(*locate_duplicates(error.problems, error.keys, results.files))
     name = results.only_file
     if name is None:
         return error

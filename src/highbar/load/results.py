@@ -100,7 +100,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
             chosen = run_folders.ids_in(file.path for file in read) if is_part else None
             order = _order(job, policy, read)
             # Last, when everything else has been accepted: the files are counted while the engine reads them.
-            counted = stack.enter_context(accounts.started(read))
+            counted = stack.enter_context(accounts.start_counting(read))
             yield replace(found, files=read, accounts=counted, chosen=chosen, order=order)
 
 

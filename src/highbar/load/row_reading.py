@@ -11,6 +11,7 @@ from highbar.checks.limits import DEEPEST_VALUE
 from highbar.checks.values import Unreadable, refuse_depth
 from highbar.errors import InputError, Problem
 from highbar.load import explain, unpacking
+from highbar.load.counting import LONGEST_RESULT
 from highbar.load.rows import faults
 from highbar.model import ResultsFile
 
@@ -52,8 +53,8 @@ def _refusal(file: ResultsFile) -> InputError:
 
 def _lines(file: ResultsFile) -> Iterator[Row]:
     with explain.open_file(file) as stream:
-        while line := stream.readline(explain.LONGEST_LINE + 1):
-            if len(line) > explain.LONGEST_LINE:
+        while line := stream.readline(LONGEST_RESULT + 1):
+            if len(line) > LONGEST_RESULT:
                 raise _refusal(file)
             if line.strip():
                 yield explain.parse_row(line)
@@ -68,7 +69,7 @@ def _array(file: ResultsFile) -> Iterator[Row]:
 
 
 def _cells(file: ResultsFile) -> Iterator[Row]:
-    csv.field_size_limit(explain.LONGEST_LINE)
+    csv.field_size_limit(LONGEST_RESULT)
     with explain.open_file(file) as stream:
         reader = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), strict=True)
         header = next(reader, [])

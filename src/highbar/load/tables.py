@@ -322,7 +322,9 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
     """The rows of a table, one at a time, with the values that a file would have."""
     import duckdb  # only for a refused table
 
-    with duckdb.connect() as connection:
+    from highbar.load.parquet_rows import OFFLINE_SETTINGS  # only for a refused table
+
+    with duckdb.connect(config=dict(OFFLINE_SETTINGS)) as connection:
         connection.register("results", table.rows)
         cursor = connection.execute("SELECT * FROM results")
         names = [column[0] for column in cursor.description or ()]
@@ -333,11 +335,11 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
 
 def _missing_id(table: Table) -> Problem | None:
     """The problem of a table whose first rows have no id, with code that renames its columns, a guess; else None."""
-    from highbar.load import unnamed  # only for a refused table
+    from highbar.load import missing_ids  # only for a refused table
     from highbar.load.sample import MOST_ROWS  # only for a refused table
 
     rows = tuple(islice(_rows(table), MOST_ROWS))
-    return None if any(row.get("id") is not None for row in rows) else unnamed.of_table(rows, _package(table))
+    return None if any(row.get("id") is not None for row in rows) else missing_ids.of_table(rows, _package(table))
 
 
 def _package(table: Table) -> str:

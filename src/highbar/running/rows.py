@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from highbar.columns import COLUMN_NAMES
-from highbar.load.counting import LONGEST
+from highbar.load.counting import LONGEST_RESULT
 
-LONGEST_ROW = LONGEST // 2
+LONGEST_ROW = LONGEST_RESULT // 2
 """Bytes of a row; readers accept twice as many."""
 LONGEST_SHOWN = 100_000
 """Characters that are left of each text in a row that is too long."""

@@ -64,7 +64,7 @@ def test_what_is_no_array_is_not_counted(text):
 
 
 def test_the_limit_is_for_each_result_and_not_for_their_sum(monkeypatch):
-    monkeypatch.setattr(counting, "LONGEST", 10)
+    monkeypatch.setattr(counting, "LONGEST_RESULT", 10)
     assert counting.count_lines(cut(b"123456789\n" * 9, 7)) == 9
     assert counting.count_records(cut(b'1,"\n\n45",9\n' * 3, 4)) == 2
     for count, data in ((counting.count_lines, b"12345678901\n"), (counting.count_records, b'id\n1,"\n\n456789",9\n')):

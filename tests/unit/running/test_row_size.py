@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from highbar.load.counting import LONGEST
+from highbar.load.counting import LONGEST_RESULT
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
 from highbar.running.grading import Grader
@@ -41,7 +41,7 @@ def test_no_part_of_a_reply_makes_a_row_that_is_too_long(field):
     turns = (TurnEnd(Reply("x", tags={"turn": "1"})), TurnEnd(reply))
     ended = TrialEnded("A", 1, "", "answered", turns)
     row = line(Grader(suite).row(ended, suite.scenarios["A"], 1))
-    assert len(row) < LONGEST // 2
+    assert len(row) < LONGEST_RESULT // 2
     found = msgspec.json.decode(row)
     assert field != "tool_calls" or found["violations"] == ["wipes"]
     assert field != "tags" or found["error"].startswith("malformed reply: tags: more than 100000 characters")
@@ -49,7 +49,7 @@ def test_no_part_of_a_reply_makes_a_row_that_is_too_long(field):
 
 def test_columns_of_another_program_are_cut_in_a_row_that_is_too_long():
     row = line({"id": "A", "trace": {"spans": ["x" * 9_000_000]}, "agent_tags": {"a": "b"}, "judged": {"x": 1}})
-    assert len(row) < LONGEST // 2
+    assert len(row) < LONGEST_RESULT // 2
     found = msgspec.json.decode(row)
     assert (found["agent_tags"], found["judged"]) == ({"a": "b"}, {"x": 1})
     assert found["trace"].startswith('{"spans":["')

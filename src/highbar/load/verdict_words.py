@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from highbar.language.tool_names import scalar_text
 from highbar.load import names
+from highbar.load.hints import is_number_text
 
 FINISHED_DOUBT = "is this a good answer, or only a run that came to its end?"
 LONGEST_WORD = 20
@@ -18,7 +19,7 @@ MOST_WORDS = 12
 _OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
 
 
-class Truths(Struct, frozen=True):
+class VerdictWords(Struct, frozen=True):
     """What each word of a column means.
 
     `table` is empty if the values are already true and false. `doubt` says why the column may mean something else.
@@ -31,28 +32,28 @@ class Truths(Struct, frozen=True):
     finished: bool = False  # whether a true value may only mean that the run ended
 
 
-UNREAD = Truths({}, (), doubt="say what its values mean: values: { …: true, …: false }")
+UNREAD = VerdictWords({}, (), doubt="say what its values mean: values: { …: true, …: false }")
 """A column of verdicts in unknown words."""
 
 
-def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> Truths | None:
+def read_verdict_words(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> VerdictWords | None:
     """The meaning of the values; None if they are no verdicts. `clear`: the name alone says that they are verdicts."""
     given = [value for value in values if value is not None]
-    if all(isinstance(value, bool) for value in given) or (cells and _are_cells_of_truth(given)):
+    if all(isinstance(value, bool) for value in given) or (cells and _are_truth_cells(given)):
         reading = tuple(None if value is None else str(value).lower() == "true" for value in values)
-        return Truths({}, reading, finished=name.removeprefix("is_") in names.FINISHED)
+        return VerdictWords({}, reading, finished=name.removeprefix("is_") in names.FINISHED)
     texts = list(dict.fromkeys(scalar_text(value) for value in given))
-    if None in texts or len(texts) > MOST_WORDS or (any(map(_is_number, texts)) and not clear):
+    if None in texts or len(texts) > MOST_WORDS or (any(map(is_number_text, texts)) and not clear):
         return None
     by_word = {text: _meaning(text) for text in texts if text is not None}
     unknown = [text for text, meaning in by_word.items() if meaning is None]
-    if any(map(_is_number, unknown)):
+    if any(map(is_number_text, unknown)):
         return None
     if not any(meaning in (True, False) for meaning in by_word.values()):
         return UNREAD if _are_words(unknown, given, clear=clear) else None
     # A trial that crashed has not passed: its word is false here, and `guess` lets it feed `error`, too.
     table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
-    return Truths(
+    return VerdictWords(
         {**table, **_opposites(table)},
         tuple(None if value is None else table.get(scalar_text(value) or "") for value in values),
         tuple(text for text, meaning in by_word.items() if meaning == "unjudged"),
@@ -61,7 +62,7 @@ def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -
     )
 
 
-def _are_cells_of_truth(given: Sequence[Any]) -> bool:
+def _are_truth_cells(given: Sequence[Any]) -> bool:
     return all(str(value).lower() in ("true", "false") for value in given)
 
 
@@ -70,10 +71,6 @@ def _are_words(unknown: Sequence[str], given: Sequence[Any], *, clear: bool) -> 
     words = [text for text in unknown if text.strip().lower() not in names.FINISHED]
     short = all(len(text) <= LONGEST_WORD and " " not in text for text in words)
     return bool(words) and (clear or (short and len(given) > len({*map(str, given)})))
-
-
-def _is_number(text: str | None) -> bool:
-    return text is not None and text.replace(".", "", 1).removeprefix("-").isdigit()
 
 
 def _meaning(text: str) -> bool | str | None:
