@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from highbar import suite
+from highbar.documents.scalars import as_written
 from highbar.errors import InputError
 from highbar.suite.decoding import NotPlain, decode
 from highbar.suite.located import locate
@@ -86,6 +88,36 @@ def test_the_fast_way_and_the_slow_way_read_the_same(value, kind):
     assert found.problems == ()
     assert fast == found.values
     assert str(fast) == str(found.values)
+
+
+TEXTS = st.one_of(st.text(max_size=8), st.integers(-5, 5), st.sampled_from(["1.50", " a ", "true"]))
+FIXED = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("category", "capability", "cluster"), TEXTS),
+        "weight": st.sampled_from([2, 2.5, "2.50", "1.0", 100]),
+        "tags": st.dictionaries(st.sampled_from(["locale", "tier"]), TEXTS),
+        **dict.fromkeys(("team", "note"), st.one_of(TEXTS, st.booleans(), st.lists(st.integers(), max_size=2))),
+    },
+)
+
+
+@quiet
+@given(FIXED, FIXED)
+def test_a_run_writes_the_columns_that_a_policy_compares(tmp_path, own, defaults):
+    defaults = {key: value for key, value in defaults.items() if key not in ("team", "note")}
+    scenario = {"id": "A", "input": "Hi", "expected": True, **own}
+    (tmp_path / "suite.json").write_text(json.dumps({"defaults": defaults, "scenarios": [scenario]}), "utf-8")
+    try:
+        row = suite.read(tmp_path / "suite.json").scenarios["A"].row
+    except InputError:
+        return
+    tags = {f"tags.{name}": text for name, text in row.pop("tags", {}).items()}
+    written = {column: as_written(value) for column, value in {**row, **tags}.items() if column not in ("id", "input")}
+    fixed = dict(suite.read_fixed(tmp_path / "suite.json")["A"])
+    weights = [columns.pop("weight", "1") for columns in (written, fixed)]
+    assert Decimal(weights[0]) == Decimal(weights[1])
+    assert {column: text for column, text in written.items() if text is not None} == fixed
 
 
 @pytest.mark.parametrize("at", range(0, len(LIBRARY), 97))
