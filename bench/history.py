@@ -104,10 +104,10 @@ def main(runs: int = RUNS) -> int:
     with _folder(runs) as folder:
         size = sum(file.stat().st_size for file in folder.iterdir())
         print(f"{runs:,} runs of {SCENARIOS:,} scenarios, {size / 2**20:,.0f} MiB")
-        read = history.read(folder)
+        read = history.read_history(folder)
         if len(read.runs) != runs or read.damaged:
             raise SystemExit(f"only {len(read.runs)} of {runs} records can be read")
-        _timed("history.read", lambda: history.read(folder))
+        _timed("history.read_history", lambda: history.read_history(folder))
         _timed("DuckDB's parquet_kv_metadata, one thread", lambda: _footers_by_duckdb(folder), again=1)
         _timed("scenarios of the last 50 runs, pooled", lambda: read.scenarios(read.runs[-50:]))
         _timed("scenarios of all runs, pooled", read.scenarios, again=1)

@@ -35,7 +35,6 @@ CONTRACTS: Mapping[str, Contract] = {
         "a file, or text that a person wrote → what it says, or all its problems",
         (
             "checks/reading",
-            "history/__init__",
             "importers/",
             "language/threshold",
             "policy/reading",

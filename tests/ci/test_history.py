@@ -88,7 +88,7 @@ def github_job(folder: Path) -> bool:
 def kept(origin: Path) -> history.History:
     folder = origin.parent / f"kept-{os.urandom(4).hex()}"
     git(origin.parent, "clone", "-q", "--branch", "highbar-history", str(origin), str(folder))
-    return history.read(folder)
+    return history.read_history(folder)
 
 
 def test_the_workflow_keeps_to_the_schema_of_its_system(tmp_path: Path) -> None:

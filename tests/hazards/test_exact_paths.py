@@ -68,7 +68,7 @@ def test_a_refusal_is_about_the_values_in_the_file(tmp_path):
 def test_a_history_has_the_numbers_of_its_records(tmp_path, folder):
     add(tmp_path / folder, new_run(1, counts({"A": 2, "B": 3}, trials=4)))
     (tmp_path / "h1").mkdir()
-    found = history.read(str(tmp_path / folder))
+    found = history.read_history(str(tmp_path / folder))
     for scenarios in (found.scenarios().scenarios, [one for _, one in found.counts()]):
         assert [(one.id, one.category, one.passed, one.failed) for one in scenarios] == [
             ("A", "happy_path", 2, 2),

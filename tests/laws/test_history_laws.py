@@ -56,8 +56,8 @@ def test_to_add_again_in_any_order_gives_the_same_files(some, random):
         assert {file.name: file.read_bytes() for file in first.iterdir()} == before
         random.shuffle(some)
         add(second, *some)
-        assert history.read(second).runs == history.read(first).runs
-        assert pooled(history.read(second)) == pooled(history.read(first))
+        assert history.read_history(second).runs == history.read_history(first).runs
+        assert pooled(history.read_history(second)) == pooled(history.read_history(first))
 
 
 @pytest.mark.slow
@@ -73,13 +73,15 @@ def test_a_history_is_the_sum_of_its_parts(some, data):
             part.mkdir()
         for file in add(whole, *some):
             shutil.copy(file, data.draw(st.sampled_from(parts)))
-        read = [history.read(part) for part in parts]
-        assert {run.record for one in read for run in one.runs} == {run.record for run in history.read(whole).runs}
+        read = [history.read_history(part) for part in parts]
+        assert {run.record for one in read for run in one.runs} == {
+            run.record for run in history.read_history(whole).runs
+        }
         total: dict[object, Counter[str]] = {}
         for one in read:
             for key, found in pooled(one).items():
                 total[key] = total.get(key, Counter()) + found
-        assert total == {key: +found for key, found in pooled(history.read(whole)).items()}
+        assert total == {key: +found for key, found in pooled(history.read_history(whole)).items()}
 
 
 @given(st.lists(runs(), max_size=12))

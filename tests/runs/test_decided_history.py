@@ -21,7 +21,7 @@ def test_a_record_of_an_early_end_has_only_what_was_run(tmp_path: Path, trials: 
         judged(made.run("--until-decided", "--history", "history"), "fail")
     unfinished = set(not_run(made))
     assert unfinished
-    found = history.read(tmp_path / "history")
+    found = history.read_history(tmp_path / "history")
     assert not found.damaged
     (record,) = found.runs
     rows = {one.id: one for _, one in found.counts()}

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from highbar import gate
 from highbar import history as histories
 from highbar import policy as policies
-from highbar.bar.recording import RecordedBaseline, write_baseline
-from highbar.bar.remembering import judge_digest, scoring_digest
+from highbar.bar.recording import RecordedBaseline, baseline_of, write_baseline
+from highbar.bar.run_records import judge_digest, scoring_digest
 from highbar.changes.run import ScoredRun, measured, run_in, scoring_of
 from highbar.changes.since import excused, since
 from highbar.errors import InputError, Problem
@@ -39,7 +39,7 @@ from highbar.model import (
     StepRule,
     ThresholdRule,
 )
-from highbar.model.baseline import Baseline, RecordedRule
+from highbar.model.baseline import Baseline
 from highbar.model.comparison import Side
 from highbar.model.history import DamagedRecord, RunRecord
 from highbar.model.job import Job
@@ -78,19 +78,22 @@ def record_pooled(
     target = policies.baseline_file(policy, file)
     seen = writing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
-    history = histories.read(folder)
+    history = histories.read_history(folder)
     found = _read_runs(history, most)
     last = found.chosen.runs[-1]
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=last.agent_version)
-    run = _together(history, policy, found)
-    rules = tuple(_judged(policy, run, before))
+    run = _pool_runs(history, policy, found)
+    rules = tuple(_judge_rules(policy, run, before))
     reasons = (*_missed(rules), *_lost(policy, run, before))
     forced = force if reasons else None
     # The rules may all be about single runs. Then nothing was judged, and nothing is claimed.
     verdict = gate.decide(rules) if rules else "inconclusive"
-    baseline = replace(_made(policy, run, rules), date=date, forced=forced, verdict=verdict)
+    own = [rule for rule in rules if not rule.rule.startswith(_COMPARED)]
     baseline = replace(
-        baseline,
+        baseline_of(policy, run, measured(policy, run).values(), own),
+        date=date,
+        forced=forced,
+        verdict=verdict,
         results=tuple(_source(path) for path in store.paths(history.folder, found.chosen.runs)),
         pooled=tuple(one.record for one in found.chosen.runs),
     )
@@ -153,7 +156,7 @@ def _unusable(run: RunRecord, path: Path, last: RunRecord | None, scenarios: obj
 # --- the runs together ------------------------------------------------------------------------
 
 
-def _together(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
+def _pool_runs(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
     """The scenarios of the last run, each with its trials in all runs in which it has the same text."""
     last = found.chosen.runs[-1]
     scoring = scoring_of(policy, store.read(store.paths(history.folder, [last])[0]).verdict.judged_by)
@@ -182,28 +185,6 @@ def _together(history: History, policy: Policy, found: ReadRuns) -> ScoredRun:
     return run
 
 
-def _made(policy: Policy, run: ScoredRun, rules: Sequence[RuleResult]) -> Baseline:
-    values = measured(policy, run).values()
-    return Baseline(
-        scenarios=run.records,
-        metrics={name: value for name, value in sorted(values.items()) if value.value is not None},
-        rules=tuple(
-            RecordedRule(rule.rule, rule.metric, rule.slice, rule.threshold, rule.value)
-            for rule in rules
-            if rule.metric is not None
-            and not rule.rule.startswith(_COMPARED)
-            and rule.value is not None
-            and rule.value.value is not None
-        ),
-        agent_version=run.about.agent_version,
-        confidence=policy.confidence,
-        scoring=run.scoring,
-        judges=run.judges,
-        suites=run.suites,
-        policy=policy.source,
-    )
-
-
 def _source(path: Path) -> Source:
     return Source(str(path), hashlib.sha256(path.read_bytes()).hexdigest())
 
@@ -211,7 +192,7 @@ def _source(path: Path) -> Source:
 # --- whether they are worth comparing with ----------------------------------------------------
 
 
-def _judged(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[RuleResult]:
+def _judge_rules(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[RuleResult]:
     """The rules on metrics, judged over all runs together, and those that compare with the present baseline.
 
     Rules about single runs are not judged: a required scenario that failed once is the reason for pooling runs.

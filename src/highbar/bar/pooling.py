@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar import history as histories
-from highbar.bar.remembering import scoring_digest
+from highbar.bar.run_records import scoring_digest
 from highbar.changes.run import scoring_of
 from highbar.errors import InputError, Problem
 from highbar.history.choosing import ChosenRuns, comparable
@@ -35,7 +35,7 @@ class PooledBaseline(Struct, frozen=True):
 
 def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBaseline:
     """The last comparable runs of a history, pooled. Raises InputError if there are none."""
-    history = histories.read(folder)
+    history = histories.read_history(folder)
     chosen = comparable(history.runs, ancestors(), most)
     if not chosen.runs:
         why = chosen.in_words if chosen.left_out else "it is empty"

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from highbar import history as histories
-from highbar.bar.remembering import agent_of, texts_of
+from highbar.bar.run_records import agent_of, texts_of
 from highbar.errors import InputError, Problem
 from highbar.history import quarantine
 from highbar.history.excusing import AGENT_NOT_NAMED
@@ -62,7 +62,7 @@ def flaky_before(there: Revision, path: str, before: Policy, here: Policy, job: 
     window = min(block.auto, (here.quarantine and here.quarantine.auto) or block.auto)
     folder = Path(os.path.normpath(there.root / posixpath.dirname(path) / block.history))
     try:
-        found = histories.read(folder_as_there(there, folder))
+        found = histories.read_history(folder_as_there(there, folder))
     except InputError as error:
         return AutoQuarantine(problem=f"{block.history}: {there.renamed(error.problems[0].message)}")
     ancestry = ancestors_of_merge_base(there)

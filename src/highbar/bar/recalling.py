@@ -12,23 +12,22 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from highbar import history as histories
-from highbar.bar.remembering import agent_of, begun_of, commits_of, judge_digest, scoring_digest, texts_of
+from highbar.bar.run_records import agent_of, begun_of, commits_of, judge_digest, scoring_digest, texts_of
 from highbar.changes.run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
-from highbar.history.drift import MOST_RUNS, ScenarioKey, counts_by_run
+from highbar.history.drift import MOST_RUNS
 from highbar.history.excusing import AGENT_NOT_NAMED, JudgedRun, excusing_runs, is_agent_ambiguous
 from highbar.history.order import by_ancestry
+from highbar.history.pooling import CountsByKey, counts_by_run
 from highbar.language.phrases import count
-from highbar.load.ancestry import ancestors_of_merge_base, folder_as_there
+from highbar.load.ancestry import ancestors_of_merge_base, commits_here, folder_as_there, is_shallow
 from highbar.load.checkout import ancestors, checkout, own_commits
-from highbar.load.commit_line import commits_here, is_shallow
 from highbar.load.revision import Revision
 from highbar.model import Policy
-from highbar.model.history import NOBODY, RunRecord, ScenarioCounts
+from highbar.model.history import NOBODY, RunRecord
 from highbar.model.job import Job
 from highbar.model.recall import Recalled, Trials
-from highbar.store.history_footer import SUFFIX
 
 _REPAIRS = {
     "of which only the verdict is known": "; add their results to the history",
@@ -52,7 +51,7 @@ def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, t
 
 
 def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
-    history = histories.read(_folder(there, policy.recalls or ""))
+    history = histories.read_history(_folder(there, policy.recalls or ""))
     line: frozenset[str] | None = None
     if there is not None:
         ancestry = ancestors_of_merge_base(there)
@@ -67,28 +66,27 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
     alike = [one for one in earlier if _is_alike(one, policy, run)]
     runs = [one for one in alike if one.agent_name == judged.agent[0]]
     chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
-    found, damaged = counts_by_run(history, chosen.runs)
-    # `found` has no entry for a damaged record, so those are left out here as well, to pair the two.
-    lost = {one.file for one in damaged}
-    read = [one for one in chosen.runs if f"{one.record}{SUFFIX}" not in lost]
-    trials = {one.record: _with_texts(by_key, texts) for one, by_key in zip(read, found, strict=True)}
+    read, damaged = counts_by_run(history.folder, chosen.runs)
+    trials = {one.record: _with_texts(counts, texts) for one, counts in read}
     # Runs that may be of another agent excuse nothing, but still count for drift.
     ambiguous = is_agent_ambiguous(alike, judged.agent)
     return Recalled(
         runs=tuple(trials.values()),
-        excusing=() if ambiguous else tuple(trials[one.record] for one in excusing_runs(read, judged)),
+        excusing=()
+        if ambiguous
+        else tuple(trials[one.record] for one in excusing_runs([one for one, _ in read], judged)),
         is_agent_known=judged.agent != NOBODY,
         no_excuse=f"the history {AGENT_NOT_NAMED}" if ambiguous else "",
         damaged=tuple(one.file for one in (*history.damaged, *damaged)),
         maybe_missing=(
             *_missing_runs(earlier, runs, chosen, is_line_known=line is not None),
-            *_lacking_names(alike, judged.agent[0]),
-            *_lacking_texts(run, texts, found),
+            *_missing_names(alike, judged.agent[0]),
+            *_missing_texts(run, texts, [counts for _, counts in read]),
         ),
     )
 
 
-def _with_texts(found: Mapping[ScenarioKey, ScenarioCounts], texts: Mapping[str, str]) -> Mapping[str, Trials]:
+def _with_texts(found: CountsByKey, texts: Mapping[str, str]) -> Mapping[str, Trials]:
     """The trials of the scenarios whose text is the same as now."""
     return {
         id_: (one.passed, one.passed + one.failed)
@@ -146,7 +144,7 @@ def _missing_runs(
     return found
 
 
-def _lacking_names(alike: Sequence[RunRecord], name: str | None) -> tuple[str, ...]:
+def _missing_names(alike: Sequence[RunRecord], name: str | None) -> tuple[str, ...]:
     """A reason if runs may be of this agent, but only they, or only this run, name one."""
     found = sum((one.agent_name is None) != (name is None) for one in alike)
     if not found:
@@ -155,9 +153,7 @@ def _lacking_names(alike: Sequence[RunRecord], name: str | None) -> tuple[str, .
     return (f"{count(found, 'run')} that {fault}; name it with --agent, or with agent in the policy",)
 
 
-def _lacking_texts(
-    run: ScoredRun, texts: Mapping[str, str], found: Sequence[Mapping[ScenarioKey, ScenarioCounts]]
-) -> tuple[str, ...]:
+def _missing_texts(run: ScoredRun, texts: Mapping[str, str], found: Sequence[CountsByKey]) -> tuple[str, ...]:
     """A reason if scenarios are in earlier runs too, but one of their texts is unknown: it may be the same."""
     here = {one.id for one in run.records}
     before = {id_ for by_key in found for id_, _, _ in by_key}

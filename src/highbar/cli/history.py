@@ -250,7 +250,7 @@ def read_folder(folder: str, *, may_be_empty: bool = False) -> History:
     """The history in a folder; prints damaged records to standard error. Raises InputError if it has no records."""
     from highbar import history as histories  # not needed for help and usage errors
 
-    found = histories.read(folder)
+    found = histories.read_history(folder)
     say_damaged(folder, found.damaged)
     if not (found.runs or found.damaged or may_be_empty):
         raise InputError(Problem("there are no runs in it", folder, hint=histories.FIRST))

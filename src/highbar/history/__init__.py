@@ -1,6 +1,6 @@
 """Many runs: a folder of records in; runs in order of time, series of metrics, and pooled scenarios out.
 
-`read` lists the records by their footers. DuckDB reads scenarios only on demand. `series` and `order` are pure.
+`read_history` lists the records by their footers. DuckDB reads scenarios only on demand. `series` and `order` are pure.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ class History(Struct, frozen=True, eq=False):
         return pooling.single(self.folder, self.runs if runs is None else runs)
 
 
-def read(folder: str | os.PathLike[str]) -> History:
-    """The history in a folder. Raises InputError if there is no such folder.
+def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
+    """The runs that were added to a history: `runs` in order of time, `scenarios()` with pooled counts.
 
-    A damaged record is left out and named in `damaged`; no content of a file makes this fail.
+    Raises InputError if there is no such folder. A damaged record is left out and named in `damaged`; no content of a
+    file makes this fail.
     """
     name = os.fspath(folder)
     try:
@@ -53,14 +54,6 @@ def read(folder: str | os.PathLike[str]) -> History:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"no history to read: {reason}", name, hint=FIRST)) from None
     return History(name, tuple(sorted(runs, key=lambda run: run.moment)), tuple(damaged))
-
-
-def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:
-    """The runs that were added to a history: `runs` in order of time, `scenarios()` with pooled counts.
-
-    Raises InputError if there is no such folder. Records that cannot be read are in `damaged`.
-    """
-    return read(folder)
 
 
 def runs_of(history: History, branch: str | None = None, agent: str | None = None) -> tuple[RunRecord, ...]:

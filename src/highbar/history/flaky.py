@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from highbar.history import History
 from highbar.history.choosing import OTHER_AGENT, ChosenRuns, comparable
-from highbar.history.drift import counts_by_run
+from highbar.history.pooling import counts_by_run
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
 from highbar.statistics.bounds import suite_bounds
 
@@ -67,7 +67,8 @@ def flaky(
 
 def passing_rates(history: History, runs: Sequence[RunRecord]) -> tuple[list[PassingRate], tuple[DamagedRecord, ...]]:
     """The rate of every scenario of the last readable run, if it has a decided trial; and the damaged records."""
-    by_run, damaged = counts_by_run(history, runs)
+    found, damaged = counts_by_run(history.folder, runs)
+    by_run = [counts for _, counts in found]
     keys = list(by_run[-1]) if by_run else []
     return list(_rates([[run[key] for run in by_run if key in run] for key in keys])), damaged
 

@@ -22,6 +22,10 @@ from highbar.store.history import (
 )
 from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
+ScenarioKey = tuple[str, str | None, str | None]
+"""What is equal if two runs have the same scenario: the id, the digest of its text, and the suite if that is None."""
+CountsByKey = Mapping[ScenarioKey, ScenarioCounts]
+"""The scenarios of one run."""
 _AT_ONCE = 500
 """Files in one query. If one of them is damaged, each file is read in a query of its own."""
 _PARQUET_TYPES = {"VARCHAR": ("BYTE_ARRAY", "UTF8"), "BIGINT": ("INT64", "INT_64"), "DOUBLE": ("DOUBLE", None)}
@@ -145,6 +149,24 @@ class _Pool(Struct, eq=False):
             raise DamagedRecordError("a scenario is there twice, or its counts do not fit")
         self.connection.execute(_POOL, [[run.record for run in runs], [run.suite for run in runs]])
         self.used.extend(runs)
+
+
+def counts_by_run(
+    folder: str, runs: Sequence[RunRecord]
+) -> tuple[list[tuple[RunRecord, CountsByKey]], tuple[DamagedRecord, ...]]:
+    """Each run with its scenarios, without the damaged records; and those."""
+    found: list[tuple[RunRecord, CountsByKey]] = []
+    damaged: list[DamagedRecord] = []
+    for run, path in zip(runs, paths(folder, runs), strict=True):
+        try:
+            found.append((run, {_key(run, one): one for one in read_scenarios(path, run)}))
+        except (DamagedRecordError, OSError) as error:
+            damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
+    return found, tuple(damaged)
+
+
+def _key(run: RunRecord, one: ScenarioCounts) -> ScenarioKey:
+    return one.id, one.digest, None if one.digest is not None else run.suite
 
 
 def single(folder: str, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, ScenarioCounts]]:

@@ -12,11 +12,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from highbar.history.drift import ScenarioKey, key_of
-from highbar.history.pooling import each_result_once
+from highbar.history.pooling import ScenarioKey, counts_by_run, each_result_once
 from highbar.model.history import DamagedRecord, RunRecord, ScenarioCounts
-from highbar.store.history import paths, read_scenarios
-from highbar.store.history_footer import SUFFIX, DamagedRecordError
 
 MOST_RUNS, MOST_SCENARIOS = 120, 1000
 """Columns and rows of the table of scenarios: a screen is about that wide, and a browser can still open the page."""
@@ -62,18 +59,12 @@ class StabilityMap(Struct, frozen=True):
 def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
     """The scenarios of the last runs. Results that were judged twice count once, by the later record."""
     listed = [run for run in runs if run.listed is not None]
-    damaged: list[DamagedRecord] = []
-    columns: list[RunRecord] = []
+    read, damaged = counts_by_run(folder, each_result_once(listed)[-MOST_RUNS:])
+    columns = [run for run, _ in read]
     found: dict[ScenarioKey, dict[str, ScenarioCounts]] = {}
-    for run in each_result_once(listed)[-MOST_RUNS:]:
-        try:
-            rows = read_scenarios(paths(folder, [run])[0], run)
-        except DamagedRecordError as error:
-            damaged.append(DamagedRecord(f"{run.record}{SUFFIX}", str(error)))
-            continue
-        columns.append(run)
-        for row in rows:
-            found.setdefault(key_of(run, row), {})[run.record] = row
+    for run, counts in read:
+        for key, one in counts.items():
+            found.setdefault(key, {})[run.record] = one
     ranked = sorted(_rows(found, columns), key=lambda one: (-one.instability, -one.failed_runs, one.id, one.is_earlier))
     return StabilityMap(
         tuple(columns),
@@ -81,7 +72,7 @@ def stability(folder: str, runs: Sequence[RunRecord]) -> StabilityMap:
         len(ranked),
         len(listed),
         len(runs) - len(listed),
-        tuple(damaged),
+        damaged,
     )
 
 

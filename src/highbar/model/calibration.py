@@ -12,7 +12,7 @@ from highbar.model.judgments import JudgmentWord
 from highbar.model.verdict import Value
 from highbar.statistics.agreement import Agreement
 
-LabelsOf = LabelSource | Literal["these results, as you say"]
+LabelsOf = Literal[LabelSource, "these results, as you say"]
 """Which run the labels belong to: found by digests, or as the caller says if the labels have none."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 from highbar.errors import Problem
-from highbar.model.calibration import Calibration
+from highbar.model.calibration import Calibration, LabelsOf
 from highbar.model.judge_quality import CorrectionMethod, JudgeRate
 from highbar.model.judgments import JudgmentWord
 from highbar.statistics.agreement import Agreement
@@ -90,14 +90,13 @@ _PEOPLE = object_of(
     field("alpha", optional(NUMBER), "Krippendorff's; null if it is not defined."),
     field("pairs", list_of(_PAIR)),
 )
-_OF = Literal["same run", "another run", "mixed", "these results, as you say"]
 _CALIBRATION = object_of(
     dict,
     constant("schema", SCHEMA),
     field("judge", TEXT),
     field("results", list_of(shared_form("source", SOURCE))),
     field("labels", shared_form("source", SOURCE)),
-    field("labels_of", one_of(_OF), "Which run labels are of: by digests, or as the caller says."),
+    field("labels_of", one_of(LabelsOf), "Which run labels are of: by digests, or as the caller says."),
     field("confidence", SHARE, "Of each bound, one-sided."),
     field("trials", COUNT, "Labeled trials with an answer to every statement."),
     field("incomplete", COUNT, "Labeled trials that lack one."),

@@ -62,9 +62,8 @@ from highbar.store.forms import (
     rebuilt,
     shared_form,
 )
-from highbar.store.judge_form import CORRECTED, JUDGE, RAW
 from highbar.store.pieces import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
-from highbar.store.sequential_form import SEQUENTIAL, STOPPING
+from highbar.store.verdict_parts import CORRECTED, JUDGE, RAW, SEQUENTIAL, STOPPING
 
 SCHEMA = "highbar/verdict/1"
 

@@ -79,7 +79,7 @@ def judged(folder, number, *failed, policy=POLICY, **how):
 def test_the_last_five_runs_are_pooled_scenario_by_scenario_failed_ones_included(project):
     for number, failed in enumerate([("S0",) * 1, ("S1",), tuple(f"S{n}" for n in range(9)), (), (), ("S1", "S2")], 1):
         add(project, number, *failed)
-    assert [one.verdict for one in history.read(project / "history").runs].count("fail") == 1
+    assert [one.verdict for one in history.read_history(project / "history").runs].count("fail") == 1
     done = recorded(project)
     assert done.exit == 0, done.err
     assert done.out.startswith("wrote baseline.json: 20 scenarios, ")
@@ -183,7 +183,7 @@ def test_runs_of_commits_that_are_no_ancestors_are_left_out(project):
 def test_a_damaged_record_is_named_and_left_out(project):
     add(project, 1, "S1")
     add(project, 2)
-    first = history.read(project / "history").runs[0]
+    first = history.read_history(project / "history").runs[0]
     path = project / "history" / f"{first.record}.parquet"
     data = bytearray(path.read_bytes())
     data[4:200] = bytes(196)

@@ -39,7 +39,7 @@ def project(tmp_path, monkeypatch):
 
 
 def only(folder):
-    (found,) = history.read(folder / "history").runs
+    (found,) = history.read_history(folder / "history").runs
     return found
 
 
@@ -104,7 +104,7 @@ def test_the_same_results_from_another_place_are_the_same_run(project):
 def test_undecided_trials_are_counted_apart(project):
     write_rows(project / "results.jsonl", [*rows(1), {"id": "U", "unjudged": "the judge failed", "trial": 1}])
     run(project, "check", "results.jsonl", "--history", "history")
-    found = {one.id: one for _, one in history.read(project / "history").counts()}
+    found = {one.id: one for _, one in history.read_history(project / "history").counts()}
     assert (found["U"].passed, found["U"].failed, found["U"].undecided) == (0, 0, 1)
     assert (found["A-0"].passed, found["A-0"].failed) == (0, 1)
 
@@ -116,7 +116,7 @@ def test_cost_and_latency_are_stored_if_every_trial_has_them(project):
     found += [{"id": "B", "trial": 1, "passed": True, "latency_ms": 7}, {"id": "B", "trial": 2, "passed": True}]
     write_rows(project / "results.jsonl", found)
     run(project, "check", "results.jsonl", "--history", "history")
-    stored = {one.id: one for _, one in history.read(project / "history").counts()}
+    stored = {one.id: one for _, one in history.read_history(project / "history").counts()}
     assert (stored["A"].latency_ms, stored["A"].cost_usd) == (150, 0.5)
     assert (stored["B"].latency_ms, stored["B"].cost_usd) == (None, None)
 
@@ -150,7 +150,7 @@ def test_the_verdict_by_two_bars_is_remembered_with_the_rows_of_today(project):
 def test_a_check_without_a_history_loads_nothing_for_it(project):
     program = (
         "import sys\nfrom highbar.cli import run_guarded\nrun_guarded(sys.argv[1:])\n"
-        "print([name for name in sys.modules if 'history' in name or 'checkout' in name or 'remembering' in name])"
+        "print([name for name in sys.modules if 'history' in name or 'checkout' in name or 'run_records' in name])"
     )
     command = [sys.executable, "-c", program, "check", "results.jsonl", "--quiet"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
@@ -167,7 +167,7 @@ def facts(project, found, policy=POLICY):
     folder = project / f"history-{os.urandom(4).hex()}"
     done = run(project, "check", "results.jsonl", "--history", folder.name)
     assert "added" in done.err, done.err
-    (only_run,) = history.read(folder).runs
+    (only_run,) = history.read_history(folder).runs
     return only_run
 
 
@@ -222,7 +222,7 @@ def test_without_an_input_the_text_is_not_known(project):
     plain = [{"id": "A", "passed": True}]
     write_rows(project / "results.jsonl", plain)
     run(project, "check", "results.jsonl", "--history", "history")
-    ((_, one),) = history.read(project / "history").counts()
+    ((_, one),) = history.read_history(project / "history").counts()
     assert one.digest is None
 
 
@@ -246,7 +246,7 @@ def test_a_run_folder_is_added_with_its_own_time_texts_and_agent(project):
     assert (found.time, found.time_of, found.state) == ("2026-11-16T14:25:30Z", "run", "complete")
     assert (found.commit, found.branch, found.agent_version) == (SHA, "topic", "1.0")
     assert found.agent is not None
-    digests = {one.id: one.digest for _, one in history.read(project / "history").counts()}
+    digests = {one.id: one.digest for _, one in history.read_history(project / "history").counts()}
     from highbar.suite import read
 
     assert digests == {id_: one.digest for id_, one in read(project / "suite.yaml").scenarios.items()}
@@ -281,7 +281,7 @@ def test_a_verdict_is_added_without_counts_that_nobody_knows(project):
     found = only(project)
     assert (found.listed, found.time, found.time_of) == (None, "2026-11-15T00:00:00Z", "given")
     assert found.measured_with == (None, None, None)
-    assert history.read(project / "history").scenarios().scenarios == ()
+    assert history.read_history(project / "history").scenarios().scenarios == ()
     stored = store.read(next((project / "history").iterdir()))
     assert stored.verdict == highbar.read_verdict(project / "verdict.json")
 

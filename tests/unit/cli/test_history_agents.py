@@ -132,7 +132,7 @@ def test_names_are_listed_shown_and_chosen_by(shared):
     assert (listed.out.count("steady"), listed.out.count("broken")) == (3, 3)
     assert "broken" not in run(shared.folder, "history", "list", "--agent", "steady").out
     assert "A-7" not in run(shared.folder, "history", "flaky", "--agent", "broken").out
-    record = history.read(shared.folder / "history").runs[0]
+    record = history.read_history(shared.folder / "history").runs[0]
     assert f"agent    {record.agent_name}" in run(shared.folder, "history", "show", record.record).out
     wrong = run(shared.folder, "history", "list", "--agent", "stedy")
     assert (wrong.exit, "did you mean 'steady'" in wrong.err) == (2, True), wrong.err

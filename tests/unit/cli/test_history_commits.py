@@ -36,7 +36,7 @@ def project(tmp_path):
 
 
 def only(folder):
-    (found,) = history.read(folder / "history").runs
+    (found,) = history.read_history(folder / "history").runs
     return found
 
 

@@ -34,7 +34,7 @@ def test_a_list_as_json_is_what_the_footers_say(tmp_path):
 
     add(tmp_path / "history", new_run(1), new_run(2))
     found = run(tmp_path, "history", "list", "--format", "json").json
-    assert msgspec.convert(found["runs"], tuple[RunRecord, ...]) == history.read(tmp_path / "history").runs
+    assert msgspec.convert(found["runs"], tuple[RunRecord, ...]) == history.read_history(tmp_path / "history").runs
     assert found["damaged"] == []
 
 

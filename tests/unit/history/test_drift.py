@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def found_in(folder):
-    history = histories.read(folder)
+    history = histories.read_history(folder)
     return drift(history, history.runs)
 
 
@@ -162,7 +162,7 @@ def unsteady(folder, runs=6, **facts):
 
 def test_flaky_scenarios_are_named_with_their_rate_and_its_bounds(folder):
     unsteady(folder)
-    history = histories.read(folder)
+    history = histories.read_history(folder)
     found = flaky(history, history.runs, 10)
     assert [(one.id, one.passed, one.trials, one.failed_runs) for one in found.scenarios] == [
         ("HALF", 3, 6, 3),
@@ -176,7 +176,7 @@ def test_flaky_scenarios_are_named_with_their_rate_and_its_bounds(folder):
 def test_only_the_last_runs_of_the_same_agent_are_pooled(folder):
     unsteady(folder)
     add(folder, new_run(6, counts({"STEADY": 1, "HALF": 1, "RARE": 1}), agent="new"))
-    history = histories.read(folder)
+    history = histories.read_history(folder)
     assert flaky(history, history.runs, 10).scenarios == ()
     assert flaky(history, history.runs, 10).chosen.left_out == (("of another agent", 6),)
     assert [one.id for one in flaky(history, history.runs[:6], 3).scenarios] == ["HALF"]

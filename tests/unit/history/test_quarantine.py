@@ -129,7 +129,10 @@ TODAY = date(2026, 1, 2)
 
 
 def chosen(folder, ancestors, most=10, agent=NOBODY):
-    return [run.commit for run in quarantine.of_ancestors(histories.read(folder), ancestors, most, TODAY, agent).runs]
+    return [
+        run.commit
+        for run in quarantine.of_ancestors(histories.read_history(folder), ancestors, most, TODAY, agent).runs
+    ]
 
 
 def test_runs_count_in_the_order_of_their_commits(tmp_path):
@@ -180,7 +183,7 @@ def test_a_record_whose_counts_do_not_fit_is_left_out_and_named(tmp_path):
     wrong = new_run(1, counts({"A": 1}, failed=3))
     add_unchecked(tmp_path, wrong)
     add(tmp_path, new_run(2))
-    history = histories.read(tmp_path)
+    history = histories.read_history(tmp_path)
     last_runs = quarantine.of_ancestors(history, {f"{number:040x}": 3 - number for number in (1, 2)}, 10, TODAY)
     assert [run.commit for run in last_runs.runs] == [f"{2:040x}"]
     (note,) = quarantine.notes_of(history, last_runs)

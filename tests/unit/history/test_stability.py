@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from highbar.history import read
+from highbar.history import read_history
 from highbar.history.stability import MOST_RUNS, stability
 from tests.history_runs import add, add_unchecked, counts, new_run
 
 
 def found_in(folder, *runs):
     add(folder, *runs)
-    return stability(str(folder), read(folder).runs)
+    return stability(str(folder), read_history(folder).runs)
 
 
 def of(pattern, **facts):
@@ -66,7 +66,7 @@ def test_runs_without_scenarios_and_beyond_the_limit_are_counted(tmp_path, monke
     runs = of({"A": "010101"})
     found = found_in(tmp_path, *runs, new_run(7, listed=None))
     assert (len(found.columns), found.runs, found.without, found.scenarios) == (3, 6, 1, 1)
-    assert found.columns == read(tmp_path).runs[3:6]
+    assert found.columns == read_history(tmp_path).runs[3:6]
 
 
 def test_a_record_whose_rows_are_damaged_is_named(tmp_path):

@@ -365,7 +365,7 @@ def test_rows_that_were_edited_are_noticed_by_every_reader(tmp_path, select):
     rewritten(file, select)
     with pytest.raises(InputError, match="the rows are not those"):
         store.read(file)
-    found = history.read(tmp_path)
+    found = history.read_history(tmp_path)
     assert [one.file for one in found.scenarios().damaged] == [file.name]
     assert {run.record for run, _ in found.counts()} == {new_run(2).run.record}
 
