@@ -269,7 +269,7 @@ def read_html(text: str) -> Found:
     for row in root.all("tr", "rule"):
         value = re.sub(r"^undefined .*", "undefined", next(row.all("td", "value")).text.strip())  # and what it lacks
         word = next(row.all("td", "outcome")).text.split()[0]
-        outcomes = {"warning": MISSED, "unsure": WORDS["INCONCLUSIVE"]}.get(word, frozenset({word}))
+        outcomes = MISSED if word == "warning" else frozenset({word})
         name = re.sub(r"^(rules\[\d+\]) .*", r"\1", next(row.all("code")).text)
         found.rules[name] = Rule(outcomes, row.attributes["data-level"], Shown(value) if value else None)
     for table in root.all("table", "metrics"):

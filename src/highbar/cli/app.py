@@ -129,11 +129,11 @@ def dispatch(arguments: Sequence[str]) -> int:
         return end.exit_code
     except click.ClickException as error:
         problem = _problem(error)
-        _withdraw(arguments, (problem,))
+        _replace_old_reports(arguments, (problem,))
         raise InputError(problem) from error
     except BaseException as error:
         if not found.get(REPORTS_BEGUN):
-            _withdraw(arguments, error.problems if isinstance(error, InputError) else ())
+            _replace_old_reports(arguments, error.problems if isinstance(error, InputError) else ())
         raise
     # Fail closed: Python ends with exit code 0, a pass, if a command returns None.
     if not isinstance(code, int):
@@ -141,7 +141,7 @@ def dispatch(arguments: Sequence[str]) -> int:
     return code
 
 
-def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
+def _replace_old_reports(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
     """Replace the reports of an earlier run, so that a call that failed leaves no old verdict behind."""
     words = [argument for argument in arguments if not argument.startswith("-")]
     kind = REPORT_FILES.get(words[0] if words else "") or REPORT_FILES.get(" ".join(words[:2]))

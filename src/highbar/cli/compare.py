@@ -22,15 +22,14 @@ from highbar.cli.options import (
     engine_options,
     github_option,
     meta_option,
-    tell_github,
+    report_to_github,
 )
 from highbar.cli.outputs import (
     Output,
     begin_outputs,
     read_outputs,
-    refusal,
+    refuse_everywhere,
     refuse_formats,
-    refuse_outputs,
     refuse_overwriting,
     report_everywhere,
 )
@@ -93,7 +92,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     wanted = read_outputs(outputs)
     refuse_formats(wanted, COMPARISONS, "a comparison")
     from highbar import pipeline  # the engine is loaded only here
-    from highbar.bar.on_demand import with_history  # as above
+    from highbar.bar.on_demand import with_readers  # as above
     from highbar.load import files  # as above
 
     job = Job(
@@ -114,7 +113,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         with watching(quiet=quiet) as watch:
             # Checked inside the `try`, so that the report files and GitHub say why, too.
             _refuse_two_streams(base, head)
-            job = with_history(job)
+            job = with_readers(job)
             before = replace(job, results=(base,))
             comparison = pipeline.compare(before, job, watch)
             if any(COMPARISONS[name].details for name in (report_format, *(output.format for output in wanted))):
@@ -123,27 +122,18 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 comparison = with_outputs(comparison, before, job)
     except InputError as error:
         problems = error.problems
-        tell_github(github, REFUSED, lambda tell: tell.tell_no_comparison(problems, REFUSED, wanted))
-        return _refused(error, report_format, wanted)
+        report_to_github(github, REFUSED, lambda to: to.report_no_comparison(problems, REFUSED, wanted))
+        return refuse_everywhere(error, report_format, wanted, COMPARISONS)
     code = _report(comparison, report_format, wanted, meta, quiet=quiet)
     if strict and code == 0 and any(rule.outcome != "pass" for rule in comparison.rules):
         streams.say("highbar: strict, so these warnings make the exit code 1")
         code = FAILED
-    return tell_github(github, code, lambda tell: tell.tell_comparison(comparison, code, wanted))
+    return report_to_github(github, code, lambda to: to.report_comparison(comparison, code, wanted))
 
 
 def _refuse_two_streams(base: str, head: str) -> None:
     if base == head == "-":
         raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
-
-
-def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
-    """Say in every report why there is no comparison. Raises the error again unless JSON is printed."""
-    refuse_outputs(outputs, COMPARISONS, error.problems)
-    if report_format != "json":
-        raise error
-    streams.print_text(refusal(COMPARISONS, "json", error.problems))
-    return REFUSED
 
 
 def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], meta: Meta, *, quiet: bool) -> int:

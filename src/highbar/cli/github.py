@@ -26,40 +26,40 @@ if TYPE_CHECKING:  # few runs compare
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
 
 
-def tell(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
+def report_verdict(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
     """Write annotations, summary and outputs of a verdict. Raises ReportError if a step file cannot be written."""
     streams.send_commands(github.rule_annotations(verdict, _located))
     short = f"## {headline(verdict)}\n"
-    _tell(github.summary(verdict), short, github.outputs(verdict, exit_code), outputs)
+    _report(github.summary(verdict), short, github.outputs(verdict, exit_code), outputs)
 
 
-def tell_problems(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same as `tell`, if nothing could be judged."""
-    _tell_problems(list(problems), github.refusal_outputs(exit_code), outputs)
+def report_problems(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
+    """The same as `report_verdict`, if nothing could be judged."""
+    _report_problems(list(problems), github.refusal_outputs(exit_code), outputs)
 
 
-def tell_comparison(comparison: Comparison, exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same as `tell`, for a comparison."""
+def report_comparison(comparison: Comparison, exit_code: int, outputs: Sequence[Output]) -> None:
+    """The same as `report_verdict`, for a comparison."""
     from highbar.report import comparison_markdown, comparison_words  # few runs compare
 
     streams.send_commands(github.rule_annotations(comparison_words.as_verdict(comparison), _located))
     values = github.comparison_outputs(comparison, exit_code)
-    _tell(comparison_markdown.render(comparison), f"## {values['compare_headline']}\n", values, outputs)
+    _report(comparison_markdown.render(comparison), f"## {values['compare_headline']}\n", values, outputs)
 
 
-def tell_no_comparison(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same as `tell`, if nothing could be compared."""
+def report_no_comparison(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
+    """The same as `report_verdict`, if nothing could be compared."""
     values = {f"compare_{name}": value for name, value in github.refusal_outputs(exit_code).items()}
-    _tell_problems(list(problems), values, outputs)
+    _report_problems(list(problems), values, outputs)
 
 
-def _tell_problems(problems: Sequence[Problem], values: Mapping[str, str], outputs: Sequence[Output]) -> None:
+def _report_problems(problems: Sequence[Problem], values: Mapping[str, str], outputs: Sequence[Output]) -> None:
     streams.send_commands(github.problem_annotations(problems, _located))
     text = markdown.render_problems(problems)
-    _tell(text, text.partition("\n")[0] + "\n", values, outputs)
+    _report(text, text.partition("\n")[0] + "\n", values, outputs)
 
 
-def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence[Output]) -> None:
+def _report(summary: str, short: str, values: Mapping[str, str], written: Sequence[Output]) -> None:
     page, step = os.environ.get("GITHUB_STEP_SUMMARY"), os.environ.get("GITHUB_OUTPUT")
     # If --output already wrote a report to this page, the summary would repeat it.
     if page and os.path.realpath(page) not in {os.path.realpath(output.file) for output in written}:

@@ -13,16 +13,15 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.commands import format_option, output_option
-from highbar.cli.guard import NOT_WRITTEN, REFUSED
+from highbar.cli.guard import NOT_WRITTEN
 from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
 from highbar.cli.outputs import (
     Output,
     attempt,
     begin_outputs,
     read_outputs,
-    refusal,
+    refuse_everywhere,
     refuse_formats,
-    refuse_outputs,
     refuse_overwriting,
     report_everywhere,
 )
@@ -87,7 +86,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         _refuse_stream(results)
         found = calibrate(job)
     except InputError as error:
-        return _refused(error, report_format, wanted)
+        return refuse_everywhere(error, report_format, wanted, CALIBRATIONS)
     return _report(found, report_format, wanted, bind, quiet=quiet)
 
 
@@ -115,15 +114,6 @@ def _refuse_bind(bind: str | None, others: Sequence[str]) -> None:
         return
     if os.path.lexists(bind) or os.path.realpath(bind) in {os.path.realpath(name) for name in others}:
         raise InputError(Problem("exists already, and nothing is overwritten", bind, hint="name a new file"))
-
-
-def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
-    """Say in every report why the judge is not calibrated. Raises the error again unless JSON is printed."""
-    refuse_outputs(outputs, CALIBRATIONS, error.problems)
-    if report_format != "json":
-        raise error
-    streams.print_text(refusal(CALIBRATIONS, "json", error.problems))
-    return REFUSED
 
 
 def _report(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from highbar.cli import streams
 from highbar.cli.commands import output_option
 from highbar.cli.guard import FAILED, INCONCLUSIVE, NOT_WRITTEN, REFUSED
-from highbar.cli.options import Meta, github_option, meta_option, tell_github
+from highbar.cli.options import Meta, github_option, meta_option, report_to_github
 from highbar.cli.outputs import REPORT_FORMAT, Output, read_outputs, refuse_meta, refuse_outputs, report_everywhere
 from highbar.cli.progress import watching
 from highbar.errors import InputError, ReportError
@@ -199,14 +199,14 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
     If nothing can be judged, says so in every report file and to GitHub, then raises InputError.
     """
     from highbar import pipeline  # the engine is not needed for help, completion and usage errors
-    from highbar.bar.on_demand import with_history  # as above
+    from highbar.bar.on_demand import with_readers  # as above
 
     if reports.history is not None and job.engine.name == "duckdb":  # no other engine computes digests of texts
         job = replace(job, wants=replace(job.wants, texts=True))
     try:
         with watching(quiet=reports.quiet) as watch:
             if against_ref is None:
-                done = pipeline.checked(with_history(job), watch)
+                done = pipeline.checked(with_readers(job), watch)
             else:
                 done = _check_both(job, against_ref, watch)
     except InputError as error:
@@ -218,7 +218,7 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
     code = _report(verdict, reports, outputs, screen)
     if reports.history is not None:
         code = _remember(job, done, reports.history, code, quiet=reports.quiet)
-    return tell_github(reports.github, code, lambda tell: tell.tell(verdict, code, outputs))
+    return report_to_github(reports.github, code, lambda to: to.report_verdict(verdict, code, outputs))
 
 
 def refuse_reports(outputs: tuple[Output, ...], reports: ReportOptions, error: InputError) -> None:
@@ -227,7 +227,7 @@ def refuse_reports(outputs: tuple[Output, ...], reports: ReportOptions, error: I
     try:
         refuse_outputs(outputs, REPORTERS, problems)
     finally:
-        tell_github(reports.github, REFUSED, lambda tell: tell.tell_problems(problems, REFUSED, outputs))
+        report_to_github(reports.github, REFUSED, lambda to: to.report_problems(problems, REFUSED, outputs))
 
 
 def _check_both(job: Job, against_ref: str, watch: JobWatch) -> CheckResult:

@@ -205,14 +205,18 @@ def github_option(help_: str) -> Callable[[Callable[..., int]], Callable[..., in
     return click.option("--github/--no-github", default=None, help=help_)
 
 
-def tell_github(wanted: bool | None, code: int, tell: Callable[[ModuleType], None]) -> int:  # noqa: FBT001 - see above
-    """Call `tell` if --github asks for it or this is a workflow. Returns `code`, or 4 if a requested file failed."""
+def report_to_github(
+    wanted: bool | None,  # noqa: FBT001 - the value of the option: on, off, or not given
+    code: int,
+    report: Callable[[ModuleType], None],
+) -> int:
+    """Call `report` if --github asks for it or this is a workflow. Returns `code`, or 4 if a requested file failed."""
     if wanted is False or (wanted is None and os.environ.get("GITHUB_ACTIONS") != "true"):
         return code
     from highbar.cli import github  # only in a workflow
 
     try:
-        tell(github)
+        report(github)
     except ReportError as error:
         streams.say(f"highbar: {error}")
         # Without --github a failure changes nothing: a container in a workflow may not see the files of the step.

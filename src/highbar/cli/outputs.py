@@ -23,7 +23,7 @@ import click
 from msgspec import Struct
 
 from highbar.cli import streams
-from highbar.cli.guard import REPORTS_BEGUN
+from highbar.cli.guard import REFUSED, REPORTS_BEGUN
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import REPORTERS, Reporter, format_named, format_of, report_formats, reporter
 from highbar.store.writing import replace_file
@@ -160,6 +160,15 @@ def refuse_outputs(outputs: Sequence[Output], formats: Formats, problems: Sequen
     if failures:
         streams.say_problems(problems)
         raise ReportError("; ".join(str(failure) for failure in failures))
+
+
+def refuse_everywhere(error: InputError, report_format: str, outputs: Sequence[Output], formats: Formats) -> int:
+    """Say in every file why there is nothing to report. Raises the error again unless JSON is printed."""
+    refuse_outputs(outputs, formats, error.problems)
+    if report_format != "json":
+        raise error
+    streams.print_text(refusal(formats, "json", error.problems))
+    return REFUSED
 
 
 def refusal(formats: Formats, name: str, problems: Sequence[Problem]) -> str:

@@ -16,8 +16,7 @@ from highbar.labeling.book import LabelBook
 from highbar.labeling.drawing import DrawnTrial
 from highbar.language.phrases import count
 from highbar.report.html.markup import Markup, element, join, legible
-from highbar.report.html.page import package_text, page_document
-from highbar.report.html.scenarios import pack
+from highbar.report.html.page import pack, package_text, page_document, script_data
 from highbar.store.labels import line_of
 
 _KEYS = (
@@ -42,11 +41,14 @@ def render(book: LabelBook, by: str | None = None) -> str:
     }
     samples = [_ends(trial) for trial in drawing.trials]
     parts = {"asked": pack(asked), "samples": pack(samples), "key": _key(samples)}
-    data = Markup(f'<script type="application/json" id="data">{json.dumps(parts)}</script>')
     main = element("main", _who(), _trial(), _done(), id="main")
     style = package_text("page.css") + package_text("label.css", __package__)
     return page_document(
-        "Label · Highbar", "", [_head(book), main, data], style=style, script=package_text("label.js", __package__)
+        "Label · Highbar",
+        "",
+        [_head(book), main, script_data("data", parts)],
+        style=style,
+        script=package_text("label.js", __package__),
     )
 
 

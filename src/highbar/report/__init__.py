@@ -44,7 +44,8 @@ class Reporter(Struct, frozen=True):
     """A format: the module and function that render it, and its file endings.
 
     The module is loaded at the first call. Besides `function` it has one named `{function}_problems`, which renders the
-    problems if there is nothing to report. `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the
+    problems if there is nothing to report; or `problems_from` names the module whose `render_problems` does that.
+    `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the
     engine one more query. `checks_meta`: the module has a function `meta_problems`, because the format requires facts
     that the results do not contain.
     """
@@ -55,6 +56,7 @@ class Reporter(Struct, frozen=True):
     lists_scenarios: bool = False
     function: str = "render"
     checks_meta: bool = False
+    problems_from: str = ""
 
     def __call__(self, found: Any, display: Display = PAGE) -> str:
         """The verdict, comparison, calibration or plan as text that ends with a newline."""
@@ -63,7 +65,8 @@ class Reporter(Struct, frozen=True):
 
     def refusal(self, problems: Iterable[Problem], display: Display = PAGE) -> str:
         """A report of all problems, written if nothing could be judged."""
-        text: str = getattr(import_module(self.module), f"{self.function}_problems")(problems, display)
+        name = "render_problems" if self.problems_from else f"{self.function}_problems"
+        text: str = getattr(import_module(self.problems_from or self.module), name)(problems, display)
         return text
 
     def meta_problems(self, meta: Mapping[str, str]) -> list[Problem]:
@@ -89,18 +92,18 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
 )
 COMPARISONS: Mapping[str, Reporter] = MappingProxyType(
     {
-        "text": Reporter("highbar.report.comparison_text"),
+        "text": Reporter("highbar.report.comparison_text", problems_from="highbar.report.text"),
         "json": Reporter("highbar.report.json", function="render_comparison"),
-        "markdown": Reporter("highbar.report.comparison_markdown"),
-        "html": Reporter("highbar.report.comparison_html", details=True),
-        "junit": Reporter("highbar.report.junit", function="render_comparison"),
+        "markdown": Reporter("highbar.report.comparison_markdown", problems_from="highbar.report.markdown"),
+        "html": Reporter("highbar.report.comparison_html", details=True, problems_from="highbar.report.html"),
+        "junit": Reporter("highbar.report.junit", function="render_comparison", problems_from="highbar.report.junit"),
     }
 )
 CALIBRATIONS: Mapping[str, Reporter] = MappingProxyType(
     {
-        "text": Reporter("highbar.report.calibration_text"),
+        "text": Reporter("highbar.report.calibration_text", problems_from="highbar.report.text"),
         "json": Reporter("highbar.report.json", function="render_calibration"),
-        "html": Reporter("highbar.report.calibration_html"),
+        "html": Reporter("highbar.report.calibration_html", problems_from="highbar.report.html"),
     }
 )
 PLANS: Mapping[str, Reporter] = MappingProxyType(

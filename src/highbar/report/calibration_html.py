@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from highbar.errors import Problem
 from highbar.model.calibration import Calibration, ReaderDisagreement
 from highbar.report import PAGE, Display
 from highbar.report import calibration_words as words
 from highbar.report.headline import more
 from highbar.report.html import banner, facts_section
-from highbar.report.html import render_problems as render_verdict_problems
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, heading, table
@@ -32,11 +30,6 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
     head = banner(words.headline(calibration, str), None, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     return page("JUDGE · Highbar", "", [head, main], scripted=False)
-
-
-def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """A page with all problems, written in place of a calibration."""
-    return render_verdict_problems(problems, display)
 
 
 def _section(name: str, anchor: str, *content: str) -> Markup:

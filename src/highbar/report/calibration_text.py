@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from highbar.errors import Problem
 from highbar.model.calibration import Calibration, ReaderDisagreement
 from highbar.report import PAGE, Display
 from highbar.report import calibration_words as words
 from highbar.report.headline import more
 from highbar.report.layout import columns, paint, paragraph, text_table, title
-from highbar.report.text import render_problems as render_verdict_problems
 from highbar.report.visible import cut, visible
 
 _MOST = 20
@@ -42,11 +40,6 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
     lines += _listed("Labels that do not count", calibration.unused, display)
     lines += _listed("Notes", calibration.warnings, display)
     return "\n".join(lines) + "\n"
-
-
-def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """All problems, written in place of a calibration."""
-    return render_verdict_problems(problems, display)
 
 
 def _disagreements(calibration: Calibration, display: Display) -> list[str]:

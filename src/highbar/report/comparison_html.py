@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from highbar.errors import Problem
 from highbar.model.comparison import Comparison
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.html import banner, facts_section
-from highbar.report.html import render_problems as render_verdict_problems
 from highbar.report.html.differences import metric_changes, moved, slice_changes
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.page import page
@@ -31,11 +27,6 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
     main = element("main", *(section for _, section in sections.values()), id="main")
     word = words.headline(comparison).partition(":")[0]
     return page(f"{word} · Highbar", comparison.verdict or "", [head, main], scripted=False)
-
-
-def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """A page with all problems, written in place of a comparison."""
-    return render_verdict_problems(problems, display)
 
 
 def _notes(comparison: Comparison) -> Markup:

@@ -5,15 +5,13 @@ Every text from a file is in a code span made by `markdown.code_span`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from highbar.errors import Problem
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
 from highbar.report.markdown import CUT_HERE, LONGEST, code_span
-from highbar.report.markdown import render_problems as render_verdict_problems
 from highbar.report.titles import demands
 
 _MOST_ROWS = 50
@@ -30,11 +28,6 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
             break
         parts += [section] if section else []
     return "\n\n".join(parts) + "\n"
-
-
-def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """A list of all problems, written in place of a comparison."""
-    return render_verdict_problems(problems, display)
 
 
 def _about(comparison: Comparison) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 from types import MappingProxyType
 
-from highbar.errors import Problem
 from highbar.model import RuleResult
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
 from highbar.report.layout import columns, paint, paragraph, text_table, title
-from highbar.report.text import render_problems as render_verdict_problems
 from highbar.report.titles import demands
 from highbar.report.value_words import undefined_by_reason
 from highbar.report.visible import cut, visible
@@ -50,11 +47,6 @@ def render_headline(comparison: Comparison, display: Display = PAGE) -> str:
 def _color(comparison: Comparison) -> str:
     by_direction = {"better": "bold green", "worse": "bold red", "mixed": "bold yellow"}
     return _COLORS[comparison.verdict] if comparison.verdict else by_direction.get(comparison.direction, "bold")
-
-
-def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """All problems, written in place of a comparison."""
-    return render_verdict_problems(problems, display)
 
 
 def _rules(comparison: Comparison, display: Display) -> list[str]:

@@ -172,8 +172,8 @@ def _unjudged(verdict: Verdict) -> str:
     open_ = blocking.count("inconclusive")
     missed = sum(outcome != "pass" for outcome in blocking) - open_
     would = f"{missed} of {total}" if missed else "none"
-    unsure = f", {open_} of {total} would be inconclusive" if open_ else ""
-    return f"nothing was judged; of the typical thresholds {would} would fail{unsure}"
+    rest = f", {open_} of {total} would be inconclusive" if open_ else ""
+    return f"nothing was judged; of the typical thresholds {would} would fail{rest}"
 
 
 def weakened_rows(verdict: Verdict, encode: Encode) -> tuple[str, list[str]]:

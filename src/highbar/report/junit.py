@@ -170,11 +170,6 @@ def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
     return _document([(rules, about), (broken, ())])
 
 
-def render_comparison_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """An error for each problem, written in place of a comparison."""
-    return render_problems(problems, display)
-
-
 def _problem(problem: Problem) -> _TestCase:
     place = problem.place_text
     hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""

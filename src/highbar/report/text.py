@@ -1,6 +1,6 @@
 """The verdict for a terminal, on one screen: the headline, what did not pass, the failed scenarios, how certain it is.
 
-`-v` shows everything (`text_whole`). Every color also has a mark or a word, so that the report is readable without
+`-v` shows everything (`text_verbose`). Every color also has a mark or a word, so that the report is readable without
 color. Texts from files go through `visible`.
 """
 
@@ -46,9 +46,9 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     """The report, wrapped to the display's width; if it is longer than the screen, the headline is repeated below."""
     head = headline_lines(verdict, display)
     if display.verbose:
-        from highbar.report import text_whole  # few runs show everything
+        from highbar.report import text_verbose  # few runs show everything
 
-        body = text_whole.report_lines(verdict, display)
+        body = text_verbose.report_lines(verdict, display)
     else:
         body = _lines(verdict, display)
     lines = [*head, *body]

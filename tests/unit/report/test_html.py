@@ -21,8 +21,7 @@ from highbar.report.html import charts, render
 from highbar.report.html.axis import around, from_zero
 from highbar.report.html.compact import compact
 from highbar.report.html.markup import element, join, legible, to_markup
-from highbar.report.html.page import package_text
-from highbar.report.html.scenarios import pack
+from highbar.report.html.page import pack, package_text
 from highbar.report.visible import revealed
 from tests.examples import shared
 from tests.unit.report.strategies import TEXTS, VERDICTS
@@ -159,7 +158,7 @@ def test_an_interval_without_an_end_has_no_stroke_there():
 
 def test_what_is_undefined_is_not_drawn():
     undefined = Value(None, 0, 5, "ratio", "higher", "no data")
-    assert line(undefined, look="unsure") == ""
+    assert line(undefined, look="inconclusive") == ""
     assert "dot" not in charts.value_line(around([0, 1], "ratio", 0, 1), undefined, "plain")
 
 

@@ -37,7 +37,6 @@ from highbar.report.visible import cut, visible
 
 __all__ = ["banner", "facts_section", "render", "render_problems"]
 _ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w./?&=%#~+,;:@-]*)?", re.ASCII)
-_KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
@@ -75,7 +74,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """A page with all problems, written in place of a verdict; its heading differs from that of any verdict."""
     word, _, rest = NO_VERDICT.partition(": ")
-    title = element("h1", element("b", icon("unsure"), word), element("span", rest))
+    title = element("h1", element("b", icon("inconclusive"), word), element("span", rest))
     main = element("main", element("section", problem_list(problems)), id="main")
     return page(f"{word} · Highbar", "", [element("header", title, class_="banner none"), main], scripted=False)
 
@@ -83,7 +82,7 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 def banner(sentence: str, verdict: str | None, sections: Mapping[str, tuple[str, Markup]], *about: Markup) -> Markup:
     """The header: the verdict in large letters, what was judged, and links to the sections that are not empty."""
     word, _, rest = sentence.partition(": ")
-    kind = _KINDS.get(verdict or "", "none")
+    kind = verdict or "none"
     links = [element("a", name, href=f"#{anchor}") for anchor, (name, section) in sections.items() if section]
     title = element("h1", element("b", icon(kind) if verdict else None, word), element("span", rest))
     contents = element("nav", *links, class_="contents", aria_label="Contents")

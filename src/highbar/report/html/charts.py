@@ -239,7 +239,7 @@ def _dot(x: float, y: float, look: str) -> Markup:
     # Another shape, not only another color, because some readers cannot tell the colors apart.
     if look in ("missed", "warned"):
         return element("path", d=f"M{x:g} {y - 6:g}l6 6-6 6-6-6z", class_=f"dot {look}")
-    return element("circle", cx=x, cy=y, r=4.5 if look == "unsure" else 5, class_=f"dot {look}")
+    return element("circle", cx=x, cy=y, r=4.5 if look == "inconclusive" else 5, class_=f"dot {look}")
 
 
 def _mark(x: float, top: float, bottom: float, look: str) -> Markup:

@@ -24,7 +24,7 @@ _MOST_ROWS = 20
 def compact(verdict: Verdict) -> str:
     """The headline, the demands with the missed ones first, and the failed and undecided scenarios."""
     word, _, rest = headline(verdict).partition(": ")
-    kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict or "", "unsure")
+    kind = verdict.verdict or "inconclusive"
     bounds = bounds_by_metric(verdict.rules)
     ordered = sorted(demands(verdict, to_markup), key=_place)
     rows = [_row(demand, bounds) for demand in ordered[:_MOST_ROWS]]
@@ -57,7 +57,7 @@ def _unjudged(verdict: Verdict) -> Markup:
 def compact_comparison(comparison: Comparison) -> str:
     """The headline, every metric in both runs, and the scenarios that broke or were fixed."""
     word, _, rest = words.headline(comparison).partition(": ")
-    kind = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}.get(comparison.verdict or "", "plain")
+    kind = comparison.verdict or "plain"
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [tuple(words.metric_cells(name, change, lambda text: text)) for name, change in known.items()]
     lists = [_ids(title, ids) for title, ids in words.scenario_lists(comparison)[:2] if ids]

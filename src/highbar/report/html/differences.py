@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from highbar.model.comparison import Change, Comparison, MetricChange, MovedScenario, SliceChange
+from highbar.model.details import Excerpt, TrialDetail
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
-from highbar.report.html.both import side_by_side
 from highbar.report.html.charts import change_line
-from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, icon, table, unseen, without
+from highbar.report.html.markup import EMPTY, Markup, element, join, legible
+from highbar.report.html.parts import LONGEST_TEXT, code, for_screen_readers, heading, icon, table, undefined_metrics
 from highbar.report.value_words import undefined_by_reason
+from highbar.report.visible import cut, revealed
 
 MOST_ROWS = 60
 """Slices of one column that are drawn: nobody takes in more at a glance, and the JSON report has all."""
@@ -24,13 +25,14 @@ _LOOKS: dict[Change, tuple[str, str]] = {
     "within_margin": ("plain", "plain"),
     "cannot_tell": ("plain", "plain"),
 }
+_NO_OUTPUTS = "This run has no outputs to show: it is a baseline, or was read from standard input."
 
 
 def metric_changes(comparison: Comparison) -> Markup:
     """Every metric in both runs, and a chart of the difference, its interval and the accepted difference."""
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [_row(code(name), change) for name, change in known.items()]
-    names = ("metric", "change", "before", "after", "difference", unseen("drawn"))
+    names = ("metric", "change", "before", "after", "difference", for_screen_readers("drawn"))
     sides = [
         join(element("dt", name), element("dd", Markup(words.side(side, code))))
         for name, side in (("Base", comparison.base), ("Head", comparison.head))
@@ -43,7 +45,7 @@ def metric_changes(comparison: Comparison) -> Markup:
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
         element("p", latency, class_="dim") if latency else EMPTY,
-        without("Metrics without a difference", undefined_by_reason(words.differences(comparison))),
+        undefined_metrics("Metrics without a difference", undefined_by_reason(words.differences(comparison))),
         aria_labelledby="changes",
     )
 
@@ -72,12 +74,51 @@ def moved(comparison: Comparison) -> Markup:
 
 def _ids(title: str, ids: Sequence[str], shown: Mapping[str, MovedScenario], *, opened: bool) -> Markup:
     """The scenarios whose outputs were read, with both outputs, then the ids of the others."""
-    both = [side_by_side(shown[id_]) for id_ in ids if id_ in shown]
+    both = [_side_by_side(shown[id_]) for id_ in ids if id_ in shown]
     others = [id_ for id_ in ids if id_ not in shown]
     listed = element("ul", *(element("li", code(id_)) for id_ in others[:MOST_IDS]), class_="ids") if others else EMPTY
     left_out = more(len(others), min(len(others), MOST_IDS))
     rest = element("p", left_out, class_="dim") if left_out else EMPTY
     return element("details", element("summary", f"{title} ({len(ids)})"), *both, listed, rest, open=opened)
+
+
+def _side_by_side(scenario: MovedScenario) -> Markup:
+    """A closed row for the scenario, which opens to the input and both replies."""
+    base, head = (None if trials is None else _shown_trial(trials) for trials in (scenario.base, scenario.head))
+    known = [trial for trial in (head, base) if trial is not None]
+    asked = next((trial.input for trial in known if trial.input), None)
+    why = next((trial.reason for trial in known if trial.reason), "") or ""
+    return element(
+        "details",
+        element("summary", code(scenario.id), element("span", cut(revealed(why), LONGEST_TEXT), class_="reason")),
+        join(element("h3", "Input"), _text(asked, "Input")) if asked else EMPTY,
+        element("div", _side("Base", scenario.base, base), _side("Head", scenario.head, head), class_="sides"),
+        class_="both",
+    )
+
+
+def _shown_trial(trials: tuple[TrialDetail, ...]) -> TrialDetail | None:
+    """The trial to show: the first that did not pass, else the first; None if there are none."""
+    return next((trial for trial in trials if not trial.passed), trials[0] if trials else None)
+
+
+def _side(name: str, trials: tuple[TrialDetail, ...] | None, trial: TrialDetail | None) -> Markup:
+    if trial is None:
+        return element("div", element("h3", name), element("p", _NO_OUTPUTS, class_="dim"), class_="trial")
+    passed = sum(bool(each.passed) for each in trials or ())
+    count = f", {passed} of {len(trials or ())} trials passed" if len(trials or ()) > 1 else ""
+    outcome = {True: "passed", False: "did not pass", None: "undecided"}[trial.passed]
+    title = element("h3", f"{name}: {outcome}{count}")
+    why = element("p", cut(revealed(trial.reason), LONGEST_TEXT)) if trial.reason else EMPTY
+    error = join(element("h4", "Error"), _text(Excerpt(trial.error), f"Error, {name}")) if trial.error else EMPTY
+    nothing = element("p", "No output was recorded.", class_="dim")
+    reply = _text(trial.output, f"Output, {name}") if trial.output else nothing
+    return element("div", title, why, error, reply, class_=f"trial {'passed' if trial.passed else 'failed'}")
+
+
+def _text(text: Excerpt, label: str) -> Markup:
+    rest = element("p", f"… and {text.left_out} more characters", class_="dim") if text.left_out else EMPTY
+    return join(element("pre", legible(text.text) or "(empty)", tabindex=0, role="group", aria_label=label), rest)
 
 
 def slice_changes(comparison: Comparison) -> Markup:
@@ -96,7 +137,17 @@ def _column(column: str, parts: list[SliceChange]) -> Markup:
         name, *cells = _row(join(code(part.by[1]), " ", flag), part.metrics["pass_rate"])
         counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
         rows.append((name, *counts, *cells))
-    names = (column, "scenarios", "broke", "fixed", "pass rate", "before", "after", "difference", unseen("drawn"))
+    names = (
+        column,
+        "scenarios",
+        "broke",
+        "fixed",
+        "pass rate",
+        "before",
+        "after",
+        "difference",
+        for_screen_readers("drawn"),
+    )
     left_out = more(len(parts), min(len(parts), MOST_ROWS))
     rest = element("p", left_out, class_="dim") if left_out else EMPTY
     return join(element("h3", "By ", code(column)), table(names, rows, "changes"), rest)

@@ -12,7 +12,7 @@ from highbar.report.headline import bounds_label
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import Limit, axis_scale, histogram, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, folded, scenarios, table, unseen, without
+from highbar.report.html.parts import code, folded, for_screen_readers, scenarios, table, undefined_metrics
 from highbar.report.value_words import undefined_by_reason
 
 _WHOLE = (Fraction(0), Fraction(1))
@@ -29,7 +29,7 @@ def metrics_section(verdict: Verdict) -> Markup:
         (code(name), show(value, bounds.get(name, ())), scenarios(value, bounds.get(name, ())), _drawn(axis, value))
         for name, value in known.items()
     ]
-    names = ("metric", bounds_label(verdict), "scenarios", join(unseen("drawn"), axis_scale(axis)))
+    names = ("metric", bounds_label(verdict), "scenarios", join(for_screen_readers("drawn"), axis_scale(axis)))
     listed = table(names, rows, "metrics") if rows else EMPTY
     return folded(f"All metrics ({len(verdict.metrics)})", "metrics", listed, _undefined(verdict))
 
@@ -42,7 +42,7 @@ def _undefined(verdict: Verdict) -> Markup:
     """The undefined metrics by reason."""
     found = undefined_by_reason(verdict.metrics)
     number = sum(len(names) for names in found.values())
-    return without(f"{count(number, 'metric')} without a value", found)
+    return undefined_metrics(f"{count(number, 'metric')} without a value", found)
 
 
 # --- scores ----------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def _score(score: Score, verdict: Verdict) -> Markup:
     value = verdict.metrics.get(score.metric)
     shown = show(value) if value else ""
     equation = element("p", code(score.metric), " ", element("b", shown), " = ", code(score.formula))
-    return join(equation, table(("term", "adds", "at most", unseen("drawn")), rows, "terms"))
+    return join(equation, table(("term", "adds", "at most", for_screen_readers("drawn")), rows, "terms"))
 
 
 # --- latency ---------------------------------------------------------------------------------

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+import json
+import zlib
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from highbar.report.html.markup import EMPTY, Markup, element, join
 
@@ -51,6 +54,17 @@ def package_text(name: str, package: str = __package__) -> str:
     text = files(package).joinpath(name).read_text("utf-8")
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
+
+
+def pack(value: Any) -> str:
+    """The value as JSON, compressed for `DecompressionStream('deflate')`, as Base64."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
+
+
+def script_data(name: str, data: Mapping[str, Any]) -> Markup:
+    """Data for the script. It has only packed texts, numbers and our own names, so that nothing ends the element."""
+    return Markup(f'<script type="application/json" id="{name}">{json.dumps(data, default=dict)}</script>')
 
 
 def _policy(style: str, script: str) -> str:

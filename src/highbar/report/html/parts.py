@@ -12,9 +12,8 @@ from highbar.report.visible import cut, revealed
 
 LONGEST_TEXT = 300
 """Characters of a text from a file: about three lines of a table."""
-_WORDS = {"pass": "pass", "fail": "fail", "undefined": "undefined", "inconclusive": "inconclusive"}
 _ICONS = {"pass": "M3 8.5l3.2 3.2L13 5", "fail": "M4 4l8 8M12 4l-8 8", "warn": "M8 3v6M8 11.5v1.5"}
-_UNSURE = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"
+_QUESTION_MARK = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"
 
 
 def code(text: str) -> Markup:
@@ -35,20 +34,20 @@ def folded(text: str, anchor: str, *content: str) -> Markup:
 
 def icon(kind: str) -> Markup:
     """An icon for an outcome, in the color of the surrounding text."""
-    path = element("path", d=_ICONS.get(kind, _UNSURE))
+    path = element("path", d=_ICONS.get(kind, _QUESTION_MARK))
     return element("svg", path, viewBox="0 0 16 16", width=16, height=16, class_="icon", aria_hidden="true")
 
 
 def badge(outcome: Outcome, level: Level) -> Markup:
     """An outcome as a word, an icon and a color; `warning` for a warning rule that did not pass."""
     warned = level == "warning" and outcome != "pass"
-    kind = "warn" if warned else {"pass": "pass", "inconclusive": "unsure"}.get(outcome, "fail")
-    return element("span", icon(kind), "warning" if warned else _WORDS[outcome], class_=f"badge {kind}")
+    kind = "warn" if warned else "fail" if outcome == "undefined" else outcome
+    return element("span", icon(kind), "warning" if warned else outcome, class_=f"badge {kind}")
 
 
-def unseen(text: str) -> Markup:
+def for_screen_readers(text: str) -> Markup:
     """A text that only screen readers read, in place of a drawing."""
-    return element("span", text, class_="unseen")
+    return element("span", text, class_="off-screen")
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> Markup:
@@ -73,7 +72,7 @@ def _first(cell: str) -> Markup:
     return element("th", cell, scope="row") if cell else element("td")
 
 
-def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
+def undefined_metrics(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
     """The undefined metrics by reason, in a closed element; empty if there are none."""
     if not names_by_reason:
         return EMPTY

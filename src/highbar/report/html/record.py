@@ -77,7 +77,7 @@ def record_section(verdict: Verdict) -> Markup:
     entries = [
         ("Agent version", code(verdict.agent_version) if verdict.agent_version is not None else join("not recorded")),
         ("Policy", _source(verdict.policy) if verdict.policy else join(NO_POLICY)),
-        *([("Held against", _at_ref(verdict.against))] if verdict.against else []),
+        *([("Also judged by", _at_ref(verdict.against))] if verdict.against else []),
         *(("Results", _source(source)) for source in verdict.results),
         ("Confidence", join(f"{confidence} for each end of an interval")),
         *([("Highbar", join(version))] if version else []),

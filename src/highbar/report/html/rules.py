@@ -29,7 +29,7 @@ from highbar.report.failures import failure_filter
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import badge, code, heading, unseen
+from highbar.report.html.parts import badge, code, for_screen_readers, heading
 from highbar.report.reruns import is_close, rerun_words
 from highbar.report.titles import DemandResult, demands
 from highbar.report.value_words import accepted_words, missing_words, short_reason, uncorrected_words
@@ -93,7 +93,7 @@ def look(rule: RuleResult) -> str:
         return "fragile" if is_close(rule) else "met"
     if rule.outcome == "fail":
         return "missed" if rule.level == "blocking" else "warned"
-    return "unsure"
+    return "inconclusive"
 
 
 def _folded(table: _DemandTables, clear: Sequence[DemandResult]) -> Markup:
@@ -135,7 +135,7 @@ class _DemandTables:
     def markup(self, groups: Sequence[tuple[str, Sequence[DemandResult]]]) -> Markup:
         """One table for all groups, with a heading above each group that has a name."""
         ratio = self.axes.get("ratio")
-        drawn = join(unseen("drawn"), axis_scale(ratio) if ratio else None)
+        drawn = join(for_screen_readers("drawn"), axis_scale(ratio) if ratio else None)
         names = ("outcome", "demand", "value", drawn)
         head = element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
         return element("table", head, *(self._body(name, found) for name, found in groups), class_="rules")

@@ -6,10 +6,7 @@ that the script unpacks on demand, so that a page with ten thousand scenarios op
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from highbar.language.digits import amount
@@ -19,7 +16,8 @@ from highbar.model.verdict import ScenarioResult
 from highbar.report.failures import KINDS, kinds_of
 from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repetition_sentences
 from highbar.report.html.markup import EMPTY, Markup, element, legible
-from highbar.report.html.parts import LONGEST_TEXT, code, folded, heading, table, unseen
+from highbar.report.html.page import pack, script_data
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, heading, table
 from highbar.report.origin import quarantined_ids
 from highbar.report.visible import cut, revealed
 
@@ -134,18 +132,7 @@ def _packed(opened: Sequence[ScenarioDetail], quarantined: frozenset[str]) -> Ma
         for start in range(0, len(opened), BLOCK_LENGTH)
     ]
     data = {"page": PAGE_LENGTH, "block": BLOCK_LENGTH, "groups": KINDS, "index": pack(index), "blocks": blocks}
-    return _data("data", data)
-
-
-def _data(name: str, data: Mapping[str, Any]) -> Markup:
-    """Data for the script. It has only Base64, numbers and names of our own, so nothing can end the element."""
-    return Markup(f'<script type="application/json" id="{name}">{json.dumps(data, default=dict)}</script>')
-
-
-def pack(value: Any) -> str:
-    """The value as JSON, compressed for `DecompressionStream('deflate')`, as Base64."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
+    return script_data("data", data)
 
 
 def _indexed(detail: ScenarioDetail, quarantined: frozenset[str]) -> list[Any]:
@@ -222,7 +209,7 @@ def all_scenarios(verdict: Verdict) -> Markup:
         table(("scenario", "category", "outcome", "trials passed"), shown, "all"),
         _pager("all-"),
         element("p", left_out, class_="dim") if left_out else EMPTY,
-        _data("everything", {"page": PAGE_LENGTH, "rows": pack(rows)}),
+        script_data("everything", {"page": PAGE_LENGTH, "rows": pack(rows)}),
     )
 
 
@@ -243,7 +230,7 @@ def flaky_section(verdict: Verdict) -> Markup:
         (code(one.id), f"{one.passed_trials} of {one.trials}", _pips(one.passed_trials, one.trials))
         for one in verdict.flaky
     ]
-    names = ("scenario", "trials passed", unseen("drawn"))
+    names = ("scenario", "trials passed", for_screen_readers("drawn"))
     first, rest = rows[:MOST_FLAKY], rows[MOST_FLAKY:]
     closed = element("details", element("summary", f"{len(rest)} more"), table(names, rest, "flaky")) if rest else EMPTY
     left_out = more(total, len(rows))

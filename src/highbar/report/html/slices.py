@@ -12,7 +12,7 @@ from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, slice_sentences
 from highbar.report.html.charts import axis_scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, table, unseen
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, icon, table
 from highbar.report.titles import metric_words
 from highbar.report.visible import cut
 
@@ -99,7 +99,9 @@ def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bou
         )
         drawn = value_line(axis, value, "warned" if flagged else "plain", whole)
         rows.append((named, str(part.scenarios), _shown(value, bounds.get(name, ())), drawn))
-    return table((column, "scenarios", metric_words(name), join(unseen("drawn"), axis_scale(axis))), rows, "slices")
+    return table(
+        (column, "scenarios", metric_words(name), join(for_screen_readers("drawn"), axis_scale(axis))), rows, "slices"
+    )
 
 
 def _shown(value: Value | None, bounds: tuple[Fraction, ...]) -> str:

@@ -5,7 +5,6 @@ The page is self-contained and drawn here. Its script only filters, searches, tu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from highbar.history.overview import Overview
@@ -18,9 +17,8 @@ from highbar.report.html.history.lines import BOTTOM, LEFT, RIGHT, chart
 from highbar.report.html.history.strip import names_of, runs_table, strip
 from highbar.report.html.history.words import facts, run_line, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
-from highbar.report.html.page import package_text, page_document
+from highbar.report.html.page import pack, package_text, page_document, script_data
 from highbar.report.html.parts import code, heading, icon
-from highbar.report.html.scenarios import pack
 
 _MOST_UNSHOWN = 50
 """Metrics without a drawing that the page names; it counts the others."""
@@ -55,7 +53,7 @@ def render(view: Overview) -> str:
 
 def _head(view: Overview) -> Markup:
     last = view.runs[-1]
-    look = {"pass": "pass", "fail": "fail"}.get(last.verdict, "unsure")
+    look = {"pass": "pass", "fail": "fail"}.get(last.verdict, "inconclusive")
     first, end = view.runs[0].time[:10], last.time[:10]
     dates = first if first == end else f"{first} to {end}"
     shown = f"the last {len(view.runs)} of {view.total} runs" if view.total > len(view.runs) else ""
@@ -144,8 +142,11 @@ def _metrics(view: Overview) -> Markup:
 
 
 def _legend() -> Iterator[Markup]:
-    for look, text in (("met", "met"), ("missed", "missed a blocking rule"), ("unsure", "undecided")):
-        shape = {"met": "M8 7h0", "missed": "M4 3l8 8m0-8l-8 8", "unsure": "M4 7a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}[look]
+    for look, text, shape in (
+        ("met", "met", "M8 7h0"),
+        ("missed", "missed a blocking rule", "M4 3l8 8m0-8l-8 8"),
+        ("inconclusive", "inconclusive", "M4 7a4 4 0 1 0 8 0a4 4 0 1 0-8 0"),
+    ):
         drawn = element("path", d=shape, class_=f"mark {look}")
         yield element("span", element("svg", drawn, width=16, height=14, aria_hidden="true"), text, class_="key")
 
@@ -169,7 +170,7 @@ def _charts(view: Overview, metrics: Sequence[MetricTracks]) -> Iterator[Markup]
 def _clip() -> Markup:
     """The clip path that limits the charts to the runs that the filters leave; the script fills it."""
     return element(
-        "svg", element("clipPath", id="shown-columns"), width=0, height=0, aria_hidden="true", class_="unseen"
+        "svg", element("clipPath", id="shown-columns"), width=0, height=0, aria_hidden="true", class_="off-screen"
     )
 
 
@@ -201,4 +202,4 @@ def _data(view: Overview) -> Markup:
         "cell": [CELL, HEIGHT, PAGE_LENGTH],
         "chart": [LEFT, RIGHT, BOTTOM],
     }
-    return Markup(f'<script type="application/json" id="data">{json.dumps(parts)}</script>')
+    return script_data("data", parts)

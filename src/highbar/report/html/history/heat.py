@@ -10,7 +10,7 @@ from highbar.history.stability import CellCounts, ScenarioRow, StabilityMap
 from highbar.language.phrases import count
 from highbar.report.html.history.words import number_words, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
-from highbar.report.html.parts import code, heading, unseen
+from highbar.report.html.parts import code, for_screen_readers, heading
 
 PAGE_LENGTH = 50
 CELL, HEIGHT = 6, 14
@@ -25,7 +25,7 @@ def heat(found: StabilityMap) -> Markup:
         explanation = element("p", " ".join(_left_out(found)) or "No run lists scenarios.")
         return element("section", heading("Scenarios", "scenarios"), explanation, aria_labelledby="scenarios")
     shown = found.rows[:PAGE_LENGTH]
-    names = ("scenario", "instability", "failed in", unseen("run by run"))
+    names = ("scenario", "instability", "failed in", for_screen_readers("run by run"))
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
     body = element("tbody", *(_row(one, place == 0) for place, one in enumerate(shown)), id="rows")
     quiet = f"{len(shown)} of {len(found.rows)}; JavaScript searches and shows the others."

@@ -29,7 +29,7 @@ MOST_DOTS = 300
 MOST_CUTS = 40
 """Cuts of a line that are drawn and explained; the others are counted."""
 _LABEL_ROOM = 150.0
-_SHAPES = {"met": "h0", "missed": "m-4-4l8 8m0-8l-8 8", "unsure": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}
+_SHAPES = {"met": "h0", "missed": "m-4-4l8 8m0-8l-8 8", "inconclusive": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"}
 _LARGEST = 1e12
 
 
@@ -210,7 +210,7 @@ def _look(point: SeriesPoint) -> str:
     blocking = {rule.outcome for rule in point.rules if rule.level == "blocking"}
     if blocking & {"fail", "undefined"}:
         return "missed"
-    return "unsure" if "inconclusive" in blocking or point.value is None else "met"
+    return "inconclusive" if "inconclusive" in blocking or point.value is None else "met"
 
 
 # --- cuts of a line --------------------------------------------------------------------------
