@@ -91,7 +91,7 @@ def test_h58_a_file_that_holds_fewer_records_than_its_tool_counted_is_refused(tm
     export = json.loads(TOOLS["promptfoo"][2])
     del export["results"]["results"][-1]
     (tmp_path / "results.json").write_text(json.dumps(export), "utf-8")
-    assert "15 results, and its own statistics speak of 16" in refused(tmp_path, "results.json").problems
+    assert "15 results, and its own statistics count 16" in refused(tmp_path, "results.json").problems
     log = json.loads(TOOLS["inspect"][2])
     del log["samples"][-1]
     (tmp_path / "log.json").write_text(json.dumps(log), "utf-8")

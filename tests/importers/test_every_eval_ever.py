@@ -341,7 +341,7 @@ def test_samples_that_are_not_those_of_the_aggregate_are_refused(tmp_path: Path)
     path = lines(tmp_path, record(), record(sample_id="2"))
     scale = {"score_type": "binary"}
     aggregate(tmp_path, scale, total_rows=3)
-    assert "the file holds 2 records, and e.json speaks of 3" in refusal("every-eval-ever", path)
+    assert "the file holds 2 records, and e.json counts 3" in refusal("every-eval-ever", path)
     for algorithm in ("sha256", "md5"):
         right = hashlib.new(algorithm, path.read_bytes()).hexdigest()
         aggregate(tmp_path, scale, total_rows=2, hash_algorithm=algorithm, checksum=right.upper())
@@ -371,7 +371,7 @@ def test_fewer_records_than_samples_of_the_aggregate_are_said_even_to_those_who_
         written(tmp_path, "e.json", document)
         lines(tmp_path, record(), record(sample_id="2"))
         done = check(tmp_path, "e_samples.jsonl", "--quiet")
-        assert ("e.json speaks of 3 samples of the result 'acc', and there are 2 records" in done.err) is told
+        assert ("e.json counts 3 samples of the result 'acc', and there are 2 records" in done.err) is told
 
 
 def test_a_checksum_is_never_left_unchecked(tmp_path: Path) -> None:

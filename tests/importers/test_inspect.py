@@ -318,7 +318,7 @@ def test_a_newer_version_is_read_with_a_warning(tmp_path):
 def test_a_sample_that_stands_twice_is_refused(tmp_path):
     document = log()
     document["samples"].append(document["samples"][0])
-    assert "sample 1, epoch 1 stands twice" in refusal("inspect", written(tmp_path, "log.json", document))
+    assert "sample 1, epoch 1 occurs twice" in refusal("inspect", written(tmp_path, "log.json", document))
 
 
 @pytest.mark.parametrize(

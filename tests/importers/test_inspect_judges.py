@@ -231,7 +231,7 @@ def test_the_judge_cannot_have_used_more_than_all_models(tmp_path):
         (lambda made: made.update(status="SUCCESS"), "status: found 'SUCCESS', wanted started, success"),
         (lambda made: made.update(status="Started"), "status: found 'Started'"),
         (lambda made: made.update(invalidated=True), "samples were invalidated, and holds none"),
-        (lambda made: made.update(results={"total_samples": 3}), "its results speak of 3"),
+        (lambda made: made.update(results={"total_samples": 3}), "its results count 3"),
         (lambda made: made.update(results={"total_samples": 2, "completed_samples": 1}), "1 that completed"),
         (lambda made: made["eval"]["dataset"].update(samples=3), "its dataset and limit give 3"),
         (lambda made: made["eval"]["dataset"].update(samples=1, sample_ids=["1"]), "sample 2 is in this log and not"),
@@ -271,7 +271,7 @@ def without(members: dict[str, str], member: str, key: str) -> None:
         ("labels.eval", lambda m: m.update({"samples/S-9_epoch_1.json.bak": "{}"}), "no sample as Inspect AI"),
         ("labels.eval", lambda m: m.update({"samples/S-9_epoch_1/events/0.json": "[]"}), "no sample as Inspect AI"),
         ("chunked.eval", lambda m: m.pop("samples/Q-01_epoch_1/sample.json"), "no sample as Inspect AI"),
-        ("stopped.eval", lambda m: m.pop("samples/S-1_epoch_1.json"), "summaries.json speaks of sample S-1, epoch 1"),
+        ("stopped.eval", lambda m: m.pop("samples/S-1_epoch_1.json"), "summaries.json lists sample S-1, epoch 1"),
         ("scored_crash.eval", lambda m: without(m, "samples/S-2_epoch_1.json", "error"), "the sample has no error"),
         ("limits.eval", lambda m: without(m, "samples/S-2_epoch_1.json", "limit"), "met a limit, and the sample"),
         (

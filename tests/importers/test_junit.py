@@ -159,7 +159,7 @@ def test_a_suite_that_counts_something_else_than_it_lists_is_refused(tmp_path, a
         ),
         ('<testsuite name="s" Tests="2"><testcase name="a"/></testsuite>', "s counts 2 tests and lists 1"),
         ('<TESTSUITE NAME="s" FAILURES="1"><TESTCASE NAME="a"/></TESTSUITE>', "s counts 1 tests that did not pass"),
-        ('<testsuite name="s" tests="1" Tests="2"><testcase name="a"/></testsuite>', "tests stands here twice"),
+        ('<testsuite name="s" tests="1" Tests="2"><testcase name="a"/></testsuite>', "tests occurs twice"),
         (
             '<testsuite name="s" tests="1" aborted="1"><testcase name="a"/></testsuite>',
             "s: aborted is 1, and that is no count that is known",

@@ -282,7 +282,7 @@ def test_totals_are_refused_with_a_word_about_samples(tmp_path):
 
 def test_a_document_that_stands_twice_with_one_filter_is_refused(tmp_path):
     told = refusal("lm-eval", jsonl(tmp_path, line(0), line(1), line(0)))
-    assert ":3: document 0 stands twice with the filter none" in told
+    assert ":3: document 0 occurs twice with the filter none" in told
 
 
 @pytest.mark.hazard("H57")

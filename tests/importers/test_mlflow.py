@@ -190,8 +190,8 @@ def test_a_judge_that_gives_no_verdict_on_a_row_leaves_it_undecided(tmp_path: Pa
     said = [row["unjudged"] for row in rows[1:4]]
     assert said == [
         "judge: odd: gave no value",
-        "judge: odd: said 'No.', which is no verdict",
-        "judge: odd: said 0.0, which is no verdict",
+        "judge: odd: said 'No.', which is not a verdict",
+        "judge: odd: said 0.0, which is not a verdict",
     ]
     assert report.judges == ("polite", "odd")
     policy = {"thresholds": {"blocking": {"pass_rate": "≥ 60%"}}}

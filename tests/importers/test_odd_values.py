@@ -124,7 +124,7 @@ def test_scores_and_labels_on_every_row_are_columns_as_before(tmp_path, write):
 def test_a_scorer_with_a_single_value_that_is_no_verdict_counts_as_a_judge(tmp_path, write):
     done = check(tmp_path, write([0.3]))
     judged(done, "inconclusive")
-    assert any("the scorer 'safe' has a single value, which is no verdict" in note for note in done.json["warnings"])
+    assert any("the scorer 'safe' has a single value, which is not a verdict" in note for note in done.json["warnings"])
 
 
 @pytest.mark.parametrize("write", [mlflow, otel])

@@ -120,7 +120,7 @@ def test_only_the_labels_of_the_conventions_are_verdicts(tmp_path: Path, label: 
     rows, report = imported("otel", written(tmp_path, "run.json", logs(records)))
     assert rows[0].get("passed") is passed
     assert report.unscored == (passed is None)
-    assert ("which is no verdict" in rows[0].get("unjudged", "")) is (passed is None)
+    assert ("which is not a verdict" in rows[0].get("unjudged", "")) is (passed is None)
 
 
 def test_a_label_beside_a_score_has_a_column_of_its_own(tmp_path: Path) -> None:
@@ -256,9 +256,9 @@ def test_the_same_attribute_or_span_twice_is_refused(tmp_path: Path) -> None:
     twice["attributes"] += attributes({"gen_ai.evaluation.score.label": "pass"})
     document = traces([span("s1")]) | logs([twice])
     done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
-    refused(done, "the attribute 'gen_ai.evaluation.score.label' stands twice")
+    refused(done, "the attribute 'gen_ai.evaluation.score.label' occurs twice")
     document = traces([span("s1"), span("S1")]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
-    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 stands twice")
+    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 occurs twice")
 
 
 JUDGED = {

@@ -45,7 +45,7 @@ def test_a_label_is_the_verdict_on_its_own_run_however_it_was_emitted() -> None:
     ("case", "why"),
     [
         ("broken", "judge: Judge: TimeoutError"),  # although it has the label pass
-        ("odd", "judge: Judge: said 'mostly', which is no verdict"),
+        ("odd", "judge: Judge: said 'mostly', which is not a verdict"),
         ("dropped", "judge: OpenTelemetry: 1 event or attribute was dropped, which may say otherwise"),
     ],
 )

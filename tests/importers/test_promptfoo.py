@@ -722,7 +722,7 @@ def test_a_file_with_fewer_results_than_its_own_statistics_count_is_refused(tmp_
     document = json.loads(RESULTS.read_text("utf-8"))
     document["results"]["results"].pop()
     told = refusal("promptfoo", written(tmp_path, "r.json", document))
-    assert "the file holds 15 results, and its own statistics speak of 16" in told
+    assert "the file holds 15 results, and its own statistics count 16" in told
 
 
 @pytest.mark.parametrize("key", ["successes", "failures", "errors"])
@@ -732,7 +732,7 @@ def test_a_file_whose_statistics_are_not_those_of_its_results_is_refused(tmp_pat
     document["results"]["stats"][key] -= 1
     document["results"]["stats"][others[key]] += 1
     told = refusal("promptfoo", written(tmp_path, "r.json", document))
-    assert "and its own statistics speak of" in told
+    assert "and its own statistics count" in told
     document["results"]["stats"][others[key]] -= 1
     assert "results, and its own statistics" in refusal("promptfoo", written(tmp_path, "r.json", document))
 

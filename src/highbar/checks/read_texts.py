@@ -95,7 +95,7 @@ def _pattern(value: Any, place: ValueCursor) -> str | None:
         )
     elif (letter := patterns.bad_boundary(value)) is not None:
         place.refuse(
-            rf"\b knows letters of ASCII only, and stands beside '{letter}'",
+            rf"\b knows letters of ASCII only, and is next to '{letter}'",
             "leave \\b out, or use `contains:` for whole words",
         )
     elif patterns.always_matches(value):

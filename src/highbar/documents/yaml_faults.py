@@ -96,7 +96,7 @@ def _colon(lines: Sequence[str], line: int, problem: str) -> _Fault | None:
     if "mapping values are not allowed" in problem:
         if before is not None and _NO_SPACE.match(lines[before]):
             at = lines[before].index(":")
-            return "there is no space after the colon", f"write {_spaced(lines[before])}", before, at
+            return "there is no space after the colon", f"write {_with_space(lines[before])}", before, at
         if before is not None and not _KEY.match(lines[before]) and _indent(lines[before]) < _indent(lines[line]):
             key = lines[before].strip()[:40]
             return "there is no colon after this key", f"write {key}:", before, _indent(lines[before])
@@ -126,7 +126,7 @@ def _after_quote(lines: Sequence[str], line: int, column: int, problem: str) -> 
     return "this text goes on after its closing quote", f"put all of it in quotes: {_quoted(text)}", line, start
 
 
-def _spaced(line: str) -> str:
+def _with_space(line: str) -> str:
     key, _, value = line.strip()[:60].partition(":")
     return f"{key}: {value}"
 

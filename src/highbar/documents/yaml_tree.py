@@ -89,7 +89,7 @@ class _YamlReader:
         self.lines = text.split("\n")
         self.file = file
         self.problems: list[Problem] = []
-        self.tricks = 0  # anchors and aliases
+        self.aliases = 0  # and anchors
         # Events rather than a loader: only they have the place of every scalar, and say whether it was quoted.
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
@@ -108,7 +108,7 @@ class _YamlReader:
         line, column = _position(event)
         if depth > MOST_NESTING:
             raise InputError(Problem(f"nested deeper than {MOST_NESTING}", self.file, line, column))
-        self._refuse_tricks(event)
+        self._refuse_aliases_and_tags(event)
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, line, column)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -125,12 +125,12 @@ class _YamlReader:
                 return
             yield self._node(event, depth + 1)
 
-    def _refuse_tricks(self, event: Event) -> None:
+    def _refuse_aliases_and_tags(self, event: Event) -> None:
         # A few lines of aliases expand to gigabytes, and what a reviewer sees should be what is read.
         line, column = _position(event)
         if isinstance(event, self.yaml.AliasEvent) or event.anchor is not None:
-            self.tricks += 1
-            if self.tricks > 1:  # one problem is enough; a file may have thousands of them
+            self.aliases += 1
+            if self.aliases > 1:  # one problem is enough; a file may have thousands of them
                 return
             message = "anchors and aliases (& and *) are not allowed"
             sign = "*" if isinstance(event, self.yaml.AliasEvent) else "&"

@@ -129,7 +129,7 @@ def importer_named(name: str) -> Read:
         if importer.name == name:
             return importer.read
     if name in _entry_points():
-        read: Read = _loaded(name).read
+        read: Read = _load(name).read
         return read
     raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(format_names())}"))
 
@@ -166,9 +166,9 @@ def _recognized_by_plugins(name: str, head: bytes, start: Callable[[], bytes]) -
 def _recognizer(format_name: str) -> Callable[[str, bytes], bool] | None:
     """The function that recognizes a plugin's format. The importer is loaded only if that has no entry point."""
     if format_name in _entry_points(RECOGNIZERS):
-        recognizes: Callable[[str, bytes], bool] = _loaded(format_name, RECOGNIZERS)
+        recognizes: Callable[[str, bytes], bool] = _load(format_name, RECOGNIZERS)
         return recognizes
-    return getattr(_loaded(format_name), "recognizes", None)
+    return getattr(_load(format_name), "recognizes", None)
 
 
 def _recognizes(recognizes: Callable[[str, bytes], bool], format_name: str, name: str, head: bytes) -> bool:
@@ -180,7 +180,7 @@ def _recognizes(recognizes: Callable[[str, bytes], bool], format_name: str, name
         raise InputError(Problem(message, file=name, hint="name the format: --input-format")) from error
 
 
-def _loaded(name: str, group: str = GROUP) -> Any:
+def _load(name: str, group: str = GROUP) -> Any:
     """The object of a plugin's entry point. Raises InputError if the package is broken."""
     try:
         return _entry_points(group)[name]()

@@ -16,6 +16,7 @@ from typing import Any
 from highbar.importers import Row
 from highbar.importers.json_arrays import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
+from highbar.importers.naming import number_or_name
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
@@ -35,7 +36,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
     report.judges = ("grader",)
     document = without_arrays(path, {"runs"})
     if any(name in document for name in _LISTS):
-        yield _graded(path, document, report)
+        yield _grading_row(path, document, report)
     elif "runs" in document:
         yield from _Benchmark(document).rows(path, report)
     else:
@@ -45,14 +46,14 @@ def read(path: str, report: Report) -> Iterator[Row]:
 # --- one run -----------------------------------------------------------------------------------------
 
 
-def _graded(path: str, grading: Record, report: Report) -> Row:
+def _grading_row(path: str, grading: Record, report: Report) -> Row:
     place = _place(Path(path))
     report.records += 1
-    timing = _beside(Path(path).with_name("timing.json"))
+    timing = _record_beside(Path(path).with_name("timing.json"))
     seconds = grading.part("timing").number("executor_duration_seconds")
     return {
         **place,
-        **_judged(grading, grading.part("summary"), report),
+        **_judgment(grading, grading.part("summary"), report),
         "latency_ms": timing.number("duration_ms") if seconds is None else seconds * 1000,
         "tokens_used": timing.whole("total_tokens"),
     }
@@ -72,7 +73,7 @@ def _place(path: Path) -> Row:
     if ungraded:
         hint = "grade it, or remove its folder; a run that nobody graded must not be left out unseen"
         refuse(f"the run beside this one has no {path.name}: {', '.join(ungraded[:5])}", hint=hint)
-    about = _beside(configuration.parent / "eval_metadata.json")
+    about = _record_beside(configuration.parent / "eval_metadata.json")
     number = re.match("[0-9]+(?=-|$)", name[1])
     id_ = _id(about) if "eval_id" in about else number[0].lstrip("0") or "0" if number else name[1]
     return {
@@ -93,7 +94,7 @@ def _ungraded(configuration: Path, name: str) -> Iterator[str]:
             yield from (str(one.relative_to(iteration)) for one in runs if not (one / name).is_file())
 
 
-def _beside(path: Path) -> Record:
+def _record_beside(path: Path) -> Record:
     """The object in a file beside the grading; an empty one if there is no such file."""
     return Record(json.decode_value(path.read_bytes()) if path.is_file() else {}, path.name)
 
@@ -120,10 +121,10 @@ class _Benchmark:
     def rows(self, path: str, report: Report) -> Iterator[Row]:
         for _, run in array_records(path, {"runs"}):
             report.records += 1
-            yield {**self._described(run), **_judged(run, run.part("result"), report)}
+            yield {**self._next_row(run), **_judgment(run, run.part("result"), report)}
         yield from self._missing(report)
 
-    def _described(self, run: Record) -> Row:
+    def _next_row(self, run: Record) -> Row:
         id_, configuration, trial = _id(run), run.text("configuration"), run.whole("run_number")
         if trial is None or not 0 <= trial <= MOST_TRIALS:
             refuse(f"{run.place}: run_number: found {shown(trial)}, wanted a number from 0 to {MOST_TRIALS}")
@@ -156,13 +157,10 @@ class _Benchmark:
 
 
 def _id(record: Record) -> str:
-    value = record.value("eval_id")
-    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-        refuse(f"{record.place}: eval_id: found {shown(value)}, wanted the number or the name of an eval")
-    return scenario_id(str(value))
+    return number_or_name(record, "eval_id", "an eval")
 
 
-def _judged(run: Record, totals: Record, report: Report) -> Row:
+def _judgment(run: Record, totals: Record, report: Report) -> Row:
     """The columns with the grader's verdict on every expectation."""
     given = [name for name in _LISTS if name in run]
     if len(given) > 1:
@@ -174,7 +172,7 @@ def _judged(run: Record, totals: Record, report: Report) -> Row:
         verdicts.add(name, verdict=passed)
         if passed is None:
             verdicts.add_broken(name, "the grader gave no verdict")
-    _note_unlisted(verdicts, found, totals)
+    _doubt_totals(verdicts, found, totals)
     verdicts.count(report)
     report.unread.update(name for name in _UNREAD if name in run)
     return verdicts.columns()
@@ -187,7 +185,7 @@ def _text(expectation: Record) -> str:
     return text
 
 
-def _note_unlisted(verdicts: Verdicts, found: list[Record], totals: Record) -> None:
+def _doubt_totals(verdicts: Verdicts, found: list[Record], totals: Record) -> None:
     """Leave a trial undecided if its totals contradict the listed expectations, or if none are listed."""
     failed = sum(one.flag("passed") is False for one in found)
     counts: Mapping[str, Any] = {"total": len(found), "failed": failed, "passed": len(found) - failed}

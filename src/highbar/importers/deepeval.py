@@ -75,7 +75,7 @@ class _DeepEvalSurvey:
             elif key.endswith("[]"):
                 case = Record(json.decode_value(text), f"{key.removesuffix('[]')}[{totals.cases}]")
                 inputs[_name(case)].add(_digest(case))
-                judged.append((_name(case), _digest(case), self._declared(case)))
+                judged.append((_name(case), _digest(case), self._declare(case)))
                 totals.add(case)
         if not keys & {*_CASES, "metricsScores", "testPassed"}:
             refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
@@ -94,7 +94,7 @@ class _DeepEvalSurvey:
     def _scenario(self, name: str, digest: str) -> str:
         return scenario_id(f"{name}#{digest}" if name in self._shared else self.repeats.plain(name))
 
-    def _declared(self, case: Record) -> frozenset[str]:
+    def _declare(self, case: Record) -> frozenset[str]:
         """Declare the scorers of a case by their thresholds and verdicts, and return the names of the judges."""
         found: set[str] = set()
         for name, metric in _metrics(case):

@@ -122,7 +122,7 @@ class _EvalSamples:
         trial = self._trials.get((*key, repeat))
         if trial is None:
             trial = self._trials[(*key, repeat)] = _TrialScores()
-            self._buffer.put(_row(record, name, by_inspect=_by_inspect(metadata), calls=self._report.calls))
+            self._buffer.put(_row(record, name, by_inspect=_is_of_inspect(metadata), calls=self._report.calls))
         else:
             self._report.merged += 1
         if result in trial.scores:
@@ -147,7 +147,7 @@ class _EvalSamples:
 
     def rows(self, aggregate: Aggregate | None) -> Iterator[Row]:
         """The rows, once all results are known."""
-        judges = self._settle(aggregate)
+        judges = self._settle_judges(aggregate)
         if aggregate is not None:
             self._warn_by_aggregate(aggregate)
         columns, shared = score_columns({name: name for name in self._named})
@@ -158,11 +158,11 @@ class _EvalSamples:
         for (row, _), trial in zip(self._buffer, self._trials.values(), strict=True):
             found = {columns[name]: one.score for name, one in trial.scores.items() if name in columns}
             made = {**row, "trial": numbers.number(row["id"]), "error": trial.error, "judge": judged_by}
-            yield {**made, **found, **self._judged(trial, judges)}
+            yield {**made, **found, **self._judgment(trial, judges)}
         if self._below and not self._report.judged_by:
             self._warn_of_low_scores(judges)
 
-    def _judged(self, trial: _TrialScores, judges: Mapping[str, _JudgingResult]) -> Row:
+    def _judgment(self, trial: _TrialScores, judges: Mapping[str, _JudgingResult]) -> Row:
         """The judgment of a row: wrong if one verdict is bad, correct if all are good, otherwise undecided."""
         if not judges:  # only the answers are wanted, which are graded again
             return {}
@@ -176,7 +176,7 @@ class _EvalSamples:
         self._report.unscored += 1
         silent = {name: trial.scores.get(name) for name, good in verdicts.items() if good is None}
         self._below += any(found is not None and found.score is not None for found in silent.values())
-        return {"unjudged": "judge: " + "; ".join(_silence(name, found) for name, found in silent.items())}
+        return {"unjudged": "judge: " + "; ".join(_undecided_reason(name, found) for name, found in silent.items())}
 
     def _warn_by_aggregate(self, aggregate: Aggregate) -> None:
         for message in aggregate.missing(self._results, self._tasks()):
@@ -193,21 +193,21 @@ class _EvalSamples:
         asked = f"judged_by: {{ every_eval_ever: {{ scorer: {name}, at_least: … }} }}"
         self._report.warn(f"{message}; say in the policy what is enough: {asked}", urgent=True)
 
-    def _settle(self, aggregate: Aggregate | None) -> dict[str, _JudgingResult]:
+    def _settle_judges(self, aggregate: Aggregate | None) -> dict[str, _JudgingResult]:
         """Decide who judges, and note every result in the report. Refuses a file in which that is ambiguous."""
         demands = {demand.scorer: demand for demand in self._report.judged_by}
         unknown = [name for name in demands if name not in self._named]
         if unknown:
             known = ", ".join(map(repr, self._named))
             refuse(f"the policy has this file judged by {', '.join(unknown)}; the results in it are: {known}")
-        judges = {name: _JudgingResult(demand) for name, demand in demands.items()} or self._declared(aggregate)
+        judges = {name: _JudgingResult(demand) for name, demand in demands.items()} or self._declared_judges(aggregate)
         for name in self._named:
             why = "the policy's judged_by names others" if demands else "nothing declares that it judges"
             self._report.add_scorer(name, judges=name in judges, why_not=why)
         self._report.judges = tuple(judges)
         return judges
 
-    def _declared(self, aggregate: Aggregate | None) -> dict[str, _JudgingResult]:
+    def _declared_judges(self, aggregate: Aggregate | None) -> dict[str, _JudgingResult]:
         """The only result of the file, which judges if its full marks are known; empty if only answers are wanted."""
         named = self._named
         full = aggregate.full_marks(named[0], self._tasks()) if aggregate else 1.0
@@ -266,7 +266,7 @@ def _score(record: Record) -> _SampleScore:
     return _SampleScore(evaluation.number("score"), correct)
 
 
-def _silence(name: str, found: _SampleScore | None) -> str:
+def _undecided_reason(name: str, found: _SampleScore | None) -> str:
     if found is None:
         return f"{name}: no record of it"
     return f"{name}: no score" if found.score is None else f"{name}: is_correct, at a score of {found.score:g}"
@@ -300,7 +300,7 @@ def _answer(record: Record, messages: list[Mapping[str, Any]]) -> str | None:
     return text_or_json(answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)
 
 
-def _by_inspect(metadata: Record) -> bool:
+def _is_of_inspect(metadata: Record) -> bool:
     """Whether the converter of Inspect AI wrote this record: it always adds both members."""
     return "epoch" in metadata and "stop_reason" in metadata
 

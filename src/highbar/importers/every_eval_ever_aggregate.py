@@ -67,7 +67,7 @@ class Aggregate(NamedTuple):
                 yield f"{self.name} has the result {one.name!r}, of which there are no records"
             elif 0 < number < (one.samples or 0):
                 found = "is 1 record" if number == 1 else f"are {number} records"
-                yield f"{self.name} speaks of {one.samples} samples of the result {one.name!r}, and there {found}"
+                yield f"{self.name} counts {one.samples} samples of the result {one.name!r}, and there {found}"
 
     def graders(self, result: str) -> str:
         """The models that graded a result; empty if it was not graded by a model."""
@@ -79,7 +79,7 @@ class Aggregate(NamedTuple):
             other = min(evaluations - {self.evaluation})
             refuse(f"these are samples of {other!r}, and {self.name} is of {self.evaluation!r}", hint=_WHOLE)
         if self.records is not None and self.records != records:
-            refuse(f"the file holds {records} records, and {self.name} speaks of {self.records}", hint=_WHOLE)
+            refuse(f"the file holds {records} records, and {self.name} counts {self.records}", hint=_WHOLE)
         if self.checksum is not None and _digest(path, self.checksum[0]) != self.checksum[1].lower():
             refuse(f"these are not the samples that {self.name} was made of: their checksums differ", hint=_WHOLE)
 

@@ -17,7 +17,7 @@ from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.inspect_header import PARTS, Header, Key
 from highbar.importers.inspect_samples import EvalSample
-from highbar.importers.inspect_scores import ALONE, Judges, score_number, settle_judges
+from highbar.importers.inspect_scores import ONLY_SCORE, Judges, score_number, settle_judges
 from highbar.importers.limits import MOST_NAMED
 from highbar.importers.reading import json
 from highbar.importers.reading import zip as archives
@@ -25,6 +25,7 @@ from highbar.importers.reading.json import Bytes
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
+from highbar.importers.scorers import meet_demands, unjudged_columns
 from highbar.language.phrases import some_and_more
 from highbar.language.tool_names import scenario_id, score_column
 
@@ -32,7 +33,7 @@ _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _SAMPLE_IN_CHUNKS = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
 _CHUNK = re.compile(r"^(samples/.+_epoch_\d+/)(?:\w+\.json|\w+/.+)$", re.DOTALL)
 _EVENTS = re.compile(r"^(samples/.+_epoch_\d+/)events/\d+\.json$", re.DOTALL)
-_BESIDE = re.compile(r"^(?:(?:header|summaries|reductions|results)\.json|_journal/.+)$", re.DOTALL)
+_OTHER_MEMBERS = re.compile(r"^(?:(?:header|summaries|reductions|results)\.json|_journal/.+)$", re.DOTALL)
 _MEMBERS = frozenset(
     {*PARTS, "plan", "stats", "log_updates", "config_updates", "tags", "metadata", "samples", "reductions", "logging"}
     | {"location", "etag"}
@@ -110,7 +111,7 @@ def _account_for_members(archive: archives.Archive, report: Report) -> None:
     for name in archive:
         part = _CHUNK.match(name)
         whole = _WHOLE_SAMPLE.match(name) or (part and f"{part[1]}sample.json" in archive)
-        if whole or _BESIDE.match(name) or name.endswith("/"):
+        if whole or _OTHER_MEMBERS.match(name) or name.endswith("/"):
             continue
         if name.lower().startswith("samples") or "_epoch_" in name.lower():
             refuse(f"the member {name!r} of this archive is no sample as Inspect AI writes it", hint="write it again")
@@ -167,7 +168,7 @@ class _Log:
         self.report.records += 1
         sample = EvalSample(json.members(text) | (more or {}), self.report)
         if sample.key in self.seen:
-            refuse(f"{sample.place} stands twice in this log")
+            refuse(f"{sample.place} occurs twice in this log")
         self.seen.add(sample.key)
         self.crashed += sample.crashed
         self.invalidated += sample.invalidated
@@ -190,7 +191,7 @@ class _Log:
         for place, text in enumerate(json.items(summaries)):
             summary = EvalSample(json.members(text), self.report)
             if summary.key not in self.seen:
-                refuse(f"summaries.json speaks of {summary.place}, which is not in this log")
+                refuse(f"summaries.json lists {summary.place}, which is not in this log")
             crashed, limit = self._ended.get(summary.key, (False, None))
             if summary.crashed and not crashed:
                 refuse(f"summaries.json[{place}] says that {summary.place} crashed, and the sample has no error")
@@ -199,12 +200,12 @@ class _Log:
 
     def rows(self, header: Header) -> Iterator[Row]:
         """The rows, once all scorers are known."""
-        alone = self._only_scorer(header)
-        judging = settle_judges(header.metrics, [alone.get(name, name) for name in self._scorers], self.report)
-        bounded = {alone.get(name, name): known for name, known in self._scorers.items()}
+        renamed = self._only_scorer(header)
+        judging = settle_judges(header.metrics, [renamed.get(name, name) for name in self._scorers], self.report)
+        bounded = {renamed.get(name, name): known for name, known in self._scorers.items()}
         quality = all(bounded.get(name, True) for name in judging.demands)
         for row, given in self._buffer:
-            scores = {alone.get(name, name): value for name, value in given.items()}
+            scores = {renamed.get(name, name): value for name, value in given.items()}
             tags = {**_tags(header), **row["tags"]}
             yield {
                 **row,
@@ -215,13 +216,14 @@ class _Log:
                 "agent_version": header.agent_version,
                 "judge": ", ".join(judging.demands),
                 "quality_score": judging.quality(scores) if quality else None,
-                **self._judged(row, scores, judging),
+                **self._judgment(row, scores, judging),
             }
 
     def _only_scorer(self, header: Header) -> dict[str, str]:
         """Maps the nameless score of an old log to the only scorer in the header; empty for other logs."""
         named = list(header.metrics)
-        return {ALONE: named[0]} if ALONE in self._scorers and ALONE not in named and len(named) == 1 else {}
+        is_nameless = ONLY_SCORE in self._scorers and ONLY_SCORE not in named and len(named) == 1
+        return {ONLY_SCORE: named[0]} if is_nameless else {}
 
     def _columns(self, scores: dict[str, float | None], judging: Judges) -> Row:
         lost = [name for name in scores if name not in judging.columns]
@@ -229,15 +231,14 @@ class _Log:
             self.report.unread[f"scores whose scorers would share the column {score_column(lost[0])}"] += len(lost)
         return {judging.columns[name]: value for name, value in scores.items() if name in judging.columns}
 
-    def _judged(self, row: Row, scores: dict[str, float | None], judging: Judges) -> Row:
+    def _judgment(self, row: Row, scores: dict[str, float | None], judging: Judges) -> Row:
         """The judgment of a sample: wrong if it crashed, whatever the scores; undecided if a judge has no score."""
         if row["error"] is not None:
             return {"correct": False}
-        correct, unjudged = judging.judge(scores)
+        correct, silent = meet_demands(judging.demands, scores)
         if correct is None:
             self.report.unscored += 1
-            # Without these two, Highbar would compare answer and target itself, in place of the judge.
-            return {"unjudged": unjudged, "expected": None, "predicted": None}
+            return unjudged_columns(silent)
         return {"correct": correct}
 
     def missing(self, header: Header) -> Iterator[Row]:
@@ -247,15 +248,16 @@ class _Log:
                 continue
             self.report.missing += 1
             ended = f"this epoch was planned and has no result (the run's status is {header.status})"
-            yield self._bare(header, id_, epoch) | {"error": ended}
+            yield self._row_without_result(header, id_, epoch) | {"error": ended}
         for (id_, epoch), reason in header.stops.items():
             if (id_, epoch) in self.seen:
                 refuse(f"sample {id_}, epoch {epoch} was stopped early, and has a result")
             self.report.records += 1
             self.report.skipped += 1
-            yield self._bare(header, id_, epoch) | {"unjudged": f"not run: the task stopped early: {reason}"}
+            unjudged = f"not run: the task stopped early: {reason}"
+            yield self._row_without_result(header, id_, epoch) | {"unjudged": unjudged}
 
-    def _bare(self, header: Header, id_: str, epoch: int) -> Row:
+    def _row_without_result(self, header: Header, id_: str, epoch: int) -> Row:
         """The columns of an epoch without a result, so that `--where` and slices select it like any other."""
         described = self._described.get(id_, {})
         own = described.get("tags")

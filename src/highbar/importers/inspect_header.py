@@ -42,11 +42,11 @@ class Header:
         self._config = spec.record("config") or Record({}, "header: config")
         dataset = spec.record("dataset") or Record({}, "header: dataset")
         self._ids = [str(id_) for id_ in dataset.items("sample_ids")]
-        self._samples = _counted(dataset, "samples")
-        self._epochs_given = _counted(self._config, "epochs", least=1)
+        self._samples = _count(dataset, "samples")
+        self._epochs_given = _count(self._config, "epochs", least=1)
         self._epochs = self._epochs_given or 1
         self._limit = _limit(self._config.value("limit"))
-        self._merged = "shards" in spec
+        self._is_merged = "shards" in spec
         self._results = record.record("results") or Record({}, "header: results")
         self.stops = _early_stops(self._results)
         self.metrics: Metrics = declared_metrics(spec, record.record("results"))
@@ -80,7 +80,7 @@ class Header:
             without_samples = self._config.flag("log_samples") is False
             refuse("there is no sample in this log" + (": it was written without them" if without_samples else ""))
         ids = {id_ for id_, _ in keys}
-        lacking = [id_ for id_ in self._ids if id_ not in ids and not self._stopped(id_)]
+        lacking = [id_ for id_ in self._ids if id_ not in ids and not self._was_stopped(id_)]
         ended = f"the run ended with the status {self.status}"
         if lacking:
             refuse(
@@ -95,7 +95,7 @@ class Header:
         if self._invalidated and not invalidated:
             refuse("the log says that samples were invalidated, and holds none that was")
 
-    def _stopped(self, id_: str) -> bool:
+    def _was_stopped(self, id_: str) -> bool:
         """Whether the task stopped before any epoch of this sample."""
         return all((id_, epoch) in self.stops for epoch in range(1, self._epochs + 1))
 
@@ -104,7 +104,7 @@ class Header:
         ids = set(self._ids)
         if ids:
             named = len(ids) * self._epochs
-            if planned is not None and named != planned and not self._merged:
+            if planned is not None and named != planned and not self._is_merged:
                 refuse(f"the header names {named} samples and epochs, and its dataset and limit give {planned}")
             others = [key for key in keys if key[0] not in ids]
             if others:
@@ -118,10 +118,10 @@ class Header:
         total, completed = self._results.whole("total_samples"), self._results.whole("completed_samples")
         number = len(set(self._ids)) * self._epochs or samples + len(self.stops)
         if total and total != number:
-            refuse(f"this log is of {number} samples and epochs, and its results speak of {total}")
+            refuse(f"this log is of {number} samples and epochs, and its results count {total}")
         sound = samples - crashed
         if total and completed is not None and completed < sound:
-            refuse(f"{sound} samples have no error, and the results speak of {completed} that completed")
+            refuse(f"{sound} samples have no error, and the results count {completed} that completed")
 
     def _planned_number(self) -> int | None:
         """Samples × epochs, by the size of the dataset and the limit; None if the log does not say."""
@@ -140,7 +140,7 @@ def _status(record: Record) -> str:
     return status
 
 
-def _counted(record: Record, key: str, least: int = 0) -> int | None:
+def _count(record: Record, key: str, least: int = 0) -> int | None:
     number = record.whole(key)
     if number is not None and number < least:
         refuse(f"{record.place}: {key}: found {number}, wanted {least} or more")

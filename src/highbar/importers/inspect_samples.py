@@ -79,13 +79,13 @@ class EvalSample:
             "id": self.key[0],
             "trial": self.key[1],
             "error": self._error(),
-            "input": _asked(self._value("input")),
+            "input": _question(self._value("input")),
             "output": self._output(),
             "expected": short_label(self._value("target")),
             "predicted": self._answer,
             "latency_ms": self._latency(judges),
-            "tokens_used": self._without("total_tokens", usage.values(), by_judges),
-            "cost_usd": self._without("total_cost", usage.values(), by_judges),
+            "tokens_used": self._without_judges("total_tokens", usage.values(), by_judges),
+            "cost_usd": self._without_judges("total_cost", usage.values(), by_judges),
             **{name: metadata[name] for name in SCENARIO_TEXTS if isinstance(metadata.get(name), str)},
             "tags": {**(flat_tags(metadata, SCENARIO_TEXTS) or {}), **self._run_tags()},
             **(self._conversation() if self._report.calls else {}),
@@ -105,7 +105,7 @@ class EvalSample:
         place = f"{self.place}: {key}"
         return {str(name): Record(one, place) for name, one in self._record(key).values.items()}
 
-    def _without(self, key: str, models: Collection[Record], judges: Collection[Record]) -> float | None:
+    def _without_judges(self, key: str, models: Collection[Record], judges: Collection[Record]) -> float | None:
         """The sum over all models minus that of the judging roles; None if there are no counts."""
         read = Record.whole if key == "total_tokens" else Record.number
         counts = [count for one in models if (count := read(one, key)) is not None]
@@ -197,7 +197,7 @@ def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, floa
         return None
 
 
-def _asked(value: object) -> str | None:
+def _question(value: object) -> str | None:
     """The input as text; for a conversation, the last message of the user."""
     if not isinstance(value, list):
         return _text_of(value)

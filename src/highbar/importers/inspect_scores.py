@@ -6,21 +6,19 @@ the policy's `judged_by` names it. Each value of a score with several values is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from highbar.importers.naming import score_columns
 from highbar.importers.record import Record, is_number, refuse
 from highbar.importers.report import Report
-from highbar.importers.scorers import is_good_enough
-from highbar.language.tool_names import score_column
 from highbar.model.judging import ScorerDemand
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _JUDGING_METRIC = "accuracy"
-ALONE = "score"
+ONLY_SCORE = "score"
 """Our name for the only score of an old log, which does not name it."""
 
 Metrics = dict[str, set[str]]
@@ -32,7 +30,7 @@ def declared_metrics(spec: Record, results: Record | None) -> Metrics:
     found: Metrics = {}
     names: list[str] = []
     for scorer in spec.records("scorers"):
-        name = _unique(scorer.text("name") or "", names)
+        name = _unique_name(scorer.text("name") or "", names)
         names.append(name)
         found.setdefault(name, set())
         for part, metrics in _groups(scorer.value("metrics")):
@@ -40,14 +38,14 @@ def declared_metrics(spec: Record, results: Record | None) -> Metrics:
     for score in results.records("scores") if results else []:
         name, scorer_name = score.text("name") or "", score.text("scorer")
         full = name if scorer_name in (None, name) else f"{scorer_name}.{name}"
-        found.setdefault(full, set()).update(_bare(metric) for metric in score.record("metrics") or ())
+        found.setdefault(full, set()).update(_metric_name(metric) for metric in score.record("metrics") or ())
     if results and "scorer" in results:  # as it was written in 2024
-        found.setdefault(ALONE, set()).update(_bare(metric) for metric in results.record("metrics") or ())
+        found.setdefault(ONLY_SCORE, set()).update(_metric_name(metric) for metric in results.record("metrics") or ())
     whole = {name for name in found if not found[name] and any(other.startswith(f"{name}.") for other in found)}
     return {name: metrics for name, metrics in found.items() if name not in whole}
 
 
-def _unique(name: str, used: Collection[str]) -> str:
+def _unique_name(name: str, used: Collection[str]) -> str:
     """The name of a scorer: Inspect AI calls a second `match` `match1`."""
     names = (f"{name}{count or ''}" for count in range(len(used) + 1))
     return next(one for one in names if one not in used)
@@ -59,12 +57,12 @@ def _groups(metrics: object) -> Iterator[tuple[str, list[str]]]:
         if isinstance(group, dict) and "name" not in group:
             for part, listed in group.items():
                 names = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-                yield part, [_bare(str(name)) for name in names]
+                yield part, [_metric_name(str(name)) for name in names]
         elif isinstance(group, dict):
-            yield "", [_bare(str(group["name"]))]
+            yield "", [_metric_name(str(group["name"]))]
 
 
-def _bare(metric: str) -> str:
+def _metric_name(metric: str) -> str:
     """`inspect_ai/accuracy` → `accuracy`."""
     return metric.rpartition("/")[2]
 
@@ -89,14 +87,6 @@ class Judges(NamedTuple):
     demands: Mapping[str, ScorerDemand | None]
     columns: Mapping[str, str]  # by scorer; without scorers that would share a column
 
-    def judge(self, scores: Mapping[str, float | None]) -> tuple[bool | None, str | None]:
-        """Whether a sample is correct, or None and the reason if that is unknown. One bad score is enough for False."""
-        met = {name: is_good_enough(demand, scores.get(name)) for name, demand in self.demands.items()}
-        if False in met.values():
-            return False, None
-        silent = [name for name, good in met.items() if good is None]
-        return (None, f"judge: no score by {', '.join(silent)}") if silent else (True, None)
-
     def quality(self, scores: Mapping[str, float | None]) -> float | None:
         """The score of the only judge; None if there are several."""
         return scores.get(next(iter(self.demands))) if len(self.demands) == 1 else None
@@ -105,20 +95,19 @@ class Judges(NamedTuple):
 def settle_judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
     """Decide who judges, and note every scorer in the report. Refuses a log without a judge."""
     known = [*(name for name in metrics if not _is_pattern(name, metrics)), *(n for n in seen if n not in metrics)]
-    demands = _demanded(known, report) if report.judged_by else _declared(metrics, known)
+    demands = _policy_judges(known, report) if report.judged_by else _declared_judges(metrics, known)
     exact = list(dict.fromkeys([*known, *demands]))
     for name in exact:
         why = _why_not(name, metrics, policy=bool(report.judged_by))
         report.add_scorer(name, judges=name in demands, why_not=why)
     report.judges = tuple(demands)
     if not demands and not report.answers_only:
-        refuse(_without(exact, metrics), hint=_hint(exact))
-    columns = {name: score_column(name) for name in exact}
-    shared = {column for column, number_of in Counter(columns.values()).items() if number_of > 1}
-    return Judges(demands, {name: column for name, column in columns.items() if column not in shared})
+        refuse(_no_judge_message(exact, metrics), hint=_hint(exact))
+    columns, _ = score_columns({name: name for name in exact})
+    return Judges(demands, columns)
 
 
-def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand | None]:
+def _policy_judges(known: Collection[str], report: Report) -> dict[str, ScorerDemand | None]:
     """The scorers that the policy names. Refuses a log without one of them."""
     missing = [demand.scorer for demand in report.judged_by if demand.scorer not in known]
     if missing:
@@ -127,7 +116,7 @@ def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand 
     return {demand.scorer: demand for demand in report.judged_by}
 
 
-def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:
+def _declared_judges(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:
     """The scorers with a declared accuracy.
 
     A pattern that matches no value stays a judge without scores, so that the samples are undecided, not passed.
@@ -135,7 +124,7 @@ def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDeman
     declared = [name for name, listed in metrics.items() if _JUDGING_METRIC in listed]
     found: dict[str, ScorerDemand | None] = {}
     for name in declared:
-        fitting = [one for one in known if _fits(one, name)] if _is_pattern(name, metrics) else []
+        fitting = [one for one in known if _is_value_of(one, name)] if _is_pattern(name, metrics) else []
         found |= dict.fromkeys(fitting or [name])
     return found
 
@@ -144,7 +133,7 @@ def _is_pattern(name: str, metrics: Metrics) -> bool:
     return name in metrics and "." in name and any(sign in name for sign in "*?[")
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _is_value_of(name: str, pattern: str) -> bool:
     """Whether this is a value of the pattern's scorer and matches the pattern."""
     scorer, _, part = pattern.partition(".")
     return name != pattern and name.startswith(f"{scorer}.") and fnmatchcase(name[len(scorer) + 1 :], part)
@@ -157,7 +146,7 @@ def _why_not(name: str, metrics: Metrics, *, policy: bool) -> str:
     return f"declared for it: {', '.join(listed)}; not accuracy" if listed else "no metric is declared for it"
 
 
-def _without(names: Collection[str], metrics: Metrics) -> str:
+def _no_judge_message(names: Collection[str], metrics: Metrics) -> str:
     """The message that no scorer judges, with the names of the scorers."""
     if not names:
         return "nobody judges these samples: the log has no scorer"

@@ -327,7 +327,7 @@ def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in attributes.items():
         if found.setdefault(key.lower(), value) != value:
-            refuse(f"<{tag}>: {key.lower()} stands here twice: {shown(found[key.lower()])} and {shown(value)}")
+            refuse(f"<{tag}>: {key.lower()} occurs twice: {shown(found[key.lower()])} and {shown(value)}")
     return found
 
 

@@ -62,7 +62,7 @@ class OpenCase(Struct):
 
     def doubt(self, said: str) -> None:
         """Leave the test undecided, because of what is said about it."""
-        self.unknown = junit_outcomes.neither(said)
+        self.unknown = junit_outcomes.undecided_reason(said)
 
     def read_inner(self, tag: str, attributes: dict[str, str]) -> None:
         """Look at the attributes of a tag inside: what says that a test did not pass leaves the test undecided."""

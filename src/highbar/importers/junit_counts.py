@@ -112,7 +112,7 @@ def compare_counts(
         )
     if tests is None or whole.listed - whole.again <= tests <= whole.listed:
         return False
-    return _differs(name, tests, whole, is_pytest=is_pytest)
+    return _explain_difference(name, tests, whole, is_pytest=is_pytest)
 
 
 def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests) -> None:
@@ -126,7 +126,7 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests
             refuse(f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS)
 
 
-def _differs(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
+def _explain_difference(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
     """Explain why the counted and the listed number of tests differ, or refuse. Returns as `compare_counts` does."""
     missing, extra = found.listed - tests, tests - found.listed
     # Only the last attempt at each test is counted (pytest-rerunfailures, gotestsum).

@@ -131,9 +131,9 @@ def text_is_bad(text: str) -> bool:
     return word in _BAD_WORDS and word not in ("false", "undefined")
 
 
-def neither(said: str) -> str:
+def undecided_reason(said: str) -> str:
     """The reason why a test is undecided."""
-    return f"{said}, which says neither that it passed nor that it failed"
+    return f"{said}, which says undecided_reason that it passed nor that it failed"
 
 
 def _by_status(value: str) -> str | None:

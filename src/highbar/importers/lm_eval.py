@@ -27,7 +27,7 @@ from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, in_file, refuse
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
-from highbar.importers.scorers import is_good_enough
+from highbar.importers.scorers import meet_demands, unjudged_columns
 from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 from highbar.model.judging import ScorerDemand
 
@@ -85,7 +85,7 @@ class _Samples:
     def add(self, parts: dict[str, Bytes], number: int) -> None:
         """Add one line: the first line of a document makes its row, later ones add scores to it."""
         self._report.records += 1
-        top = Record(_decoded(parts, ("doc_id", "filter", "metrics", *_HASHES)), f"line {number}")
+        top = Record(_decode_members(parts, ("doc_id", "filter", "metrics", *_HASHES)), f"line {number}")
         self._add_hashes(top)
         document, filter_name = top.whole("doc_id"), top.text("filter") or "none"
         if document is None or document < 0:
@@ -93,7 +93,7 @@ class _Samples:
         names = [str(name) for name in top.items("metrics")] or [key for key in parts if key not in _FIXED]
         lines = self._lines.setdefault(filter_name, set())
         if document in lines:
-            refuse(f"document {document} stands twice with the filter {filter_name}", line=number)
+            refuse(f"document {document} occurs twice with the filter {filter_name}", line=number)
         lines.add(document)
         scores = {(name, filter_name): self._number(json.decode_value(parts.get(name, b"null"))) for name in names}
         self._scored.update(dict.fromkeys(scores))
@@ -134,14 +134,14 @@ class _Samples:
         for filter_name, lines in self._lines.items():
             lacking = sorted(set(self._scores) - lines)
             if lacking:
-                refuse(f"{_named(lacking)} no line of the filter {filter_name}, and other documents have one")
+                refuse(f"{_documents_have(lacking)} no line of the filter {filter_name}, and other documents have one")
         if totals is not None and self._matches(task, totals):
             return
         last = max(self._scores, default=-1)
         if last >= documents:
             missing = list(islice((one for one in range(last) if one not in self._scores), MOST_NAMED + 1))
             hint = "for a run with --samples, keep its results_DATE.json beside this file: it says how many there are"
-            refuse(f"{_named(missing)} no line: documents are numbered from 0 without a gap", hint=hint)
+            refuse(f"{_documents_have(missing)} no line: documents are numbered from 0 without a gap", hint=hint)
 
     def refuse_unscored(self, task: str, totals: TaskTotals | None) -> None:
         """Refuse a file that lacks a metric or filter of the totals: it may be the one that judges."""
@@ -156,7 +156,7 @@ class _Samples:
         """
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
-            refuse(f"the file holds {documents} documents, and {totals.name} speaks of {planned}")
+            refuse(f"the file holds {documents} documents, and {totals.name} counts {planned}")
         if task not in totals.hashes or self._hash is None:
             return documents == planned
         if totals.hashes[task] != self._hash.hexdigest():
@@ -172,24 +172,22 @@ class _Samples:
             found = {columns[key]: value for key, value in scores.items() if key in columns}
             labels = {**({"model": model} if model else {}), **(row["tags"] or {})} or None
             made = {**row, "id": scenario_id(f"{task}/{row['id']}"), "tags": labels, "suite": task, **found}
-            yield made | self._judged(scores, judges)
+            yield made | self._judgment(scores, judges)
 
-    def _judged(self, scores: Scores, judges: dict[Scored, ScorerDemand | None]) -> Row:
+    def _judgment(self, scores: Scores, judges: dict[Scored, ScorerDemand | None]) -> Row:
         """The judgment of a document: undecided if a judge has no score, unless another score is bad."""
-        met = {key: is_good_enough(demand, scores.get(key)) for key, demand in judges.items()}
-        judge = ", ".join(self._label(key) for key in judges)
-        if None not in met.values() or False in met.values():
-            return {"correct": all(met.values()), "judge": judge}
+        correct, silent = meet_demands(judges, scores)
+        judge = ", ".join(map(self._label, judges))
+        if correct is not None:
+            return {"correct": correct, "judge": judge}
         self._report.unscored += 1
-        silent = ", ".join(self._label(key) for key, good in met.items() if good is None)
-        # Without these two, Highbar would compare answer and target itself, in place of the judge.
-        return {"unjudged": f"judge: no score by {silent}", "judge": judge, "expected": None, "predicted": None}
+        return {**unjudged_columns(map(self._label, silent)), "judge": judge}
 
     def _settle_judges(self) -> dict[Scored, ScorerDemand | None]:
         """Decide who judges, and note every metric in the report. Refuses a file in which that is ambiguous."""
         declared = [key for key in self._scored if key[0] in _ACCURACY_NAMES]
         demands = self._report.judged_by
-        judges = self._demanded(demands) if demands else dict.fromkeys(declared if len(declared) == 1 else ())
+        judges = self._policy_judges(demands) if demands else dict.fromkeys(declared if len(declared) == 1 else ())
         for key in self._scored:
             not_named = "one of several" if key in declared else "not acc or exact_match"
             why = "judged_by names another" if demands else not_named
@@ -205,7 +203,7 @@ class _Samples:
             refuse("nobody judges these documents: there is no metric in this file")
         return judges
 
-    def _demanded(self, demands: tuple[ScorerDemand, ...]) -> dict[Scored, ScorerDemand | None]:
+    def _policy_judges(self, demands: tuple[ScorerDemand, ...]) -> dict[Scored, ScorerDemand | None]:
         """The metrics that the policy names, each with one filter. Refuses a file without one of them."""
         found: dict[Scored, ScorerDemand | None] = {}
         for demand in sorted(demands, key=lambda one: one.least):  # of two on one metric the stricter counts
@@ -232,7 +230,7 @@ class _Samples:
         return columns
 
 
-def _named(documents: list[int]) -> str:
+def _documents_have(documents: list[int]) -> str:
     """`document 3 has`, `documents 3, 4, 5 … have`."""
     if len(documents) == 1:
         return f"document {documents[0]} has"
@@ -241,10 +239,10 @@ def _named(documents: list[int]) -> str:
 
 
 def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
-    asked = _flat(parts.get("doc"))
+    asked = _short_members(parts.get("doc"))
     outputs = json.decode_value(parts.get("filtered_resps", b"null"))
     answer = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
-    target = Record(_decoded(parts, ("target",)), f"line {number}").value("target")
+    target = Record(_decode_members(parts, ("target",)), f"line {number}").value("target")
     return {
         "id": document,
         "input": _prompt(json.decode_value(parts.get("arguments", b"null"))),
@@ -256,11 +254,11 @@ def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
     }
 
 
-def _decoded(parts: dict[str, Bytes], keys: tuple[str, ...]) -> dict[str, Any]:
+def _decode_members(parts: dict[str, Bytes], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: json.decode_value(parts[key]) for key in keys if key in parts}
 
 
-def _flat(text: Bytes | None) -> dict[str, Any]:
+def _short_members(text: Bytes | None) -> dict[str, Any]:
     """The short members of the document that are not lists or objects."""
     if text is None or text[:1] != b"{":
         return {}

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import NoReturn
 
-from highbar.columns import JUDGMENTS, SCENARIO_TEXTS
+from highbar.columns import JUDGMENTS, column_names, of_form
 from highbar.errors import InputError
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
@@ -28,19 +28,17 @@ from highbar.language.tool_names import flat_tags, scalar_text, scenario_id
 from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-_FLAGS = frozenset({"passed", "correct"})
-_NUMBERS = frozenset({"latency_ms", "quality_score", "cost_usd", "weight"})
-_WHOLE_NUMBERS = frozenset({"trial", "tokens_used"})
-_LISTS = frozenset({"expected_behaviors", "behaviors", "must_not", "violations"})
-_LABELS = frozenset({"expected", "predicted"})
+_FLAGS = frozenset(of_form("truth"))
+_WHOLE_NUMBERS = frozenset(of_form("whole"))
+_NUMBERS = frozenset(of_form("whole", "number"))
+_LISTS = frozenset(of_form("names", "observed", "violated", "count"))
+_LABELS = frozenset(of_form("label"))
+_TEXTS = frozenset(of_form("id", "text", "shown", "outcome"))
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
-NEVER = ("error", "violations", "passed", "correct")
+TOOL_COLUMNS = ("error", "violations", "passed", "correct")
 """Columns that a mapping on top of a tool's rows must not set: only the tool knows what happened."""
-DESCRIBES = ("id", *SCENARIO_TEXTS, "weight", "tags")
+_DESCRIBING = ("id", *column_names("describes"))
 """Columns that such a mapping may set even if the tool's importer sets them."""
-_TEXTS = frozenset(
-    {"id", *SCENARIO_TEXTS, "outcome", "error", "input", "output", "agent_version", "suite", "judge", "unjudged"}
-)
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
@@ -63,7 +61,7 @@ def reader(mapping: RowMap) -> Read:
             if mapping.where is not None and not _holds(mapping.where, scope):
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
-            row = _decided(mapping, _row(mapping, scope, trials))
+            row = _with_unjudged(mapping, _row(mapping, scope, trials))
             report.unread.update(unread := _unread(fed, scope))
             unread_judgments.update(name for name in (unread & JUDGMENTS) - read if _says_something(scope, name))
             report.unscored += not _JUDGING & row.keys()
@@ -82,7 +80,7 @@ def _refuse_without_id(mapping: RowMap) -> None:
         refuse("the mapping has no id, wanted the path that names the scenario", hint=hint)
 
 
-def _decided(mapping: RowMap, row: Row) -> Row:
+def _with_unjudged(mapping: RowMap, row: Row) -> Row:
     """The row; undecided if the mapping has `passed` or `correct` but gives this row no value for it."""
     judging = next((column for column in ("passed", "correct") if column in dict(mapping.columns)), None)
     if judging is None or row.get(judging) is not None or row.get("error") or row.get("unjudged"):
@@ -99,7 +97,7 @@ def on_top(mapping: RowMap, read_tool: Read) -> Read:
         for row in read_tool(path, report):
             scope = Scope(row, f"row {number + 1}", number=number)
             watch.look(scope, _passes)
-            yield _described(mapping, row, scope, trials)
+            yield _add_columns(mapping, row, scope, trials)
             number += 1
         if number:
             watch.report_unused(report)
@@ -110,7 +108,7 @@ def on_top(mapping: RowMap, read_tool: Read) -> Read:
 def _refuse_evidence(mapping: RowMap) -> None:
     """Refuse a mapping on top of a tool's rows that sets what only the tool knows."""
     columns = [column for column, _ in mapping.columns]
-    named = [column for column in columns if column in NEVER]
+    named = [column for column in columns if column in TOOL_COLUMNS]
     if named:
         message = f"a mapping on top of a tool's own rows cannot set {', '.join(named)}"
         refuse(
@@ -121,11 +119,11 @@ def _refuse_evidence(mapping: RowMap) -> None:
         refuse(f"a mapping on top of a tool's own rows has no {what}", hint="--input-format map reads the file by it")
 
 
-def _described(mapping: RowMap, row: Row, scope: Scope, trials: Trials) -> Row:
+def _add_columns(mapping: RowMap, row: Row, scope: Scope, trials: Trials) -> Row:
     given = {column: value for column, value in row.items() if value is not None}
     added = _row(mapping, scope, trials, id_=str(given["id"]))
     for column in added:
-        if column in given and column not in DESCRIBES and added[column] is not None:
+        if column in given and column not in _DESCRIBING and added[column] is not None:
             hint = "a mapping adds only what the tool's reader leaves absent"
             refuse(f"{scope.place}: {column} is given by the tool itself", hint=hint)
     labels = {**_tags_of(given.get("tags")), **_tags_of(added.get("tags"))}
@@ -143,13 +141,13 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             continue
-        value = _first(column, feeds, scope)
+        value = _first_value(column, feeds, scope)
         if value is None:
             continue
         if column.startswith("tags."):
             labels[column.removeprefix("tags.")] = value
         else:
-            row[column] = _fitted(column, value, scope)
+            row[column] = _column_value(column, value, scope)
     if "id" not in row:
         refuse(f"{scope.place}: found no id", hint=f"the mapping takes it from {_words(mapping, 'id')}")
     # Last, because the number of a repetition depends on the id.
@@ -196,7 +194,7 @@ def _says_something(scope: Scope, name: str) -> bool:
     return isinstance(scope.record, Mapping) and scope.record[name] not in (None, "", [], {})
 
 
-def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
+def _first_value(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
     """The first value that a feed gives; for `error` the first nonempty one, so that an empty text hides no error."""
     values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
     if column != "error":
@@ -213,7 +211,7 @@ def _value(feed: Feed, scope: Scope) -> object:
         return _plain(feed.value)
     value = value_at(feed.path, scope)
     if feed.each is not None:
-        return _of_each(feed, value, scope)
+        return _element_values(feed, value, scope)
     # Before the default: `exists` is the only check that says something about an absent value.
     if feed.check is not None and feed.check.operator == "exists":
         return _passes(feed.check, value, scope)
@@ -231,7 +229,7 @@ def _value(feed: Feed, scope: Scope) -> object:
     return _times(feed, value, scope) if feed.times is not None else value
 
 
-def _of_each(feed: Feed, value: object, scope: Scope) -> object:
+def _element_values(feed: Feed, value: object, scope: Scope) -> object:
     if value is None:
         return None
     if not isinstance(value, list):
@@ -315,7 +313,7 @@ def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
     refuse(f"{scope.place}: {feed.path.text if feed.path else 'value'}: found {shown(value)}, wanted {wanted}")
 
 
-def _fitted(column: str, value: object, scope: Scope) -> object:
+def _column_value(column: str, value: object, scope: Scope) -> object:
     """The value in the type of its column: cells are parsed, and numbers in text columns become text."""
     fitted = from_cell(column, value, f"{scope.place}: ") if scope.cells and isinstance(value, str) else value
     wanted = None
@@ -326,7 +324,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
             return scenario_id(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
     elif column in _FLAGS:
         wanted = None if isinstance(fitted, bool) else "true or false"
-    elif column in _WHOLE_NUMBERS or column in _NUMBERS:
+    elif column in _NUMBERS:
         wanted = None if is_number(fitted) else "a number"
         if column in _WHOLE_NUMBERS and isinstance(fitted, float) and fitted.is_integer():
             fitted = int(fitted)
@@ -357,16 +355,14 @@ def _hint(column: str, value: object) -> str | None:
         return f"write null where there is no number; a mapping cannot turn {value} into a {column}"
     if column in _FLAGS:
         return f"say which values are true: {column}: {{ path: …, is: … }}"
-    return (
-        "text that says a number is read with { path: …, as: number }" if column in _WHOLE_NUMBERS | _NUMBERS else None
-    )
+    return "text that says a number is read with { path: …, as: number }" if column in _NUMBERS else None
 
 
 def from_cell(column: str, cell: str, place: str = "") -> object:
     """A CSV cell, parsed if the column takes true and false, numbers, or lists separated by `;`."""
     if column in _FLAGS | _LABELS and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
-    if column in _WHOLE_NUMBERS | _NUMBERS:
+    if column in _NUMBERS:
         number = _number(cell, cells=True)
         return cell if number is None else _plain(number)
     if column in _LISTS or column == "tags":

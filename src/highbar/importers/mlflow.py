@@ -224,12 +224,12 @@ def _compare(record: Record, values: Mapping[str, list[object]], given: Collecti
         assessed = [found for found in values.get(name, []) if found is not None]
         if (value is None or value != value) and not assessed:  # noqa: PLR0124 - NaN is no value
             continue
-        if not any(_alike(value, found) for found in assessed):
+        if not any(_is_same(value, found) for found in assessed):
             listed = ", ".join(shown(found) for found in assessed) or "nothing"
             refuse(f"{record.place}: {column}: found {shown(value)}, and in assessments {listed}: they disagree")
 
 
-def _alike(value: object, found: object) -> bool:
+def _is_same(value: object, found: object) -> bool:
     """Whether two values are the same; numbers only nearly, because pandas rounds them."""
     if isinstance(value, bool) or isinstance(found, bool) or not (is_number(value) and is_number(found)):
         return value == found
@@ -245,7 +245,7 @@ def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, sc
     elif is_number(value) or isinstance(value, bool | str) or scorers.judges(name):
         verdicts_alone = scorers.judges(name) and not scorers.by_policy
         score = None if verdicts_alone or isinstance(value, bool) else value
-        why = f"said {shown(value)}, which is no verdict"
+        why = f"said {shown(value)}, which is not a verdict"
         scorers.add(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), why=why)
     else:
         report.unread["feedback that is neither a verdict nor a score nor a label"] += 1

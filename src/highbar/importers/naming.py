@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from highbar.importers.limits import LONGEST_ID, LONGEST_TAG
+from highbar.importers.record import Record, refuse, shown
 from highbar.language.tool_names import scenario_id, score_column
 
 _Key = TypeVar("_Key")
@@ -18,6 +19,14 @@ def question_id(question: str) -> str:
     if len(question) <= LONGEST_ID:
         return scenario_id(question)
     return scenario_id(f"{question[: LONGEST_ID - 10]}…#{short_digest(question)}")
+
+
+def number_or_name(record: Record, key: str, what: str) -> str:
+    """The id in a record, a whole number or a text; `what` says of what it is the id."""
+    value = record.value(key)
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        refuse(f"{record.place}: {key}: found {shown(value)}, wanted the number or the name of {what}")
+    return scenario_id(str(value))
 
 
 def short_digest(text: str) -> str:

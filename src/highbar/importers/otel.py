@@ -16,7 +16,7 @@ from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
 from highbar.importers.naming import Trials, question_id
-from highbar.importers.otel_spans import asked, dropped_count, span_calls, span_columns, span_error, text_of
+from highbar.importers.otel_spans import dropped_count, span_calls, span_columns, span_error, span_question, text_of
 from highbar.importers.reading.otlp import Attributes, Interest, Item, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen_spans
 from highbar.importers.reading.otlp_numbers import finite_number
@@ -124,7 +124,7 @@ class _OtelSurvey:
         self._warn_of_unread(report)
         if not self.evaluations and not self.runs:
             refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
-        self._settle(report)
+        self._settle_judges(report)
 
     def runs_in_memory(self) -> list[tuple[str, Item]] | None:
         """The runs in the order of the file; None if not all are in memory."""
@@ -152,7 +152,7 @@ class _OtelSurvey:
             if key is not None:
                 if key in names:
                     place = item.place if isinstance(item, Item) else name
-                    refuse(f"{place}: the span {key} stands twice in this file", hint=_TWICE)
+                    refuse(f"{place}: the span {key} occurs twice in this file", hint=_TWICE)
                 names[key] = sys.intern(name)
                 if parent is not None:
                     parents[key] = parent
@@ -174,7 +174,7 @@ class _OtelSurvey:
         if any(word.startswith(_ABOUT) for word in (name, *item.attributes)):
             self._unread[name] += 1
 
-    def _settle(self, report: Report) -> None:
+    def _settle_judges(self, report: Report) -> None:
         """Decide who judges: evaluators whose labels are verdicts by the conventions. The others give scores."""
         if not self.evaluations and not report.answers_only:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
@@ -333,7 +333,7 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
     if error is None:
         survey.scorers.complete(verdicts, scenario)
         if dropped := survey.dropped(run):
-            verdicts.add_broken("OpenTelemetry", _loss(dropped))
+            verdicts.add_broken("OpenTelemetry", _dropped_reason(dropped))
     if error is None or evaluations:
         verdicts.count(report)
     resource = item.resource if item else survey.resources[run]
@@ -353,7 +353,7 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
     }
 
 
-def _loss(dropped: int) -> str:
+def _dropped_reason(dropped: int) -> str:
     lost = "1 event or attribute was" if dropped == 1 else f"{dropped} events or attributes were"
     return f"{lost} dropped, which may say otherwise"
 
@@ -364,7 +364,7 @@ def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:
         if one.failure or (one.score is None and one.label is None):
             scorers.add_broken(verdicts, one.name, one.failure or "gave no verdict")
             continue
-        why = "gave no verdict" if one.label is None else f"said {one.label!r}, which is no verdict"
+        why = "gave no verdict" if one.label is None else f"said {one.label!r}, which is not a verdict"
         scorers.add(verdicts, one.name, verdict=one.verdict, score=one.score, why=why)
         if one.label and one.verdict is None:
             verdicts.add_score(one.name if one.score is None else f"{one.name} label", one.label)
@@ -376,7 +376,7 @@ def _scenario(run: str, found: Attributes, item: Item | None, report: Report) ->
     for name in _NAMES:
         if isinstance(found.get(name), str) and found[name]:
             return scenario_id(str(found[name]))
-    question = asked(item) if item else None
+    question = span_question(item) if item else None
     if question:
         return question_id(question)
     report.warn(f"scenarios without the attribute {_NAMES[1]} are called by their span, another name in every run")

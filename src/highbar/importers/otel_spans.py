@@ -28,8 +28,8 @@ def span_columns(item: Item) -> Row:
     return {
         "latency_ms": None if start is None or end is None else (end - start) / 1_000_000,
         "tokens_used": _tokens(item),
-        "input": asked(item),
-        "output": _answered(item),
+        "input": span_question(item),
+        "output": _answer(item),
     }
 
 
@@ -69,13 +69,13 @@ def dropped_count(value: object) -> int:
     return 1 if number is None else abs(int(number))
 
 
-def asked(found: Item) -> str | None:
+def span_question(found: Item) -> str | None:
     """The first message of the user."""
     messages = _messages(found, "gen_ai.input.messages") or _messages(found, "pydantic_ai.all_messages")
     return next((_content(message) for message in messages if message.get("role") == "user"), None)
 
 
-def _answered(found: Item) -> str | None:
+def _answer(found: Item) -> str | None:
     """The last message of the agent."""
     messages = _messages(found, "gen_ai.output.messages") or _messages(found, "pydantic_ai.all_messages")
     last = next((_content(message) for message in reversed(messages) if message.get("role") == "assistant"), None)

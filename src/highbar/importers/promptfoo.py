@@ -138,10 +138,10 @@ def _refuse_other_totals(stats: Record, file: _PromptfooFile) -> None:
         found["failures"] += found.pop("errors")
     if counted and sum(counted.values()) != sum(found.values()):
         listed, declared = sum(found.values()), sum(counted.values())
-        refuse(f"the file holds {listed} results, and its own statistics speak of {declared}", hint=_WRITE_AGAIN)
+        refuse(f"the file holds {listed} results, and its own statistics count {declared}", hint=_WRITE_AGAIN)
     for key, number in counted.items():
         if number != found[key]:
-            refuse(f"the file holds {found[key]} {key}, and its own statistics speak of {number}", hint=_WRITE_AGAIN)
+            refuse(f"the file holds {found[key]} {key}, and its own statistics count {number}", hint=_WRITE_AGAIN)
 
 
 class _PromptfooFile:

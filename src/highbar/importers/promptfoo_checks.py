@@ -21,7 +21,7 @@ _Assertion = dict[str, Any]
 _Key = tuple[str, str | None, str]
 
 
-class Checked(NamedTuple):
+class CheckedAssertion(NamedTuple):
     """An assertion with its result."""
 
     kind: str
@@ -32,22 +32,22 @@ class Checked(NamedTuple):
     broken: str | None  # why its judge broke
 
 
-def declared_in(assertions: object) -> Iterator[_Assertion]:
+def declared_assertions(assertions: object) -> Iterator[_Assertion]:
     """The assertions that a test declares, each set followed by its parts."""
     for assertion in assertions if isinstance(assertions, list) else ():
         declared = as_object(assertion)
         yield declared
         if declared.get("type") == _SET:
-            yield from declared_in(declared.get("assert"))
+            yield from declared_assertions(declared.get("assert"))
 
 
-def each_checked(grading: dict[str, Any], declared: list[_Assertion], place: str) -> Iterator[Checked]:
+def checked_assertions(grading: dict[str, Any], declared: list[_Assertion], place: str) -> Iterator[CheckedAssertion]:
     """Each assertion with a result. promptfoo lists the parts of a set in the set and beside it, and both count."""
-    for component, assertion in _placed(grading, declared, place):
+    for component, assertion in _components(grading, declared, place):
         yield from _parts_of(component, assertion, place)
 
 
-def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -> list[_Assertion]:
+def unchecked_assertions(grading: dict[str, Any], declared: list[_Assertion], place: str) -> list[_Assertion]:
     """The declared assertions that have no component. Each component matches one assertion at most.
 
     A component that equals an assertion matches only that one. Its value may differ only if promptfoo fills it in. A
@@ -55,7 +55,7 @@ def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -
     """
     if not declared:
         return []
-    placed = list(_placed(grading, declared, place))
+    placed = list(_components(grading, declared, place))
     # The usual case, which needs no keys.
     if [component.get("assertion") for component, _ in placed] == declared:
         return []
@@ -117,7 +117,7 @@ def _is_filled_in(assertion: _Assertion) -> bool:
     return value is None or (isinstance(value, str) and any(sign in value for sign in _FILLED_IN))
 
 
-def _placed(
+def _components(
     grading: dict[str, Any], declared: list[_Assertion], place: str
 ) -> Iterator[tuple[dict[str, Any], _Assertion]]:
     """Each component, and the declared assertion at its position."""
@@ -134,14 +134,14 @@ def _placed(
         yield component, declared[number] if len(found) == len(declared) else {}
 
 
-def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterator[Checked]:
+def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterator[CheckedAssertion]:
     assertion = as_object(part.get("assertion"))
     inner = part.get("componentResults")
     metadata = part.get("metadata")
     known = assertion_kind(assertion) != UNKNOWN
     if not known and isinstance(inner, list):
         assertion = {**as_object(as_object(metadata).get("assertionSet")), "type": _SET}
-        for one, nothing in _placed(part, [], place):
+        for one, nothing in _components(part, [], place):
             yield from _parts_of(one, nothing, place)
     elif not known:
         assertion = {**declared, **assertion, "type": declared.get("type")}
@@ -149,7 +149,7 @@ def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterato
     if type(passed) is not bool and passed is not None:
         Record(part, f"{place}: componentResults").flag("pass")
     broken = type(metadata) is dict and metadata.get("graderError") is True
-    yield Checked(
+    yield CheckedAssertion(
         assertion_kind(assertion),
         assertion_name(assertion),
         assertion_label(assertion),

@@ -13,12 +13,12 @@ from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
 from highbar.importers.promptfoo_checks import (
-    Checked,
+    CheckedAssertion,
     as_object,
     assertion_label,
-    declared_in,
-    each_checked,
-    unchecked,
+    checked_assertions,
+    declared_assertions,
+    unchecked_assertions,
 )
 from highbar.importers.record import Record
 from highbar.importers.report import Report
@@ -42,9 +42,9 @@ class Result:
         self._response = as_object(top.value("response"))
         self._grading = as_object(top.value("gradingResult"))
         self._success = top.flag("success")
-        self._declared = list(declared_in(self._test.get("assert")))
-        self._checked = list(each_checked(self._grading, self._declared, place))
-        self._missing = unchecked(self._grading, self._declared, place)
+        self._declared = list(declared_assertions(self._test.get("assert")))
+        self._checked = list(checked_assertions(self._grading, self._declared, place))
+        self._missing = unchecked_assertions(self._grading, self._declared, place)
         self.named = self._named_scores()
         prompt = as_object(top.value("prompt"))
         self._asked = text_or_json(prompt.get("raw"))
@@ -140,7 +140,7 @@ class Result:
             or any(assertion_kind(assertion).startswith(RED_TEAM) for assertion in self._declared)
         )
 
-    def _judging(self) -> list[Checked]:
+    def _judging(self) -> list[CheckedAssertion]:
         """The assertions that judge: all of them, or those that the policy names."""
         demands = {demand.scorer: demand for demand in self._report.judged_by}
         return (
@@ -150,12 +150,12 @@ class Result:
         )
 
     @staticmethod
-    def _by_demand(one: Checked, demands: dict[str, ScorerDemand]) -> Checked:
+    def _by_demand(one: CheckedAssertion, demands: dict[str, ScorerDemand]) -> CheckedAssertion:
         """The assertion with the policy's bound applied. A must-not keeps its result: a score cannot excuse it."""
         demand = demands.get(one.label) or demands.get(one.name)
         return one if demand is None or forbids(one.kind) else one._replace(passed=_passes(one, demand))
 
-    def _verdicts(self, judging: list[Checked]) -> tuple[dict[str, bool], dict[str, bool]]:
+    def _verdicts(self, judging: list[CheckedAssertion]) -> tuple[dict[str, bool], dict[str, bool]]:
         """Whether each behavior was seen, and whether each must-not happened. Of two with one name the worse counts.
 
         An assertion of unknown type may be a must-not, and counts as one.
@@ -178,7 +178,7 @@ class Result:
             "must_not": list(dict.fromkeys(must_not)) or None,
         }
 
-    def _unjudged(self, judging: list[Checked], judge_error: str | None) -> str | None:
+    def _unjudged(self, judging: list[CheckedAssertion], judge_error: str | None) -> str | None:
         """Why the trial is undecided, for no fault of the agent; None if it is decided."""
         if judge_error is not None:
             return f"judge: {judge_error}"
@@ -226,7 +226,7 @@ class Result:
         found = [one for one in self._checked if demand.scorer in (one.label, one.name) and one.broken is None]
         return all(_passes(one, demand) for one in found) if found else demand.holds(self.named.get(demand.scorer))
 
-    def _passed(self, judging: list[Checked], *, broken: bool, unjudged: str | None) -> bool | None:
+    def _passed(self, judging: list[CheckedAssertion], *, broken: bool, unjudged: str | None) -> bool | None:
         """False if promptfoo says that it failed; True if it succeeded and a behavior was checked; otherwise None.
 
         None also if only must-nots were checked: Highbar then judges the must-nots, and a blank output does not pass.
@@ -282,7 +282,7 @@ class Result:
         return {name: number for name in scores if (number := scores.number(name)) is not None}
 
 
-def _passes(one: Checked, demand: ScorerDemand) -> bool:
+def _passes(one: CheckedAssertion, demand: ScorerDemand) -> bool:
     """Whether an assertion passes: by promptfoo's own verdict, or by its score if the policy gives a bound."""
     if demand.at_least is None:
         return one.passed

@@ -61,7 +61,7 @@ class _PydanticSurvey:
         if len(silent) > 1:
             refuse(f"{silent[True]}: found no evaluator_failures, which other cases of the report have")
         self.runs.compare()
-        self._settle(failed)
+        self._settle_judges(failed)
 
     def _add_results(self, scenario: str, case: Record) -> None:
         for kind in ("assertions", "scores", "labels"):
@@ -73,7 +73,7 @@ class _PydanticSurvey:
                 else:
                     self.scorers.declare_column(name, f"it gives {kind}")
 
-    def _settle(self, failed: Mapping[tuple[str, str], str]) -> None:
+    def _settle_judges(self, failed: Mapping[tuple[str, str], str]) -> None:
         """Decide who judges. An evaluator that always failed counts as a judge.
 
         One that failed only on some cases is expected to give there what it gives elsewhere.
@@ -116,7 +116,7 @@ class _RepeatedCases:
     def __init__(self) -> None:
         self._wanted: dict[str, int] = {}
         self._found: defaultdict[str, set[int]] = defaultdict(set)
-        self._described: dict[str, Row] = {}
+        self._description: dict[str, Row] = {}
         self._counts: dict[int, str] = {}  # planned numbers of runs, each with a case name
         self._once: dict[str, str] = {}  # places of cases without repetition
 
@@ -136,7 +136,7 @@ class _RepeatedCases:
         self._wanted.setdefault(source, wanted)
         self._counts.setdefault(wanted, name)
         self._found[source].add(run)
-        self._described.setdefault(source, _described(case))
+        self._description.setdefault(source, _description(case))
         return scenario_id(source), run - 1
 
     def compare(self) -> None:
@@ -157,7 +157,7 @@ class _RepeatedCases:
             for number in sorted(set(range(1, wanted + 1)) - self._found[source]):
                 report.missing += 1
                 error = f"run {number} of {wanted} is not in the report"
-                yield {"id": scenario_id(source), "trial": number - 1, **self._described[source], "error": error}
+                yield {"id": scenario_id(source), "trial": number - 1, **self._description[source], "error": error}
 
 
 def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> Row:
@@ -177,7 +177,7 @@ def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> R
     return {
         "id": scenario,
         "trial": trial,
-        **_described(case),
+        **_description(case),
         **_usage(case),
         **verdicts.columns(),
         "error": error,
@@ -222,7 +222,7 @@ def _judge(result: Record) -> str | None:
     return model if isinstance(model, str) else None
 
 
-def _described(case: Record) -> Row:
+def _description(case: Record) -> Row:
     metadata = case.value("metadata")
     known = Record(metadata if isinstance(metadata, dict) else {"metadata": metadata}, f"{case.place}: metadata")
     labels = {

@@ -50,13 +50,13 @@ def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scop
     `needed` are the members of the document that paths with `$` or `^` use.
     """
     if path.lower().endswith((".csv", ".tsv")) or not _is_json(path):
-        yield from _cells(path)
+        yield from _csv_rows(path)
     elif not rows:
         for number, record in enumerate(table_records(path)):
             yield Scope(record.values, record.place, number=number)
     else:
         found = False
-        for scope in _of_lines(rows, path) if _has_lines(path) else _document(rows, path, needed):
+        for scope in _line_scopes(rows, path) if _has_lines(path) else _document_scopes(rows, path, needed):
             found = True
             yield scope
         if not found:
@@ -143,7 +143,7 @@ def _alike(names: tuple[str, ...]) -> str | None:
     return None
 
 
-def _of_lines(rows: Rows, path: str) -> Iterator[Scope]:
+def _line_scopes(rows: Rows, path: str) -> Iterator[Scope]:
     for line in line_records(path):
         yield from _inner_scopes(rows, Scope(line.values, line.place, document=line.values))
 
@@ -160,14 +160,14 @@ def _has_lines(path: str) -> bool:
     return bool(_ONE_PER_LINE.match(head)) and head.strip().count(b"\n") > 0
 
 
-def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]:
+def _document_scopes(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]:
     """The records of one document. Its outermost list or object is read element by element, so that memory is bounded.
 
     The members around it that paths need are in memory.
     """
     (keys, kind), inner = rows[0], rows[1:]
     outer = ".".join(keys)
-    document = _rest(keys, kind, path, needed)
+    document = _members_around(keys, kind, path, needed)
     number = 0
     for steps, listed, text in _parts(path, keys, kind):
         if not _is_record(steps, keys, kind, listed=listed):
@@ -195,7 +195,7 @@ def _parts(path: str, keys: tuple[str, ...], kind: str) -> Iterator[tuple[tuple[
         yield tuple(step.replace("\\.", ".") for step in _POINT.split(bare)) if bare else (), listed, text
 
 
-def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) -> dict[str, object]:
+def _members_around(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) -> dict[str, object]:
     """The members of the document around its records that a path of the mapping uses."""
     document: dict[str, object] = {}
     for steps, listed, text in _parts(path, keys, kind) if needed else ():
@@ -232,7 +232,7 @@ def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
         yield from _inner_scopes(inner, Scope(item, name, outer, scope.document, key, number))
 
 
-def _cells(path: str) -> Iterator[Scope]:
+def _csv_rows(path: str) -> Iterator[Scope]:
     """The rows of a CSV, with tabs if .tsv. Strict: every row has a cell for every column, and names are unique."""
     csv.field_size_limit(LONGEST_CELL)
     delimiter = "\t" if path.lower().endswith(".tsv") else ","

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
 
+from highbar.importers import Row
 from highbar.importers.record import is_number, refuse, refuse_without_judge
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
 from highbar.model.judging import ScorerDemand
 
+_Key = TypeVar("_Key")
 _NOT_NAMED = "the policy's judged_by names others"
 
 
@@ -27,6 +30,24 @@ def is_good_enough(demand: ScorerDemand | None, score: float | None) -> bool | N
     if score is None or demand is None:
         return None if score is None else score == 1
     return demand.holds(score)
+
+
+def meet_demands(
+    demands: Mapping[_Key, ScorerDemand | None], scores: Mapping[_Key, float | None]
+) -> tuple[bool | None, list[_Key]]:
+    """Whether the scores of all judges are good enough, and the judges without a score.
+
+    One bad score is enough for False. Otherwise, if a judge has no score, None.
+    """
+    met = {key: is_good_enough(demand, scores.get(key)) for key, demand in demands.items()}
+    silent = [key for key, good in met.items() if good is None]
+    return False if False in met.values() else None if silent else True, silent
+
+
+def unjudged_columns(silent: Iterable[str]) -> Row:
+    """The columns of a trial that is undecided because these judges have no score."""
+    # No labels: with them, Highbar would compare answer and target itself, in place of the judge.
+    return {"unjudged": f"judge: no score by {', '.join(silent)}", "expected": None, "predicted": None}
 
 
 class Scorers:
@@ -108,7 +129,7 @@ class Scorers:
         with_one_value = [name for name, others in self._others.items() if others == 1 and name not in self._declared]
         for name in with_one_value if self._declared else ():
             self.declare(name)
-            message = f"the scorer {name!r} has a single value, which is no verdict, so that its record is undecided"
+            message = f"the scorer {name!r} has a single value, which is not a verdict, so that its record is undecided"
             self._report.warn(f"{message}; {asked}", urgent=True)
         for name, verdicts in self._verdicts.items():
             if others := self._others[name]:

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from highbar.importers import Row
 from highbar.importers.json_arrays import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
+from highbar.importers.naming import number_or_name
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import scenario_id, text_or_json
+from highbar.language.tool_names import text_or_json
 
 _RUNS = ("", "simulations", "simulation_index")
 _ARRAYS = frozenset({*_RUNS, "tasks"})
@@ -46,7 +47,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
             plan.add_task(run)
         elif array == runs:
             report.records += 1
-            yield plan.described(_row(run, report))
+            yield plan.with_task(_row(run, report))
     yield from plan.missing(report)
 
 
@@ -57,19 +58,19 @@ class _TrialPlan:
         info = document.record("info") or Record({}, "info")
         environment = info.record("environment_info")
         self._domain = environment.text("domain_name") if environment else None
-        self._trials = set(range(_declared(info)))
+        self._trials = set(range(_planned_trials(info)))
         self._found: dict[str, set[int]] = {}
         self._unnumbered: Counter[str] = Counter()
         self._asked: dict[str, str | None] = {}
 
     def add_task(self, task: Record) -> None:
         """Add a planned task."""
-        name = _scenario(task, "id")
+        name = number_or_name(task, "id", "a task")
         scenario = task.record("user_scenario")
         self._asked[name] = text_or_json(scenario.value("instructions")) if scenario else None
         self._found.setdefault(name, set())
 
-    def described(self, row: Row) -> Row:
+    def with_task(self, row: Row) -> Row:
         """The row with the columns of its task; remembers that its trial is present."""
         name, trial = str(row["id"]), row.get("trial")
         found = self._found.setdefault(name, set())
@@ -86,24 +87,17 @@ class _TrialPlan:
             # Each run without a trial number counts as one of the missing trials; every task has at least one trial.
             for trial in sorted((self._trials or {0}) - found)[self._unnumbered[name] :]:
                 report.missing += 1
-                yield self.described(
+                yield self.with_task(
                     {"id": name, "trial": trial, "error": "the trial is missing: did the run end early?"}
                 )
 
 
-def _declared(info: Record) -> int:
+def _planned_trials(info: Record) -> int:
     """The planned number of trials of each task; 0 if it is not declared."""
     number = info.whole("num_trials")
     if number is not None and not 1 <= number <= MOST_TRIALS:
         refuse(f"{info.place}: num_trials: found {number}, wanted a number from 1 to {MOST_TRIALS}")
     return number or 0
-
-
-def _scenario(run: Record, key: str) -> str:
-    value = run.value(key)
-    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-        refuse(f"{run.place}: {key}: found {shown(value)}, wanted the number or the name of a task")
-    return scenario_id(str(value))
 
 
 def _row(run: Record, report: Report) -> Row:
@@ -121,7 +115,7 @@ def _row(run: Record, report: Report) -> Row:
     report.unread.update(run.others(_READ))
     task = info.record("task")
     return {
-        "id": _scenario(run, "task_id"),
+        "id": number_or_name(run, "task_id", "a task"),
         "trial": run.whole("trial"),
         **verdicts.columns(),
         "passed": None if reward is None else abs(reward - 1) <= _NEAR_ONE and verdicts.passed is not False,

@@ -33,9 +33,9 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     report = Report() if report is None else report
     shapes: Counter[tuple[str, ...]] = Counter()
     distinct: set[tuple[str, ...]] = set()
-    with _rare_collection(), _refused_depth(name):
+    with _rare_collection(), _refuse_depth(name):
         for given in _rows(read, path, name, report):
-            row = _filled(given, report)
+            row = _trim(given, report)
             # Rows have few different shapes: counting these is cheaper than counting every column of every row.
             shapes[tuple(row)] += 1
             report.plain = report.plain and _is_plain(row, distinct)
@@ -62,7 +62,7 @@ def _rare_collection() -> Iterator[None]:
 
 
 @contextmanager
-def _refused_depth(name: str) -> Iterator[None]:
+def _refuse_depth(name: str) -> Iterator[None]:
     """Refuse a file with a value that is nested too deep for a function of its importer, also of an installed one."""
     try:
         yield
@@ -80,7 +80,7 @@ def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
-def _filled(given: Row, report: Report) -> Row:
+def _trim(given: Row, report: Report) -> Row:
     """The row without absent values and with long texts cut; counts the row in the report."""
     report.rows += 1
     row = {column: value for column, value in given.items() if value is not None}

@@ -53,7 +53,7 @@ class Item:
         self._holder, self._number = place
         self._values = values
         self._found: Mapping[str, Any] = (
-            _found(self.values.get("attributes") or ()) or _refused(self) if found is None else found
+            _by_key(self.values.get("attributes") or ()) or _refuse_malformed(self) if found is None else found
         )
 
     @property
@@ -98,7 +98,7 @@ class Item:
             return []
         if type(values) is otlp_typed.TypedSpan:
             return [
-                _of_typed(event.attributes, f"{self.place}: events[{number}]")
+                _typed_attributes(event.attributes, f"{self.place}: events[{number}]")
                 for number, event in enumerate(values.events or ())
                 if wanted(event.name, f"{self.place}: events[{number}]")
             ]
@@ -151,29 +151,29 @@ class Item:
 
     def some(self, names: frozenset[str]) -> Attributes:
         """The attributes with these names that it has, plain."""
-        return {name: _opened(self._found[name], self.place) for name in names & self._found.keys()}
+        return {name: _plain_attribute(self._found[name], self.place) for name in names & self._found.keys()}
 
     def get(self, name: str) -> object:
         """One attribute, plain; None if it is absent."""
         value = self._found.get(name)
         if type(value) is otlp_typed.AttributeValue and type(value.string_value) is str:  # the most frequent case
             return value.string_value
-        return _opened(value, self.place) if value else None
+        return _plain_attribute(value, self.place) if value else None
 
     @property
     def attributes(self) -> Attributes:
         """All attributes by key, plain."""
-        return {name: _opened(value, self.place) for name, value in self._found.items()}
+        return {name: _plain_attribute(value, self.place) for name, value in self._found.items()}
 
 
-def _opened(value: object, place: str) -> object:
+def _plain_attribute(value: object, place: str) -> object:
     """The value of an attribute, plain. Tries text first, because most values are text."""
     if type(value) is otlp_typed.AttributeValue:
         text = value.string_value
         if type(text) is str:
             return text
         whole = value.int_value
-        if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
+        if type(whole) is str and whole.isdecimal() and _is_only_value(value):  # a count, such as of tokens
             return integer_value(whole)
         return _plain(otlp_typed.untyped(value), place)
     if value is None or value is msgspec.UNSET:
@@ -181,7 +181,7 @@ def _opened(value: object, place: str) -> object:
     return _plain(value, place)
 
 
-def _is_alone(value: otlp_typed.AttributeValue) -> bool:
+def _is_only_value(value: otlp_typed.AttributeValue) -> bool:
     """Whether a value has no value of another type that `_plain` would prefer to its whole number."""
     return not value.string_value and value.bool_value is value.double_value is value.bytes_value is msgspec.UNSET
 
@@ -233,7 +233,7 @@ def _scan_plain(signal: str, holder: Record) -> Iterator[Seen]:
 def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest) -> Iterator[Seen]:
     names, by_name, by_text, by_mark = interest
     about = holder.resource
-    resource = _of_typed(about.attributes, f"{place}: resource") if about else {}
+    resource = _typed_attributes(about.attributes, f"{place}: resource") if about else {}
     for scope_number, scope in enumerate(holder.scope_spans):
         spans = f"{place}: scopeSpans[{scope_number}]: spans"
         for number, span in enumerate(scope.spans):
@@ -265,9 +265,9 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
                 yield key, parent, name, None
 
 
-def _of_typed(pairs: otlp_typed.Attributes, place: str) -> Attributes:
+def _typed_attributes(pairs: otlp_typed.Attributes, place: str) -> Attributes:
     given = pairs or ()
-    found = {pair.key: _opened(pair.value, place) for pair in given}
+    found = {pair.key: _plain_attribute(pair.value, place) for pair in given}
     return found if len(found) == len(given) else _pairs([otlp_typed.untyped(pair) for pair in given], place)
 
 
@@ -289,7 +289,7 @@ def attributes(holder: Record) -> Attributes:
     return _pairs(holder.items("attributes"), holder.place)
 
 
-def _found(pairs: Any) -> dict[str, Any] | None:
+def _by_key(pairs: Any) -> dict[str, Any] | None:
     """The attributes by key, not yet plain; None if a pair is malformed or a key is duplicate."""
     try:
         found = {pair["key"]: pair.get("value") for pair in pairs}
@@ -299,7 +299,7 @@ def _found(pairs: Any) -> dict[str, Any] | None:
     return found if sound and set(map(type, found.values())) <= _VALUE_TYPES else None
 
 
-def _refused(item: Item) -> dict[str, Any]:
+def _refuse_malformed(item: Item) -> dict[str, Any]:
     """Refuse malformed attributes with a message; returns {} if there are no attributes."""
     attributes(item.record)
     return {}
@@ -312,7 +312,7 @@ def _pairs(pairs: list[object], place: str) -> Attributes:
         if not isinstance(pair, dict) or not isinstance(key, str):
             refuse(f"{place}: attributes: found {shown(pair)}, wanted a key and a value")
         if key in found:
-            refuse(f"{place}: the attribute {key!r} stands twice", hint="an attribute has one value in OpenTelemetry")
+            refuse(f"{place}: the attribute {key!r} occurs twice", hint="an attribute has one value in OpenTelemetry")
         found[key] = _plain(pair.get("value"), place)
     return found
 
@@ -343,7 +343,7 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
             for line_number, line in json.numbered_lines(stream):
                 typed = otlp_typed.document(line)
                 if typed is None:
-                    yield from _of_line(line, line_number)
+                    yield from _line_resources(line, line_number)
                     continue
                 for number, resource in enumerate(typed):
                     yield "resourceSpans", f"line {line_number}: resourceSpans[{number}]", resource
@@ -357,7 +357,7 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
                 yield signal, f"{signal}[{number}]", json.decode_value(text) if whole is None else whole
 
 
-def _of_line(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]:
+def _line_resources(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]:
     document = Record(json.decode_value(line, line_number), f"line {line_number}")
     if not any(signal in document for signal in (*SIGNALS, *_OTHERS, *_OLD_NAMES)):
         refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=line_number)

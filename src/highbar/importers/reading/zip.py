@@ -64,7 +64,7 @@ class Archive:
         data = bytearray()
         checksum = 0
         try:
-            for part in _unpacked(info, self._packed(info)):
+            for part in _unpack(info, self._packed(info)):
                 data += part
                 checksum = zlib.crc32(part, checksum)
                 # A bomb unpacks to more than it declares: stop as soon as that shows.
@@ -164,14 +164,14 @@ def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
         refuse(f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size")
 
 
-def _unpacked(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]:
+def _unpack(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]:
     """The unpacked member in parts, none larger than LARGEST_STEP or one read of the file."""
     if info.compress_type == zipfile.ZIP_STORED:
         return packed
-    return _inflated(packed) if info.compress_type == zipfile.ZIP_DEFLATED else _unpacked_zstd(packed)
+    return _inflate(packed) if info.compress_type == zipfile.ZIP_DEFLATED else _unpack_zstd(packed)
 
 
-def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+def _inflate(packed: Iterator[bytes]) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
     for chunk in packed:
         left = chunk
@@ -185,7 +185,7 @@ class _BrokenZstd(ValueError):
     """zstd cannot unpack the data. The library's own exception is imported only if zstd is used."""
 
 
-def _unpacked_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
+def _unpack_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
     """All frames of a member, one after the other."""
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor, ZstdError  # only for archives that use it
