@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from highbar import pipeline
 from highbar import policy as policies
-from highbar.bar.on_demand import with_history
+from highbar.bar.on_demand import with_readers
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Verdict
 from highbar.model.job import Job, Wants
@@ -102,7 +102,7 @@ def check(  # noqa: PLR0913 - what the command line can say
 
     def judge(details: bool, scenarios: bool) -> Verdict:  # noqa: FBT001 - see ReadAgain
         with source(replace(job, wants=replace(wants, details=details, scenarios=scenarios))) as whole:
-            return pipeline.check(with_history(whole)) if against_ref is None else _check_both(whole, against_ref)
+            return pipeline.check(with_readers(whole)) if against_ref is None else _check_both(whole, against_ref)
 
     return replace(judge(details, list_scenarios), read_again=judge)
 
@@ -123,7 +123,7 @@ def compare(
     job = Job(
         policy=policies.choose(_policy(policy)), mapping=_mapping(map), where=_where(where), wants=Wants(tuple(slices))
     )
-    job = with_history(job)
+    job = with_readers(job)
     before, after = (_results_source(results, mapped=map is not None) for results in (base, head))
 
     def outputs(found: Comparison) -> Comparison:

@@ -17,8 +17,8 @@ import pytest
 import highbar
 from highbar import columns
 from highbar.columns import COLUMNS, MEASURED
-from highbar.engine.quantities import of_request, scaled, total_name
 from highbar.engine.column_readers import EMPTY, READERS
+from highbar.engine.quantities import request_quantities, scaled_name, total_name
 from highbar.load.rows import CHECKS
 from highbar.report.schema_results import schema
 from tests.architecture.repository import SOURCE
@@ -54,7 +54,7 @@ OF_A_JUDGE: Mapping[str, str] = {
 OF_A_HISTORY: Mapping[str, str] = {
     "model/history.py": "what a scenario cost in a run",
     "store/history.py": "likewise, as a column of the record",
-    "bar/remembering.py": "from the sums to the record",
+    "bar/run_records.py": "from the sums to the record",
 }
 
 MORE: Mapping[str, Mapping[str, str]] = {
@@ -138,9 +138,9 @@ def test_every_reader_knows_every_column() -> None:
 @pytest.mark.parametrize("column", MEASURED, ids=lambda column: column.name)
 def test_a_row_that_measures_is_typed_scaled_and_summed(column: columns.Column) -> None:
     assert EMPTY[column.name] in ("DOUBLE", "BIGINT")
-    found = of_request([column.name], (), {})[column.name]
+    found = request_quantities([column.name], (), {})[column.name]
     assert found.total == total_name(column.name)
-    assert scaled(column.name) in found.worst
+    assert scaled_name(column.name) in found.worst
     rows = [{"id": "a", "passed": True, column.name: 1}, {"id": "b", "passed": True, column.name: 0}]
     policy = {
         "metrics": [{"name": "mean_of_it", "formula": f"mean({column.name})", "better": column.better}],

@@ -16,7 +16,7 @@ from hypothesis import given
 import highbar
 from highbar import pipeline
 from highbar import policy as policies
-from highbar.bar.recording import made
+from highbar.bar.recording import make_baseline
 from highbar.changes.run import measured, run_in
 from highbar.model.job import Job, Wants
 from highbar.store import writing
@@ -59,7 +59,7 @@ def recorded(rows, folder, policy):
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
     done = pipeline.checked(job)
     writing.replace_baseline(
-        file, render(made(done.verdict, done.policy, done.run, None, "a law")), expected_digest=None
+        file, render(make_baseline(done.verdict, done.policy, done.run, None, "a law")), expected_digest=None
     )
     return done.verdict, read_baseline(file)
 

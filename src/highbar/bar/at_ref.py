@@ -18,15 +18,14 @@ from msgspec.structs import replace
 from highbar import gate, measure, pipeline
 from highbar import policy as policies
 from highbar.bar import regrading
-from highbar.bar.on_demand import with_history
-from highbar.bar.weakened_baseline import weakened_baseline
-from highbar.bar.weakened_labels import weakened_labels
+from highbar.bar.on_demand import with_readers
+from highbar.bar.weakened_files import weakened_baseline, weakened_labels
 from highbar.bar.weakened_policy import weakened
 from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
 from highbar.language import formula
 from highbar.load import foreign, revision
-from highbar.load.refusals import explained, refuse_columns
+from highbar.load.refusals import explain_refusals, refuse_columns
 from highbar.load.results import results
 from highbar.load.revision import Revision
 from highbar.model import (
@@ -81,7 +80,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         flaky = _flaky_before(there, path, before, here, job)
         recalls = flaky is not None or before.recalls is not None or here.recalls is not None
         texts = recalls and job.engine.name == "duckdb"  # no other engine computes digests of texts
-        job = replace(with_history(job, there), flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
+        job = replace(with_readers(job, there), flaky=flaky, wants=replace(job.wants, texts=job.wants.texts or texts))
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
@@ -161,7 +160,7 @@ def _judged_now(
             if bar is None or needs(sums.columns)[1] is None:
                 return pipeline.checked(other, JobWatch(watch.progress))
             seen = replace(found, policy=bar)
-            with explained(seen):
+            with explain_refusals(seen):
                 refuse_columns(seen, sums.columns)
             return pipeline.judge_sums(other, bar, seen, sums)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # see above
     from highbar.model.recall import Recalled
 
 
-def with_history(job: Job, there: Revision | None = None) -> Job:
+def with_readers(job: Job, there: Revision | None = None) -> Job:
     """The job with functions that read the history (as it was at the ref `there`, if any) and the order of its run."""
 
     def recall(policy: Policy, run: ScoredRun, texts: Mapping[str, str], /) -> Recalled:

@@ -21,7 +21,7 @@ from highbar import policy as policies
 from highbar.bar.recording import RecordedBaseline, baseline_of, write_baseline
 from highbar.bar.run_records import judge_digest, scoring_digest
 from highbar.changes.run import ScoredRun, measured, run_in, scoring_of
-from highbar.changes.since import excused, since
+from highbar.changes.since import is_excused, since
 from highbar.errors import InputError, Problem
 from highbar.history import History
 from highbar.history.choosing import OTHER_AGENT, ChosenRuns, comparable
@@ -228,7 +228,7 @@ def _lost(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[s
     """What the runs lost compared with the present baseline or the suite."""
     there = {record.id: record for record in run.records}
     wanted = list(policy.suite.scenarios) if policy.suite is not None else []
-    wanted += [one.id for one in before.scenarios if not excused(policy, one.id)] if before is not None else []
+    wanted += [one.id for one in before.scenarios if not is_excused(policy, one.id)] if before is not None else []
     gone = [id_ for id_ in dict.fromkeys(wanted) if id_ not in there]
     if gone:
         yield f"the last run is not complete: {count(len(gone), 'scenario')} without a result: {some(gone)}"

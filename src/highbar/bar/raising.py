@@ -29,7 +29,7 @@ _CONFIDENT_WARNING = (
     " inconclusive more often than not"
 )
 
-_Held = tuple[str, Threshold, Place]
+_NamedThreshold = tuple[str, Threshold, Place]
 
 
 def ratchet(
@@ -98,7 +98,7 @@ def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) ->
         yield _CONFIDENT_WARNING
 
 
-def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[Proposal]) -> None:
+def _prove(before: Iterable[_NamedThreshold], after: Iterable[_NamedThreshold], proposals: Iterable[Proposal]) -> None:
     """Raise InputError unless the policy, read again, has exactly the thresholds that were proposed."""
     meant = {each.place: each.after for each in proposals if each.after is not None}
     wanted = [(name, (meant.get(place) or threshold).text) for name, threshold, place in before]
@@ -106,7 +106,7 @@ def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[
         raise InputError(Problem("the thresholds could not be replaced one by one"))
 
 
-def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_Held]:
+def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_NamedThreshold]:
     """Every threshold of the policy, with its name and place."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule):

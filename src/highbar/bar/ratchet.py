@@ -121,7 +121,7 @@ class _Proposer(Struct, frozen=True):
         """The proposal for one threshold; `after` is None if it stays."""
         value = self._value(metric, where)
         if value is None or value.value is None:
-            return Proposal(name, metric, before, None, self._lacking(metric, where, value), place)
+            return Proposal(name, metric, before, None, self._why_no_value(metric, where, value), place)
         if value.unit != before.unit:
             return Proposal(name, metric, before, None, f"the baseline's {metric} is in another unit", place)
         written = self.look(place, before)
@@ -140,13 +140,13 @@ class _Proposer(Struct, frozen=True):
     def steps(self, rule: ProgressiveRule, steps: tuple[Step, ...]) -> Iterator[Proposal]:
         """The proposals for the step that applies, and for later ones, which rise if they would be lower than it."""
         first, *later = steps
-        held = self.proposal(
+        current = self.proposal(
             f"{rule.name}.{first.version}", rule.metric, first.threshold, first.threshold_place, (), rule.target
         )
-        yield held
+        yield current
         for step in later:
             name, place = f"{rule.name}.{step.version}", step.threshold_place
-            if held.after is None or not is_looser(step.threshold, held.after):
+            if current.after is None or not is_looser(step.threshold, current.after):
                 reason = f"{first.version} is the step that holds now"
                 yield Proposal(name, rule.metric, step.threshold, None, reason, place)
             elif self.look(place, step.threshold) is None:
@@ -154,8 +154,8 @@ class _Proposer(Struct, frozen=True):
             else:
                 after = replace(
                     step.threshold,
-                    value=held.after.value,
-                    text=canonical(step.threshold.operator, held.after.value, held.after.unit),
+                    value=current.after.value,
+                    text=canonical(step.threshold.operator, current.after.value, current.after.unit),
                 )
                 reason = f"{first.version} before it demands as much"
                 yield Proposal(name, rule.metric, step.threshold, after, reason, place)
@@ -174,7 +174,7 @@ class _Proposer(Struct, frozen=True):
         recorded = (rule.value for rule in self.baseline.rules if (rule.metric, rule.slice) == (metric, where))
         return next(recorded, None)
 
-    def _lacking(self, metric: str, where: Where, value: Value | None) -> str:
+    def _why_no_value(self, metric: str, where: Where, value: Value | None) -> str:
         """Why there is no value to raise a threshold to."""
         if self.climb.rule == "pooled" and value is not None and value.reason is not None:
             return value.reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from highbar import gate, pipeline
 from highbar import policy as policies
-from highbar.bar.on_demand import with_history
+from highbar.bar.on_demand import with_readers
 from highbar.changes.run import ScoredRun, measured
-from highbar.changes.since import excused
+from highbar.changes.since import is_excused
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
 from highbar.load import run_folders
-from highbar.model import Policy, Verdict
+from highbar.model import Policy, RuleResult, Source, Value, Verdict
 from highbar.model.baseline import Baseline, RecordedRule
 from highbar.model.history import DamagedRecord
 from highbar.model.job import SILENT, Job, JobWatch
@@ -53,7 +53,7 @@ def record(
     seen = writing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(
-        with_history(replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True))),
+        with_readers(replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True))),
         watch,
     )
     verdict, run = done.verdict, done.run
@@ -61,7 +61,7 @@ def record(
         raise ValueError("the job did not want its run")
     _refuse_undecided(run, str(target))
     reasons = _reasons(verdict, _gone(policy, run, before))
-    baseline = made(verdict, done.policy, run, date, force if reasons else None)
+    baseline = make_baseline(verdict, done.policy, run, date, force if reasons else None)
     write_baseline(baseline, target, seen, reasons, force)
     return RecordedBaseline(baseline, str(target), seen is not None, reasons)
 
@@ -105,18 +105,30 @@ def _gone(policy: Policy, run: ScoredRun, before: Baseline | None) -> list[str]:
     """The scenarios of the present baseline that should have a result in the run and have none."""
     there = {record.id for record in run.records}
     missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
-    return [id_ for id_ in missing if not excused(policy, id_)]
+    return [id_ for id_ in missing if not is_excused(policy, id_)]
 
 
-def made(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
-    """The baseline of a run that was judged; `forced`: the --force reason, if it was needed.
+def make_baseline(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
+    """The baseline of a run that was judged; `forced`: the --force reason, if it was needed."""
+    return replace(
+        baseline_of(policy, run, verdict.metrics, verdict.rules),
+        verdict=gate.decide(verdict.rules),
+        agent_version=verdict.agent_version,
+        date=date,
+        forced=forced,
+        results=verdict.results,
+    )
+
+
+def baseline_of(policy: Policy, run: ScoredRun, metrics: Mapping[str, Value], rules: Iterable[RuleResult]) -> Baseline:
+    """What a baseline has of a run, its metrics and its rules, without the verdict and the results.
 
     If a rule was decided early, its value at stopping is luckier than that of the whole run, which is recorded instead.
     """
     whole = measured(policy, run)
     return Baseline(
         scenarios=run.records,
-        metrics={name: value for name, value in sorted(verdict.metrics.items()) if value.value is not None},
+        metrics={name: value for name, value in sorted(metrics.items()) if value.value is not None},
         rules=tuple(
             RecordedRule(
                 rule.rule,
@@ -125,18 +137,14 @@ def made(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | None, for
                 rule.threshold,
                 rule.value if rule.stopping is None else whole.value(rule.metric, rule.slice),
             )
-            for rule in verdict.rules
+            for rule in rules
             if rule.metric is not None and rule.value is not None and rule.value.value is not None
         ),
-        verdict=gate.decide(verdict.rules),
-        agent_version=verdict.agent_version,
-        date=date,
-        forced=forced,
-        confidence=verdict.confidence,
+        agent_version=run.about.agent_version,
+        confidence=policy.confidence,
         scoring=run.scoring,
         judges=run.judges,
         suites=run.suites,
-        policy=verdict.policy,
+        policy=Source(policy.file or "<policy>", policy.sha256),
         suite=run.suite,
-        results=verdict.results,
     )

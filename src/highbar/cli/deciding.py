@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from highbar import pipeline
-from highbar.bar.on_demand import with_history
+from highbar.bar.on_demand import with_readers
 from highbar.cli.judging import BarOptions, ReportOptions
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some
@@ -19,10 +19,10 @@ from highbar.model.rules import demands_of
 from highbar.planning.plans import Assumptions
 from highbar.planning.sequential import plan_sequential
 from highbar.report.early import expected_line
-from highbar.running.concerning import describe_scenarios, required
 from highbar.running.deciding import UntilDecided, refuse_undecidable
 from highbar.running.preparing import Prepared
 from highbar.running.records import RunPlan
+from highbar.running.rule_scenarios import describe_scenarios, required_scenarios
 
 
 def until_decided(
@@ -37,7 +37,7 @@ def until_decided(
     def judge(folder: Path) -> Verdict:
         job = bar.on(Job((str(folder),), wants=Wants(subset=subset)))
         if bar.against_ref is None:
-            return pipeline.check(with_history(job))
+            return pipeline.check(with_readers(job))
         from highbar.bar.at_ref import check_against_ref  # few runs need it, or git
 
         return check_against_ref(job, bar.against_ref)
@@ -53,7 +53,7 @@ def expected(prepared: Prepared, policy: Policy) -> Iterator[str]:
     planned = plan_sequential(replace(policy, suite=suite, rules=tuple(sequential)), Assumptions())
     for _, rows in groupby(planned.early, key=lambda row: row.rule):
         yield f"until decided: {expected_line([*rows])}"
-    first = required(policy, suite)
+    first = required_scenarios(policy, suite)
     if first:
         yield f"until decided: {count(len(first), 'required scenario')} first; one that fails decides the run"
     late = [rule.name for rule in blocking if _needs_all(rule, is_sequential=bool(sequential))]

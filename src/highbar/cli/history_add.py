@@ -19,7 +19,7 @@ from highbar.model.job import Job, Wants
 from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
-    from highbar.bar.remembering import Origin
+    from highbar.bar.run_records import Origin
     from highbar.model.history import NewRun, RunRecord
     from highbar.store.history import WrittenRecord
     from highbar.verdicts import CheckResult
@@ -95,7 +95,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
 
 def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
-    from highbar.bar import remembering  # the engine is loaded only here
+    from highbar.bar import run_records  # the engine is loaded only here
 
     if _is_verdict(name):
         from highbar.store.verdict import read_verdict  # only for a verdict
@@ -103,17 +103,17 @@ def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
         verdict = read_verdict(name)
         if verdict.verdict is None:
             raise InputError(_nothing_judged(name))
-        new = remembering.of_verdict(verdict, origin)
+        new = run_records.new_run_of_verdict(verdict, origin)
         return replace(new, run=replace(new.run, agent_name=job.agent))
     from highbar import pipeline  # only for results
-    from highbar.bar.on_demand import with_history  # as above
+    from highbar.bar.on_demand import with_readers  # as above
 
     whole = replace(job, results=(name,))
     with watching(quiet=quiet) as watch:
-        done = pipeline.checked(with_history(whole), watch)
+        done = pipeline.checked(with_readers(whole), watch)
     if done.verdict.verdict is None:
         raise InputError(_nothing_judged(name), *done.verdict.problems)
-    return remembering.of_check(whole, done, origin)
+    return run_records.new_run(whole, done, origin)
 
 
 def _nothing_judged(name: str) -> Problem:
@@ -133,7 +133,7 @@ def _is_verdict(name: str) -> bool:
 
 
 def _origin(branch: str | None = None, commit: str | None = None, given: str | None = None) -> Origin:
-    from highbar.bar.remembering import Origin  # not needed for help and usage errors
+    from highbar.bar.run_records import Origin  # not needed for help and usage errors
     from highbar.load.checkout import checkout  # as above
 
     time = None if given is None else _time(given)
@@ -183,13 +183,13 @@ def _outcome_line(done: WrittenRecord, run: RunRecord) -> str:
 
 def remember(job: Job, done: CheckResult, folder: str, *, quiet: bool) -> None:
     """Add the run that a check just judged to the history. Raises ReportError if it cannot be written."""
-    from highbar.bar import remembering  # the engine is loaded by now
+    from highbar.bar import run_records  # the engine is loaded by now
 
     if done.verdict.verdict is None:
         streams.say("highbar: nothing was judged, so nothing was added to the history")
         return
     origin = _origin()
-    new = remembering.of_check(job, done, origin)
+    new = run_records.new_run(job, done, origin)
     _say_commit(" ".join(job.results), new)
     written = _write(folder, new)
     if not quiet:

@@ -80,7 +80,7 @@ def _answer(question: Question) -> Plan:
 
 def _from_results(question: Question) -> Plan:
     from highbar import pipeline  # the other questions do not need the engine
-    from highbar.bar.on_demand import with_history  # as above
+    from highbar.bar.on_demand import with_readers  # as above
     from highbar.verdicts.settling import plan_from  # as above
 
     job = Job(
@@ -91,7 +91,7 @@ def _from_results(question: Question) -> Plan:
         stdin=streams.standard_input(),
     )
     with watching(quiet=False) as watch:
-        return plan_from(pipeline.check(with_history(job), watch))
+        return plan_from(pipeline.check(with_readers(job), watch))
 
 
 def _policy(question: Question) -> Policy:

@@ -53,7 +53,7 @@ class Origin(Struct, frozen=True):
     branch: str | None = None
 
 
-def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
+def new_run(job: Job, done: CheckResult, origin: Origin) -> NewRun:
     """The record of results that were just judged; `done.run` must not be None.
 
     If the run ended early, the record has only its finished scenarios: nothing is known about the others. The digest of
@@ -66,7 +66,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
     found = done.sums.records
     texts = _texts(folders, done.policy) or ({} if found is None else found.texts)
     source, doubt = _of_runs(origin, documents)
-    new = of_verdict(done.verdict, source)
+    new = new_run_of_verdict(done.verdict, source)
     planned = [
         (one.id, texts.get(one.id), one.columns.get("category"), str(float(one.weight))) for one in done.run.records
     ]
@@ -86,7 +86,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
         judge=judge_digest(done.run),
         agent_name=job.agent or done.policy.agent,
         agent=_agent(documents),
-        judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.scorers)),
+        judges=(*done.run.judges, *(f"{tool}: {', '.join(names)}" for tool, names in done.run.scoring.judged_by)),
         suites=done.run.suites,
         begun=begun_of(job),
         listed=len(scenarios),
@@ -98,7 +98,7 @@ def of_check(job: Job, done: CheckResult, origin: Origin) -> NewRun:
     return NewRun(run, new.document, scenarios, doubt, measures)
 
 
-def of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
+def new_run_of_verdict(verdict: Verdict, origin: Origin) -> NewRun:
     """The record of a verdict without its results. It does not say which scenarios passed."""
     if verdict.verdict is None:
         raise ValueError("nothing was judged")
@@ -274,7 +274,7 @@ def _mean(record: ScenarioRecord, name: str) -> float | None:
 
 def judge_digest(run: ScoredRun) -> str:
     """The digest of the judges."""
-    return _digest([run.judges, run.scoring.scorers])
+    return _digest([run.judges, run.scoring.judged_by])
 
 
 def scoring_digest(policy: Policy, scoring: Scoring) -> str:

@@ -1,12 +1,17 @@
-"""What a later baseline demands less than an earlier one: worse metrics, missing scenarios."""
+"""What a later baseline or file of labels demands less than an earlier one: worse metrics, missing scenarios or labels.
+
+Whoever can remove labels can make any judge look right; more labels are no weakening. The policy at the ref is judged
+with the files at the ref in any case.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from highbar.language.digits import amount
-from highbar.language.phrases import some_and_more
+from highbar.language.phrases import count, some_and_more
 from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
 from highbar.model.baseline import Baseline
 from highbar.policy import matches
@@ -53,3 +58,26 @@ def _scenarios(policy: Policy, before: Baseline, now: Baseline, name: str) -> It
     lost = {each for each in passed - passes - gone if any(matches(pattern, each) for pattern in patterns)}
     if lost:
         yield Weakening(f"{name}: scenarios that passed", "removed", some_and_more(sorted(lost)))
+
+
+# --- labels ------------------------------------------------------------------------------------
+
+
+def weakened_labels(before: Policy, now: Policy) -> Iterator[Weakening]:
+    """The labels that the policy `before` had, and the policy `now` does not."""
+    old, new = (None if policy.judge is None else policy.judge.labels for policy in (before, now))
+    if old is None:
+        return
+    if new is None:
+        yield Weakening("judge.labels", "removed", Path(old).name)
+        return
+    # Compares whole lines: a label that is written differently is a label that somebody changed.
+    earlier, later = (_lines(path) for path in (old, new))
+    gone = (earlier - later).total()
+    if gone:
+        known = count(earlier.total(), "label")
+        yield Weakening(f"judge.labels: {Path(new).name}", "changed", known, f"{gone} of them changed or removed")
+
+
+def _lines(path: str) -> Counter[bytes]:
+    return Counter(line.strip() for line in Path(path).read_bytes().splitlines() if line.strip())
