@@ -12,7 +12,7 @@ from highbar.load.checkout import Checkout
 from highbar.model import Source
 from highbar.running import folder
 from highbar.running.calls import Reply
-from highbar.running.describing import describe
+from highbar.running.finishing import describe
 from highbar.running.functions import CheckFunctions
 from highbar.running.grading import Grader
 from highbar.running.order import permutation

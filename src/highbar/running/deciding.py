@@ -29,14 +29,14 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.gate import still_open
 from highbar.model import Policy, Verdict
 from highbar.running import finishing, folder
-from highbar.running.concerning import concerned, describe_scenarios, required
 from highbar.running.folder import RunFolder
 from highbar.running.functions import CheckFunctions
 from highbar.running.journal import JournalEnd
 from highbar.running.order import StartOrder
 from highbar.running.preparing import Prepared, functions_of, utc
+from highbar.running.progress import Standing
 from highbar.running.records import Chosen, Finished, encode
-from highbar.running.standing import Standing
+from highbar.running.rule_scenarios import describe_scenarios, required_scenarios, scenarios_of_rules
 from highbar.running.stopping import StopRequest
 from highbar.running.summary import Summary
 from highbar.store import run_document
@@ -127,7 +127,7 @@ class LiveCheck:
         left: dict[str, list[int]] = {id_: [] for id_ in opened.history.plan.order}
         for id_, trial in opened.history.left():
             left[id_].append(trial)
-        first = required(self._until.policy, self._scenarios)
+        first = required_scenarios(self._until.policy, self._scenarios)
         order = StartOrder({id_: trials for id_, trials in left.items() if trials}, first)
         if self._prepared.progress.standing is not None:
             order.focus(self._needed(self._prepared.progress.standing))
@@ -168,7 +168,7 @@ class LiveCheck:
         if not standing.open or any(result.rule not in self._rules for result in standing.open):
             return frozenset(self._scenarios.scenarios)
         rules = [self._rules[result.rule] for result in standing.open]
-        return concerned(rules, self._until.policy, self._scenarios)
+        return scenarios_of_rules(rules, self._until.policy, self._scenarios)
 
     # --- in the thread -------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class LiveCheck:
         # Noted, but not written: the copied journal must keep the length that the document will record.
         history.note(end.size, Finished("decided", utc(datetime.now(UTC)), history.ended))
         with (copy / RESULTS).open("xb", buffering=_BLOCK) as stream:
-            document = finishing.outcome(
+            document = finishing.grade_run(
                 self._prepared,
                 finishing.RunJournal(copy, history, end),
                 lambda lines: folder.write_lines(self._as_long_as_wanted(lines), stream),

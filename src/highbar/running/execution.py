@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem
 from highbar.running import folder
 from highbar.running.calls import Caller
-from highbar.running.finishing import RunJournal, outcome
+from highbar.running.finishing import RunJournal, grade_run
 from highbar.running.folder import RunFolder
 from highbar.running.grading import Grader, says_failed
 from highbar.running.loops import run_in_loop
@@ -67,7 +67,7 @@ def carry_out(
     with opened:
         opened.finish(_end_of(summary), utc(datetime.now(UTC)))
         recorded = RunJournal(opened.path, opened.history, opened.journal.end)
-        document = outcome(prepared, recorded, opened.write_results)
+        document = grade_run(prepared, recorded, opened.write_results)
         opened.write_document(document)
     # Only now: a run that failed keeps its folder, so that it can be resumed.
     _refuse_failed(summary, opened.path)

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.checks import Functions
 from highbar.running import folder
-from highbar.running.describing import describe
 from highbar.running.grading import Grader
 from highbar.running.history import RunHistory
 from highbar.running.journal import JournalEnd
 from highbar.running.preparing import Prepared, functions_of
+from highbar.running.records import Chosen
 from highbar.running.results import result_lines
-from highbar.store.run_document import JudgeOfRun, RunDocument, StoredRows
+from highbar.store.run_document import (
+    AgentOfRun,
+    ChosenOfRun,
+    JudgeOfRun,
+    OrderOfRun,
+    RunDocument,
+    RunExtent,
+    ShardOfRun,
+    StoredJournal,
+    StoredRows,
+    SuiteOfRun,
+)
+from highbar.suite import Suite
 
 if TYPE_CHECKING:  # most suites need no judge
     from highbar.running.judging.questions import Judgments
+
+_encode = msgspec.json.Encoder(order="sorted", decimal_format="number").encode
 
 
 class RunJournal(Struct, frozen=True, eq=False):
@@ -32,7 +49,7 @@ class RunJournal(Struct, frozen=True, eq=False):
     end: JournalEnd
 
 
-def outcome(
+def grade_run(
     prepared: Prepared,
     run: RunJournal,
     write_results: Callable[[Iterator[bytes]], StoredRows],
@@ -69,3 +86,48 @@ def _judgments(stack: ExitStack, prepared: Prepared, run: RunJournal) -> tuple[J
     prompt = JudgeIdentity(suite, Path(prepared.plan.suite_file).parent).prompt
     judgments = stack.enter_context(judgments_of(run.path, history, distrust(canaries), tally))
     return judgments, lambda: tally.document(prompt, canaries, same_model=is_same_model(suite))
+
+
+def describe(
+    history: RunHistory, end: JournalEnd, results: StoredRows, suite: Suite, version: str | None
+) -> RunDocument:
+    """Describe what was planned and done. `suite` is as it was run last; `version` is the agent's, if it is known."""
+    plan = history.plan
+    finished = history.finished
+    return RunDocument(
+        state="running" if finished is None else finished.how,
+        whole=plan.chosen == Chosen() and len(plan.order) == plan.scenarios,
+        suite=SuiteOfRun(suite.name, plan.suite_file, suite.digest, hashlib.sha256(history.suite_text).hexdigest()),
+        agent=_agent(plan.agent, version),
+        planned=RunExtent(len(plan.order), sum(plan.trials.values())),
+        chosen=ChosenOfRun(
+            plan.chosen.only,
+            plan.chosen.category,
+            plan.chosen.limit,
+            None if plan.chosen.shard is None else ShardOfRun(*plan.chosen.shard),
+        ),
+        done=history.counts(),
+        retried=history.counts(retried=True),
+        order=OrderOfRun(_digest(list(plan.order)), plan.seed),
+        started=plan.started,
+        ended=None if finished is None else finished.at,
+        resumes=history.resumes,
+        results=results,
+        journal=StoredJournal(end.size, end.lines, end.checksum.decode()),
+        highbar=plan.highbar,
+        until_decided=plan.until_decided,
+        commit=history.checkout.commit,
+        branch=history.checkout.branch,
+        parents=history.checkout.parents,
+        changed=history.checkout.changed,
+    )
+
+
+def _agent(settings: Mapping[str, Any], version: str | None) -> AgentOfRun:
+    target = settings["target"]
+    text = target if isinstance(target, str) else shlex.join(target)
+    return AgentOfRun(settings["kind"], text, version or settings.get("version"), _digest(settings))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(_encode(value)).hexdigest()

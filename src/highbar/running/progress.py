@@ -1,22 +1,38 @@
-"""Numbers of a run in progress → a line that says how far it is. Nothing here prints or reads a clock."""
+"""How far a run is, and what is known of its verdict → a line for the user. Nothing here prints or reads a clock."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-if TYPE_CHECKING:  # most runs run every trial
-    from highbar.running.standing import Standing
+from highbar.model import Decision, RuleResult, Verdict
 
 PLAIN_EVERY = 10.0
 """Seconds between two lines if the output is not a terminal."""
 _RECENT = 30
 _UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+
+
+class Standing(Struct, frozen=True, eq=False):
+    """The verdict so far and the open rules that can still change it, or the problem why there is no verdict yet."""
+
+    verdict: Verdict | None = None
+    open: tuple[RuleResult, ...] = ()
+    problem: str | None = None
+
+    @property
+    def decision(self) -> Decision | None:
+        """The verdict in one word; None if nothing can be judged so far."""
+        return None if self.verdict is None else self.verdict.verdict
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the rest of the run cannot change the verdict."""
+        return self.decision is not None and not self.open
 
 
 class ProgressState(Struct):

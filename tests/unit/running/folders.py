@@ -7,7 +7,7 @@ from pathlib import Path
 
 from highbar.running import folder
 from highbar.running.calls import Reply, TrialOutcome
-from highbar.running.describing import describe
+from highbar.running.finishing import describe
 from highbar.running.folder import RunFolder
 from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
 from highbar.store.run_document import RunDocument

@@ -22,8 +22,7 @@ from highbar.running.deciding import UntilDecided
 from highbar.running.execution import Done, carry_out
 from highbar.running.folder import read_run
 from highbar.running.preparing import Prepared, prepare
-from highbar.running.progress import ProgressState
-from highbar.running.standing import Standing
+from highbar.running.progress import ProgressState, Standing
 from highbar.suite import Agent
 from tests.unit.gate.table import value
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.policy import read_dict
-from highbar.running.concerning import concerned, describe_scenarios, required
 from highbar.running.order import StartOrder
+from highbar.running.rule_scenarios import describe_scenarios, required_scenarios, scenarios_of_rules
 from highbar.suite import Suite, read_values
 
 IDS = st.lists(st.sampled_from("ABCDEFGHIJ"), unique=True)
@@ -96,9 +96,9 @@ SAFE = {"name": "safe", "formula": "adversarial_passed / adversarial_total", "ra
 )
 def test_a_rule_is_about_the_scenarios_that_its_sums_are_over(policy: dict[str, object], ids: str) -> None:
     read = read_dict(policy)
-    assert concerned(read.rules, read, describe_scenarios(suite(), suite().scenarios)) == set(ids.split())
+    assert scenarios_of_rules(read.rules, read, describe_scenarios(suite(), suite().scenarios)) == set(ids.split())
 
 
 def test_only_scenarios_of_blocking_rules_are_required() -> None:
     policy = {"required_scenarios": {"ids": ["SEC-1", "H*"]}, "optional_scenarios": {"ids": ["PLAIN"]}}
-    assert required(read_dict(policy), describe_scenarios(suite(), suite().scenarios)) == {"SEC-1", "HOURS-1"}
+    assert required_scenarios(read_dict(policy), describe_scenarios(suite(), suite().scenarios)) == {"SEC-1", "HOURS-1"}

@@ -12,8 +12,9 @@ import os
 import shutil
 import signal
 import sys
+import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -23,7 +24,6 @@ import msgspec
 from highbar.errors import InputError, Problem
 from highbar.report.visible import cut, visible
 from highbar.running.agents import keeper
-from highbar.running.agents.command_marks import MARK, end_marked
 from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply, read_attempt
 from highbar.running.calls import AgentCall, Attempt, Reply
@@ -37,6 +37,10 @@ _MOST_OF_AN_ERROR = 64 * 2**10
 """Characters that are recorded of the output of a command that failed."""
 _LONGEST_LINE = 200
 """Characters that a reason quotes of the last line of standard error."""
+_MARK = "HIGHBAR_COMMAND"
+"""The environment variable that all descendants of a keeper inherit, to find them if the keeper was killed."""
+_TO_BE_KILLED = 2.0
+"""Seconds to find and kill leftover processes."""
 _BUFFER = 2**20
 _SCARCE = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 _encode = msgspec.json.Encoder(decimal_format="number").encode
@@ -130,7 +134,7 @@ class CommandAgent:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={**self._environment, MARK: mark},
+            env={**self._environment, _MARK: mark},
             start_new_session=True,
             limit=_BUFFER,
         )
@@ -177,7 +181,30 @@ class _Keeper:
         self.close()
         with suppress(ProcessLookupError):
             self.process.kill()
-        return await asyncio.to_thread(end_marked, self.mark)
+        return await asyncio.to_thread(_end_marked, self.mark)
+
+
+def _end_marked(mark: str) -> list[str]:
+    """Kill every process with this mark, on Linux. Returns the ids of those that are left after two seconds."""
+    end = time.monotonic() + _TO_BE_KILLED
+    while True:
+        left = list(_marked(f"{_MARK}={mark}".encode()))
+        if not left or time.monotonic() > end:
+            return [str(pid) for pid in left]
+        for pid in left:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _marked(entry: bytes) -> Iterator[int]:
+    """The ids of processes with this entry in their environment. Zombies have none, so they are not found."""
+    processes = Path("/proc")
+    for process in processes.iterdir() if processes.is_dir() else ():
+        if process.name.isdigit():
+            with suppress(OSError):  # it belongs to another user, or has ended
+                if entry in (process / "environ").read_bytes().split(b"\0"):
+                    yield int(process.name)
 
 
 def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:

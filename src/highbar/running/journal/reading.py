@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from zlib import crc32
 
 from highbar.errors import InputError, Problem
-from highbar.running.journal.damage import examine_tail
 from highbar.running.journal.lines import (
     HEADER,
     LONGEST_PAYLOAD,
     START,
     JournalEnd,
     checksum_before,
+    is_beginning,
     is_whole,
     payload_length,
+    synced_lines,
 )
 
 _BLOCK = 1 << 20
 _FIRST_LOOK = 4096  # bytes: most lines are shorter, so one call reads them
+_HINT = "restore the folder from a copy, or start a new run; no process but Highbar may write into the folder of a run"
 
 
 @contextmanager
@@ -65,7 +67,7 @@ class JournalReader:
             if line[8:17] != b" " + before or checksum != b"%08x" % crc32(line[9:]):
                 self.end = JournalEnd(end, lines, before)
                 self.torn = True
-                examine_tail(chain([(at, line)], parts), self.end, self._name)
+                _examine_tail(chain([(at, line)], parts), self.end, self._name)
                 return
             yield at, line[HEADER:-1]
             before = checksum
@@ -107,6 +109,34 @@ class JournalReader:
             return os.pread(self._descriptor, size, at)
         except OSError as error:
             raise InputError(Problem(f"cannot be read at byte {at}: {error.strerror}", self._name)) from None
+
+
+def _examine_tail(parts: Iterable[tuple[int, bytes]], good: JournalEnd, name: str) -> None:
+    """Raise InputError unless the parts after `good` are a torn tail. Only the last part may lack a line end."""
+    before: bytes | None = good.checksum
+    for at, part in parts:
+        # Zeros hide line ends, so a whole line may follow them in the same part.
+        line = part[part.rfind(b"\0") + 1 :]
+        has_zeros = len(line) < len(part)
+        if has_zeros:
+            before = None
+        if is_whole(line):
+            _examine_line(line, before, good, at, name)
+            before = line[:8]
+        elif not has_zeros and not is_beginning(part, before):
+            raise _damaged(good, at, "text that this run did not write, or that was changed afterwards", name)
+
+
+def _examine_line(line: bytes, before: bytes | None, good: JournalEnd, at: int, name: str) -> None:
+    if before is not None and checksum_before(line) != before:
+        raise _damaged(good, at, "a line that does not follow the one before it", name)
+    if (synced := synced_lines(line)) > good.lines:
+        raise _damaged(good, at, f"a line that says that {synced} lines were synced", name)
+
+
+def _damaged(good: JournalEnd, at: int, what: str, name: str) -> InputError:
+    found = what if at == good.size else f"byte {at} has {what}"
+    return InputError(Problem(f"damaged at byte {good.size}: {found}", name, good.lines + 1, hint=_HINT))
 
 
 def payload_at(descriptor: int, offset: int, name: str) -> bytes:

@@ -22,18 +22,18 @@ def _columns(scenario: Scenario) -> Mapping[str, str]:
     return {name: text for name, value in values.items() if (text := as_written(value)) is not None}
 
 
-def required(policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+def required_scenarios(policy: Policy, suite: SuiteDemands) -> frozenset[str]:
     """The scenarios that must pass individually, by a blocking rule."""
     rules = [rule for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "blocking"]
-    return concerned(rules, policy, suite)
+    return scenarios_of_rules(rules, policy, suite)
 
 
-def concerned(rules: Iterable[Rule], policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+def scenarios_of_rules(rules: Iterable[Rule], policy: Policy, suite: SuiteDemands) -> frozenset[str]:
     """The scenarios that any of these rules is about."""
-    return frozenset(id_ for rule in rules for id_ in _about(rule, policy, suite))
+    return frozenset(id_ for rule in rules for id_ in _scenarios_of(rule, policy, suite))
 
 
-def _about(rule: Rule, policy: Policy, suite: SuiteDemands) -> Iterable[str]:
+def _scenarios_of(rule: Rule, policy: Policy, suite: SuiteDemands) -> Iterable[str]:
     match rule:
         case ScenarioRule(pattern=pattern):
             return (id_ for id_ in suite.scenarios if matches(pattern, id_))
