@@ -9,8 +9,8 @@ from math import comb
 
 from highbar.statistics.beta import at_least
 from highbar.statistics.bounds import suite_bounds
-from highbar.statistics.interval import Interval, Real
-from highbar.statistics.ratio import AbsoluteChange, influence_difference, ratio_influences
+from highbar.statistics.interval import Estimate, Interval, Real
+from highbar.statistics.ratio import influence_difference, ratio_influences
 from highbar.statistics.trials import VarianceSplit, variance_split_from_sums
 
 
@@ -27,10 +27,10 @@ def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval |
     listed = list(pairs)
     influences = ratio_influences(listed)
     found = None if influences is None else influence_difference(_ratio(listed), influences, alpha)
-    return None if found is None else Interval(found.low, found.high)
+    return None if found is None else found.bounds
 
 
-def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> AbsoluteChange | None:
+def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Estimate | None:
     """How much Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each."""
     listed = list(rows)
     base, head = [row[:2] for row in listed], [row[2:] for row in listed]

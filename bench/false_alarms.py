@@ -116,7 +116,7 @@ def precision(random: Random, scenarios: int) -> float:
         false = ~positive & (random.random(scenarios) > level)
         sides += [hit.astype(float), (hit | false).astype(float)]
     found = ratio_difference(list(zip(*(side.tolist() for side in sides), strict=True)), ALPHA)
-    return 1.0 if found is None else found.high
+    return 1.0 if found is None else found.bounds.high
 
 
 def tokens(random: Random, scenarios: int) -> float:
@@ -129,7 +129,7 @@ def tokens(random: Random, scenarios: int) -> float:
             (size * random.lognormal(0, 0.4, scenarios)).tolist(),
         ]
     found = log_ratio_difference(list(zip(*sides, strict=True)), ALPHA)
-    return 1.0 if found is None else found.high - 1
+    return 1.0 if found is None else found.bounds.high - 1
 
 
 def latency(share: Fraction) -> Callable[[Random, int], float]:

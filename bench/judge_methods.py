@@ -14,9 +14,8 @@ import numpy as np
 from bench.judge_runs import OTHER_RATE, JudgedRuns, JudgePoint, Random, Reals, Truths, drawn_runs, true_rates
 from scipy.special import betaincinv
 
-from highbar.statistics.interval import Interval
+from highbar.statistics.interval import Estimate, Interval
 from highbar.statistics.judges import (
-    Corrected,
     JudgedCluster,
     LabelStratum,
     judge_rates,
@@ -76,7 +75,7 @@ def same_run(point: JudgePoint, runs: int, rng: Random) -> list[Errors]:
         batch = drawn_runs(point, point.rate, BATCH, rng)
         plain, defined = post_stratified_bounds(batch)
 
-        def judged(run: int, batch: JudgedRuns = batch) -> Corrected | None:
+        def judged(run: int, batch: JudgedRuns = batch) -> Estimate | None:
             return post_stratified(clusters(batch, run), ALPHA)
 
         tally.add("Highbar", confirmed(plain, point.rate, judged, defined), point.rate, defined)
@@ -96,7 +95,7 @@ def other_run(point: JudgePoint, runs: int, rng: Random) -> list[Errors]:
         rates = [rate_bounds(labeled, side) for side in STRATA]
         plain, defined = rogan_gladen_bounds(batch, rates)
 
-        def judged(run: int, batch: JudgedRuns = batch, labeled: JudgedRuns = labeled) -> Corrected | None:
+        def judged(run: int, batch: JudgedRuns = batch, labeled: JudgedRuns = labeled) -> Estimate | None:
             found = judge_rates(strata(labeled, run), ALPHA)
             return rogan_gladen(clusters(batch, run), STRATA, found, ALPHA) if found else None
 
@@ -108,8 +107,8 @@ def other_run(point: JudgePoint, runs: int, rng: Random) -> list[Errors]:
     return tally.errors()
 
 
-def _rate_of(labeled: JudgedRuns, name: str) -> Callable[[int], Corrected | None]:
-    def rate(run: int) -> Corrected | None:
+def _rate_of(labeled: JudgedRuns, name: str) -> Callable[[int], Estimate | None]:
+    def rate(run: int) -> Estimate | None:
         found = judge_rates(strata(labeled, run), ALPHA)
         if found is None:
             return None
@@ -119,7 +118,7 @@ def _rate_of(labeled: JudgedRuns, name: str) -> Callable[[int], Corrected | None
 
 
 def confirmed(
-    plain: Ends, truth: float, product: Callable[[int], Corrected | None], defined: Truths | None = None
+    plain: Ends, truth: float, product: Callable[[int], Estimate | None], defined: Truths | None = None
 ) -> Ends:
     """The bounds, by the product's functions if these here are wrong, and in some more runs to compare."""
     low, high = (np.clip(end, 0, 1) for end in plain)

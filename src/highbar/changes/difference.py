@@ -53,7 +53,7 @@ class PairedRuns(Struct, frozen=True):
         """The bounds of head - share · base, and the factor head / base if the bounds come from it."""
         if isinstance(root, Ratio):
             if is_share(root):
-                same = self._of_share(root) if share == 1 else None
+                same = self._share_bounds(root) if share == 1 else None
                 if same is not None:
                     return same, None
             else:
@@ -62,21 +62,21 @@ class PairedRuns(Struct, frozen=True):
                     return self._by_factor(root, factor, float(share)), factor
         return self._by_gradient(root, float(share)), None
 
-    def _of_share(self, ratio: Ratio) -> Interval | None:
+    def _share_bounds(self, ratio: Ratio) -> Interval | None:
         """The bounds of a share; None if a scenario has different weights in the two runs."""
         # With different weights, a change of weights would look like a change of the agent.
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None
         after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
-        counts = self._tried_once(before, after, weights)
+        counts = self._single_trial_counts(before, after, weights)
         if counts is not None:
             return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
         differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
         return paired_bounds(((differences[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
 
-    def _tried_once(
+    def _single_trial_counts(
         self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
     ) -> tuple[int, int, int] | None:
         """The scenarios that only the head passed, those that only the base passed, and all: three counts.
@@ -121,8 +121,8 @@ class PairedRuns(Struct, frozen=True):
             change = log_ratio_difference(there, self.alpha)
         except OverflowError:
             return None  # too wide for a float
-        known = change is not None and change.low > 0 and change.high < math.inf
-        return Factor(change.ratio, change.low, change.high) if change is not None and known else None
+        known = change is not None and change.bounds.low > 0 and change.bounds.high < math.inf
+        return Factor(change.value, *change.bounds) if change is not None and known else None
 
     def _by_factor(self, ratio: Ratio, factor: Factor, share: float) -> Interval:
         """The bounds of the difference from those of the factor, with the geometric mean of both runs fixed.
@@ -159,7 +159,7 @@ class PairedRuns(Struct, frozen=True):
             found = influence_difference(value, list(influences.values()), self.alpha)
             if found is None:
                 return UNBOUNDED
-            half = max(found.high - value, math.sqrt(floor))
+            half = max(found.bounds.high - value, math.sqrt(floor))
         return Interval(value - half - below, value + half + above)
 
     def _influence(self, found: dict[Hashable, float], ratio: Ratio, slope: float, other: float) -> bool:
@@ -192,9 +192,9 @@ class PairedRuns(Struct, frozen=True):
             value, ends = self._value(run, leaf), FormulaBounds(run.group, self.alpha).of(Formula(leaf))
             reach = (gradient * (ends.low - value), gradient * (ends.high - value)) if gradient else (0.0, 0.0)
             sides.append((0.0, Interval(min(reach), max(reach))))
-        return bounds_of_difference(sides[0], sides[1], self._together(percentile))
+        return bounds_of_difference(sides[0], sides[1], self._correlation(percentile))
 
-    def _together(self, percentile: Percentile) -> float:
+    def _correlation(self, percentile: Percentile) -> float:
         """The correlation between the runs of how many trials of each unit are at or below the percentile."""
         columns = [_below(run, percentile) for run in (self.base, self.head)]
         units = list(dict.fromkeys(unit for column in columns for unit in column))

@@ -14,3 +14,10 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+class Estimate(NamedTuple):
+    """A number that was estimated, and its bounds."""
+
+    value: float
+    bounds: Interval

@@ -14,24 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.composite import BoundedTerm, combine
-from highbar.statistics.interval import Interval, Real
+from highbar.statistics.interval import Estimate, Interval, Real
 from highbar.statistics.search import bisect
 
 ShareBounds = Callable[[Sums, float], Interval | None]
 """The bounds of a share from its sums over scenarios, at a one-sided alpha."""
-
-
-class Corrected(NamedTuple):
-    """A number that was computed from labels, and its bounds."""
-
-    value: float
-    bounds: Interval
 
 
 class JudgedCluster(Struct, frozen=True):
@@ -65,8 +57,8 @@ class LabelStratum(Struct, frozen=True):
 class JudgeRates(Struct, frozen=True):
     """How often a judge is right about trials that people count as 1, and as 0; None if there are no such trials."""
 
-    sensitivity: Corrected | None
-    specificity: Corrected | None
+    sensitivity: Estimate | None
+    specificity: Estimate | None
 
     def tells_apart(self) -> bool:
         """Whether the lower bound (MOVER) of sensitivity + specificity - 1 is above 0."""
@@ -111,7 +103,7 @@ class _BoundedRate(Struct, frozen=True):
         return _BoundedRate(not self.counts_as, self.trials, 1 - self.rate, Interval(1 - high, 1 - low))
 
 
-def _sensitivity(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | None:
+def _sensitivity(rates: Sequence[_BoundedRate], alpha: float) -> Estimate | None:
     """How often the judge says 1 about trials that people count as 1; None if there are no such trials."""
     trials = math.fsum(one.trials for one in rates)
     found, missed = (
@@ -133,7 +125,7 @@ def _sensitivity(rates: Sequence[_BoundedRate], alpha: float) -> Corrected | Non
             squares.append((one.trials / trials * factor * down) ** 2)
         return side * (t * missed - (1 - t) * found) <= math.sqrt(math.fsum(squares))
 
-    return Corrected(value, _ends(value, is_possible))
+    return Estimate(value, _ends(value, is_possible))
 
 
 def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
@@ -164,7 +156,7 @@ def _ends(value: float, is_possible: Callable[[float, int], bool], least: float 
 
 def post_stratified(
     clusters: Sequence[JudgedCluster], alpha: float, bounds: ShareBounds = share_bounds
-) -> Corrected | None:
+) -> Estimate | None:
     """The share of 1s if people had judged: known + Σsr over the strata (Tenenbein 1970). For labels of the same run.
 
     None if a stratum that has trials has no label. The bounds (MOVER) combine those of the share of y (1 or 0 if known,
@@ -192,7 +184,7 @@ def post_stratified(
     deviations = [[score - sums.value * Fraction(one.weight) for score, one in zip(scores, clusters, strict=True)]]
     deviations += [[Fraction(one.ones[i]) - rate * Fraction(one.labeled[i]) for one in clusters] for i, rate in rates]
     found = combine(float(sums.value), terms, _correlations(deviations, [one.count for one in clusters]))
-    return Corrected(float(sums.value), Interval(max(found.low, 0.0), min(found.high, 1.0)))
+    return Estimate(float(sums.value), Interval(max(found.low, 0.0), min(found.high, 1.0)))
 
 
 class _Stratum(Struct, frozen=True):
@@ -229,7 +221,7 @@ def rogan_gladen(
     rates: JudgeRates,
     alpha: float,
     bounds: ShareBounds = share_bounds,
-) -> Corrected | None:
+) -> Estimate | None:
     """The share of 1s if people had judged, by the judge's sensitivity and specificity. For labels of another run.
 
     `counts_as` is the judge's answer in each stratum; labels of the clusters are not used. None unless the judge
@@ -257,7 +249,7 @@ def rogan_gladen(
         return gap <= math.hypot(reach, (t - ones) * of_sens, (most - t) * of_spec)
 
     value = min(max((judged + spec - 1) / (sens + spec - 1), ones), most)
-    return Corrected(value, _ends(value, is_possible, ones, most))
+    return Estimate(value, _ends(value, is_possible, ones, most))
 
 
 def _judged_sums(clusters: Sequence[JudgedCluster], counts_as: Sequence[bool], as_judged: tuple[float, float]) -> Sums:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar.statistics.beta import beta_pair_quantile
-from highbar.statistics.interval import Interval, Real
+from highbar.statistics.interval import Estimate, Interval, Real
 
 _NO_SKEWNESS = 1e-9  # below it the correction is smaller than the rounding of its own formula
 
@@ -39,22 +39,6 @@ class ThirdSums(Struct, frozen=True):
     qqt: Real
     qtt: Real
     ttt: Real
-
-
-class AbsoluteChange(Struct, frozen=True):
-    """Head minus base, with its bounds."""
-
-    value: float
-    low: float
-    high: float
-
-
-class RelativeChange(Struct, frozen=True):
-    """Head over base, with its bounds: 1 is no change."""
-
-    ratio: float
-    low: float
-    high: float
 
 
 def ratio_bounds_from_sums(sums: RatioSums, alpha: float) -> Interval | None:
@@ -122,7 +106,7 @@ def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
     return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
 
 
-def influence_difference(value: float, influences: Sequence[float], alpha: float) -> AbsoluteChange | None:
+def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Estimate | None:
     """The bounds of any change whose influences are known; None with fewer than two scenarios.
 
     The influences of a formula are those of its terms times its gradient, head minus base.
@@ -130,10 +114,10 @@ def influence_difference(value: float, influences: Sequence[float], alpha: float
     if len(influences) <= 1:
         return None
     half = _half_width(influences, alpha)
-    return AbsoluteChange(value, value - half, value + half)
+    return Estimate(value, Interval(value - half, value + half))
 
 
-def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> RelativeChange | None:
+def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Estimate | None:
     """By what factor Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each.
 
     It jackknifes the logarithm, so that swapping base and head inverts the bounds. None with fewer than two scenarios,
@@ -146,7 +130,7 @@ def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: f
         return None
     value = _log_change(whole)
     half = _half_width([value - _log_change(rest) for rest in rests], alpha)
-    return RelativeChange(math.exp(value), math.exp(value - half), math.exp(value + half))
+    return Estimate(math.exp(value), Interval(math.exp(value - half), math.exp(value + half)))
 
 
 def _log_change(sums: Sequence[float]) -> float:

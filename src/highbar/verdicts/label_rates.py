@@ -14,7 +14,8 @@ from highbar.measure.intervals import rounded_end
 from highbar.model import Where
 from highbar.model.judge_quality import JudgeRate
 from highbar.policy.sequential import is_chosen
-from highbar.statistics.judges import Corrected, JudgeRates, LabelStratum, judge_rates
+from highbar.statistics.interval import Estimate
+from highbar.statistics.judges import JudgeRates, LabelStratum, judge_rates
 from highbar.verdicts.judged_parts import ScoredLabel
 
 _DRAWN = frozenset({"passed", "failed"})
@@ -72,7 +73,7 @@ def _is_own(label: ScoredLabel, column: str) -> bool:
     return column == "violated" or not label.is_error
 
 
-def judge_rate(found: Corrected | None) -> JudgeRate | None:
+def judge_rate(found: Estimate | None) -> JudgeRate | None:
     """A rate of the judge with its bounds, rounded; None if it is not known."""
     return None if found is None else JudgeRate(exact_share(found.value), *map(rounded_end, found.bounds))
 

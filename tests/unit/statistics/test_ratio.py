@@ -96,26 +96,26 @@ def test_swapping_base_and_head_mirrors_the_difference(listed):
     swapped = [(c, d, a, b) for a, b, c, d in listed]
     forth, back = defined(ratio_difference(listed, 0.05)), defined(ratio_difference(swapped, 0.05))
     assert forth.value == -back.value
-    assert forth.low == pytest.approx(-back.high, abs=1e-12)
-    assert forth.low <= forth.value <= forth.high
+    assert forth.bounds.low == pytest.approx(-back.bounds.high, abs=1e-12)
+    assert forth.bounds.low <= forth.value <= forth.bounds.high
 
 
 @given(paired_rows)
 def test_swapping_base_and_head_turns_the_relative_change_over(listed):
     swapped = [(c, d, a, b) for a, b, c, d in listed]
     forth, back = defined(log_ratio_difference(listed, 0.05)), defined(log_ratio_difference(swapped, 0.05))
-    assert forth.ratio == pytest.approx(1 / back.ratio)
-    assert forth.low == pytest.approx(1 / back.high, rel=1e-6)
-    assert forth.low <= forth.ratio <= forth.high
+    assert forth.value == pytest.approx(1 / back.value)
+    assert forth.bounds.low == pytest.approx(1 / back.bounds.high, rel=1e-6)
+    assert forth.bounds.low <= forth.value <= forth.bounds.high
 
 
 @given(rows.filter(lambda listed: sum(q > 0.01 for q, _ in listed) >= 2))
 def test_a_version_compared_with_itself_has_not_changed(pairs):
     listed = [(q, t, q, t) for q, t in pairs]
     same = defined(ratio_difference(listed, 0.05))
-    assert (same.value, same.low, same.high) == (0, 0, 0)
+    assert (same.value, same.bounds.low, same.bounds.high) == (0, 0, 0)
     change = defined(log_ratio_difference(listed, 0.05))
-    assert (change.ratio, change.low, change.high) == (1, 1, 1)
+    assert (change.value, change.bounds.low, change.bounds.high) == (1, 1, 1)
 
 
 def test_pairing_removes_what_both_versions_share():
@@ -125,7 +125,7 @@ def test_pairing_removes_what_both_versions_share():
         hardness = source.lognormvariate(7, 1)
         listed.append((1, hardness, 1, hardness * 0.9 * source.lognormvariate(0, 0.1)))
     change = defined(log_ratio_difference(listed, 0.05))
-    assert 1.05 < change.low < change.ratio < change.high < 1.15
+    assert 1.05 < change.bounds.low < change.value < change.bounds.high < 1.15
 
 
 def test_without_any_quality_there_is_no_relative_change():
