@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import SuggestingGroup, help_of_group
+from highbar.cli.commands import CommandGroup, help_of_group
 from highbar.cli.guard import REFUSED
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
@@ -44,19 +44,13 @@ _MEANING = {
 _REFUSED = "A wrong key or a wrong address does this: if the first five trials of a run all end so, it stops."
 
 
-class _AgentCommands(SuggestingGroup):
-    """A group with one command."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["try"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        return try_ if cmd_name == "try" else None
+_COMMANDS = {"try": "highbar.cli.agent:try_"}
 
 
 @click.group(
     "agent",
-    cls=_AgentCommands,
+    cls=CommandGroup,
+    table=_COMMANDS,
     invoke_without_command=True,
     short_help="Try the agent on one question.",
     epilog=_EXAMPLES,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 import highbar
-from highbar.cli.commands import SuggestingGroup, UnknownCommandError, help_of_group
+from highbar.cli.commands import CommandGroup, UnknownCommandError, help_of_group
 from highbar.cli.guard import REPORTS_BEGUN
 from highbar.errors import InputError, Problem
 from highbar.report import CALIBRATIONS, COMPARISONS, REPORTERS, Reporter
@@ -77,22 +76,16 @@ Exit codes:
 """
 
 
-class _Commands(SuggestingGroup):
-    """The root group, which loads a command only when it is used."""
+class _RootGroup(CommandGroup):
+    """The group of all commands, which also finds a command by its alias."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        name = ALIASES.get(cmd_name, cmd_name)
-        if name not in COMMANDS:
-            return None
-        command: click.Command = import_module(COMMANDS[name]).command
-        return command
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
 
 @click.group(
-    cls=_Commands,
+    cls=_RootGroup,
+    table=COMMANDS,
     epilog=_EXAMPLES,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

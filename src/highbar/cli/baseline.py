@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import SuggestingGroup, format_option, help_of_group
+from highbar.cli.commands import CommandGroup, format_option, help_of_group
 from highbar.cli.options import (
     FORMAT_HELP,
     INPUT_FORMAT,
@@ -37,23 +37,17 @@ _UNSAID = "\x00"
 """The value of --force if no reason follows it; --reason may give one. No argument can contain this character."""
 
 
-class _BaselineCommands(SuggestingGroup):
-    """A group that loads `ratchet` only when it is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["record", "show", "ratchet"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        if cmd_name == "ratchet":
-            from highbar.cli import ratchet  # loaded only if it is used
-
-            return ratchet.command
-        return {"record": record_run, "show": show_baseline}.get(cmd_name)
+_COMMANDS = {
+    "record": "highbar.cli.baseline:record_run",
+    "show": "highbar.cli.baseline:show_baseline",
+    "ratchet": "highbar.cli.ratchet",
+}
 
 
 @click.group(
     "baseline",
-    cls=_BaselineCommands,
+    cls=CommandGroup,
+    table=_COMMANDS,
     invoke_without_command=True,
     short_help="Record a run that later ones are compared with.",
     epilog=_EXAMPLES,

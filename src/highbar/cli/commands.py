@@ -1,11 +1,13 @@
-"""Parts that commands share: groups that suggest the intended command, and the options `--format` and `--output`."""
+"""Parts that commands share: groups of commands that are loaded on use, and the options `--format` and `--output`."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,8 +27,28 @@ class UnknownCommandError(click.UsageError):
         self.hint = hint
 
 
-class SuggestingGroup(click.Group):
-    """A group that suggests similar names for an unknown command; subclasses list and load the commands."""
+class CommandGroup(click.Group):
+    """A group that loads a command only when it is used, and suggests similar names for an unknown one.
+
+    `table` has every command, in the order of the help, and its place: `module`, in which it is named `command`, or
+    `module:name`.
+    """
+
+    def __init__(self, *arguments: Any, table: Mapping[str, str], **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The names of all commands, in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        """The command with this name, loaded now; None if there is none."""
+        if cmd_name not in self.table:
+            return None
+        module, _, name = self.table[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name or "command")
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

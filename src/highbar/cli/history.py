@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import SuggestingGroup, format_option, help_of_group
+from highbar.cli.commands import CommandGroup, format_option, help_of_group
 from highbar.cli.guard import FAILED, INCONCLUSIVE
 from highbar.errors import InputError, Problem
 
@@ -33,33 +32,23 @@ Examples:
   highbar history page --output site/
   highbar history prune --older-than 90d
 """
-_ELSEWHERE = {
+_COMMANDS = {
     "add": "highbar.cli.history_add",
+    "list": "highbar.cli.history:list_runs",
+    "show": "highbar.cli.history:show_run",
+    "trend": "highbar.cli.history:trend",
     "flaky": "highbar.cli.history_flaky",
     "page": "highbar.cli.history_page",
     "prune": "highbar.cli.history_prune",
 }
-"""The commands that have their own modules, loaded only when they are used."""
 FOLDER = "history"
 _COMPARED = 2
 
 
-class _HistoryCommands(SuggestingGroup):
-    """A group that loads some of its commands only when they are used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return ["add", "list", "show", "trend", "flaky", "page", "prune"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        if cmd_name in _ELSEWHERE:
-            found: click.Command = import_module(_ELSEWHERE[cmd_name]).command
-            return found
-        return {"list": list_runs, "show": show_run, "trend": trend}.get(cmd_name)
-
-
 @click.group(
     "history",
-    cls=_HistoryCommands,
+    cls=CommandGroup,
+    table=_COMMANDS,
     invoke_without_command=True,
     short_help="Remember runs, and show how metrics change.",
     epilog=_EXAMPLES,

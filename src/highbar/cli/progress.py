@@ -14,7 +14,8 @@ from highbar.cli import streams
 from highbar.model.job import JobWatch
 
 _PATIENCE = 1.0
-_EVERY = 0.2
+DRAWN_EVERY = 0.2
+"""Seconds between two drawings on a terminal."""
 _WIDTH = 30
 _BLOCK = 6
 _ERASE = "\r\x1b[K"
@@ -34,14 +35,27 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
-    share, done = [0.0], threading.Event()
-    drawing = threading.Thread(target=_draw_until, args=(done, share, stream), daemon=True)
-    drawing.start()
-    try:
+    share = [0.0]
+    with in_background(lambda done: _draw_until(done, share, stream)):
         yield lambda done_share: share.__setitem__(0, done_share)
+
+
+@contextmanager
+def in_background(show: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `show` in a thread until the end of the block, when the event that it gets is set."""
+    done = threading.Event()
+
+    def run() -> None:
+        with suppress(OSError, ValueError):  # progress that cannot be shown is no error
+            show(done)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
     finally:
         done.set()
-        drawing.join()
+        thread.join()
 
 
 def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> None:
@@ -49,18 +63,17 @@ def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> No
     start = time.monotonic()
     if done.wait(_PATIENCE):
         return
-    with suppress(OSError, ValueError):  # progress that cannot be shown is no error
-        while not done.wait(_EVERY):
-            seconds = time.monotonic() - start
-            stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
-            stream.flush()
-        stream.write(_ERASE)
+    while not done.wait(DRAWN_EVERY):
+        seconds = time.monotonic() - start
+        stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
         stream.flush()
+    stream.write(_ERASE)
+    stream.flush()
 
 
 def _bar(share: float, seconds: float) -> str:
     """A bar of the share that is done, or a moving block if that is unknown."""
     if share > 0:
         return ("=" * round(min(share, 1.0) * _WIDTH)).ljust(_WIDTH)
-    place = round(seconds / _EVERY) % (_WIDTH - _BLOCK + 1)
+    place = round(seconds / DRAWN_EVERY) % (_WIDTH - _BLOCK + 1)
     return (" " * place + "=" * _BLOCK).ljust(_WIDTH)

@@ -10,8 +10,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from textwrap import wrap
@@ -19,6 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from highbar.cli import streams
+from highbar.cli.progress import DRAWN_EVERY, in_background
 from highbar.language.phrases import count
 from highbar.report.visible import visible
 from highbar.running.execution import carry_out
@@ -32,7 +33,6 @@ if TYPE_CHECKING:  # only for annotations
     from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
 
-_EVERY = 0.2
 _LONG = 60.0
 """Seconds: the summary says how long a run took only if it took at least this long."""
 _MOST_OUTCOMES = 20
@@ -53,8 +53,8 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
         for text in expected(prepared, until.policy):
             streams.say(text)
     stop = StopRequest()
-    with _stopping(stop) as received, _without_commands(), _shown(prepared.progress, quiet=quiet):
-        done = _carried_out(prepared, stop, until, quiet=quiet)
+    with _stopping(stop) as received, _without_commands(), _show_progress(prepared.progress, quiet=quiet):
+        done = _carry_out(prepared, stop, until, quiet=quiet)
     if done is None:
         # Nothing is recorded yet, so the signal gets its usual effect: the handlers of before are back in place.
         signal.raise_signal(received[0])
@@ -67,7 +67,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
     return done, by
 
 
-def _carried_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, quiet: bool) -> Done | None:
+def _carry_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, quiet: bool) -> Done | None:
     """What the run did; None if it was stopped before it could call anything."""
     try:
         return carry_out(prepared, stop, count_failures=not quiet, until=until)
@@ -129,38 +129,22 @@ def _without_commands() -> Iterator[None]:
 
 
 @contextmanager
-def _shown(state: ProgressState, *, quiet: bool) -> Iterator[None]:
+def _show_progress(state: ProgressState, *, quiet: bool) -> Iterator[None]:
     """Show progress on standard error: redrawn in place on a terminal, else a new line now and then."""
     stream = sys.stderr
     if quiet or stream is None:
         yield
         return
     terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
-    done = threading.Event()
     show = _draw if terminal else _print
-    showing = threading.Thread(target=_until, args=(done, show, state, stream), daemon=True)
-    showing.start()
-    try:
+    with in_background(lambda done: show(done, state, stream)):
         yield
-    finally:
-        done.set()
-        showing.join()
-
-
-def _until(
-    done: threading.Event,
-    show: Callable[[threading.Event, ProgressState, TextIO], None],
-    state: ProgressState,
-    stream: TextIO,
-) -> None:
-    with suppress(OSError, ValueError):  # progress that cannot be shown is no error
-        show(done, state, stream)
 
 
 def _draw(done: threading.Event, state: ProgressState, stream: TextIO) -> None:
     # The cursor stays on the last line that was drawn, so erasing several lines first moves it up to the first.
     erase = _ERASE
-    while not done.wait(_EVERY):
+    while not done.wait(DRAWN_EVERY):
         width = streams.display(stream).width - 1
         lines = [progress_line(state, time.monotonic(), width)]
         lines += [part for text in _open_rules(state) for part in wrap(text, width, subsequent_indent="    ")]

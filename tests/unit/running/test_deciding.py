@@ -105,7 +105,7 @@ def test_a_bar_that_nothing_can_miss_passes_no_agent_that_was_not_run() -> None:
 
 
 def test_the_block_of_open_rules_is_drawn_over_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_EVERY", 0.001)
+    monkeypatch.setattr(running, "DRAWN_EVERY", 0.001)
     state, stream, done = ProgressState(planned=9), io.StringIO(), threading.Event()
     rules = tuple(
         RuleResult("r", "blocking", "inconclusive", "why", f"m{number}", threshold=">= 0.5", value=value("1/4"))
