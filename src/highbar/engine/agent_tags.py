@@ -21,15 +21,15 @@ _HINT = "an agent must not decide what is judged: give the scenarios this tag in
 def refuse_agent_tags(rows: Rows, parts: Sequence[SourcePart], columns: Iterable[str]) -> None:
     """Raise InputError if rows or scenarios are chosen by a tag that the agent gave in any trial of a run."""
     names = [column.removeprefix("tags.") for column in dict.fromkeys(columns) if column.startswith("tags.")]
-    problems = [problem for name in names if (problem := _given(rows, parts, name))]
+    problems = [problem for name in names if (problem := _tag_problem(rows, parts, name))]
     if problems:
         raise InputError(*problems)
 
 
-def _given(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None:
+def _tag_problem(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None:
     """The problem if the agent gave the tag in any trial, else None."""
     # Every row counts, left out or not: an agent could tag exactly the trials that are to be left out.
-    found = [_ids(replace(part, chosen="", chosen_by=()), name) for part in parts]
+    found = [_ids_with_tag(replace(part, chosen="", chosen_by=()), name) for part in parts]
     each = " UNION ALL ".join(query for query in found if query)
     if not each:
         return None
@@ -38,7 +38,7 @@ def _given(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None
     return Problem(message, hint=_HINT) if ids else None
 
 
-def _ids(part: SourcePart, name: str) -> str:
+def _ids_with_tag(part: SourcePart, name: str) -> str:
     """SQL for the ids of the rows in which the agent gave the tag; empty if the part has no such column."""
     marks, flat = part.columns.get(COLUMN), part.columns.get(f"{COLUMN}.{name}")
     given = [] if marks is None else [f"json_extract_string({marks.as_json()}, {pointer(name)}) IS NOT NULL"]

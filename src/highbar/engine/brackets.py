@@ -45,16 +45,18 @@ def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, approximati
     brackets = _brackets(rows, ranked, wanted, sizes, approximation)
     found: dict[str, dict[int, float]] = {group: {} for group in wanted}
     # The approximation only decides how much is counted, never the result: a rank that it missed is looked for again.
-    missed = _look(rows, ranked, brackets, found)
-    _look(rows, ranked, [_Bracket(one.group, one.rank, -inf, inf) for one in missed], found)
+    missed = _look_inside(rows, ranked, brackets, found)
+    _look_inside(rows, ranked, [_Bracket(one.group, one.rank, -inf, inf) for one in missed], found)
     return found
 
 
-def _look(rows: Rows, ranked: str, brackets: list[_Bracket], found: dict[str, dict[int, float]]) -> list[_Bracket]:
+def _look_inside(
+    rows: Rows, ranked: str, brackets: list[_Bracket], found: dict[str, dict[int, float]]
+) -> list[_Bracket]:
     """Add the numbers inside the brackets to `found`; return the brackets that do not contain their rank."""
     if not brackets:
         return []
-    inside = dict(rows(_inside(ranked, brackets)))
+    inside = dict(rows(_inside_sql(ranked, brackets)))
     for place, bracket in enumerate(brackets):
         if inside.get(place) is not None:
             found[bracket.group][bracket.rank] = inside[place]
@@ -93,7 +95,9 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, approximati
     )
     return [
         _Bracket(
-            group, rank, *_around(rank / sizes[group], spans.get(_decade(sizes[group]), ()), approximate.get(group, {}))
+            group,
+            rank,
+            *_ends_around(rank / sizes[group], spans.get(_decade(sizes[group]), ()), approximate.get(group, {})),
         )
         for group, ranks in wanted.items()
         for rank in ranks
@@ -120,7 +124,7 @@ def _join_spans(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float
     return joined
 
 
-def _around(share: float, spans: Iterable[tuple[float, float]], at: Mapping[float, float]) -> tuple[float, float]:
+def _ends_around(share: float, spans: Iterable[tuple[float, float]], at: Mapping[float, float]) -> tuple[float, float]:
     """The approximate numbers at both ends of the span that contains a share; infinite if they are not known."""
     low, high = next((span for span in spans if span[0] <= share <= span[1]), (0.0, 1.0))
     return at.get(low, -inf), at.get(high, inf)
@@ -143,7 +147,7 @@ def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
     return found
 
 
-def _inside(ranked: str, brackets: list[_Bracket]) -> str:
+def _inside_sql(ranked: str, brackets: list[_Bracket]) -> str:
     """SQL for the number at each bracket's rank; NULL if it is outside.
 
     Numbers inside brackets are counted one by one, numbers between brackets only as a whole.

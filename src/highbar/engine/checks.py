@@ -85,7 +85,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
     )
     if not twice:
         return
-    hint = _distinguished(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
+    hint = _variants_hint(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
     problems = [
         Problem(
             f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}",
@@ -96,11 +96,11 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
     raise DuplicateResults(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
-def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
+def _variants_hint(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
     """The hint if the results of one key differ in a tag or in a column that names an agent: several agents ran."""
-    from highbar.engine.variants import differing  # only for results that are refused
+    from highbar.engine.variants import find_differences  # only for results that are refused
 
-    found = differing(rows, parts, key[0], key[1] if len(key) > 2 else None, repeated=len(key) > 2)
+    found = find_differences(rows, parts, key[0], key[1] if len(key) > 2 else None, repeated=len(key) > 2)
     if not found:
         return None
     column, values = found[0]
@@ -162,7 +162,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> None:
     for id_, *each in found:
         differing = dict(compress(columns.items(), each))
         message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
-        hint = _of_several_versions(rows, id_, differing) or _SAME
+        hint = _versions_hint(rows, id_, differing) or _SAME
         problems.append(Problem(message, hint=hint))
     if problems:
         raise InputError(*problems)
@@ -176,7 +176,7 @@ def _descriptions(layout: Layout) -> dict[str, str]:
     return columns | {f"col_{i}": column for i, column in enumerate(named_columns(layout))}
 
 
-def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
+def _versions_hint(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
     """The hint if the trials of a scenario differ only in columns that may name their agents."""
     from highbar.engine.variants import NAMES  # only for results that are refused
 

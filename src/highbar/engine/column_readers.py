@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from highbar.columns import COLUMNS, Column, Form
 from highbar.engine import duplicates
-from highbar.engine.marks import marked
+from highbar.engine.marks import read_marks
 from highbar.engine.sql import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
 
 TEXT_LISTS = ("VARCHAR[]", "ASSUMED[]")
@@ -256,7 +256,7 @@ def typed_behaviors(name: str, raw: Raw) -> Typed:
     if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), given), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
-    marks = marked(json, "observed")
+    marks = read_marks(json, "observed")
     return Typed(
         (
             (name, f"CASE WHEN {listed} THEN {value} ELSE {marks.true} END"),
@@ -277,7 +277,7 @@ def typed_must_not(name: str, raw: Raw) -> Typed:
     if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), ("marked_violations", "NULL"), ("all_must_nots_marked", "false")), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
-    marks = marked(json, "violated")
+    marks = read_marks(json, "violated")
     return Typed(
         (
             (name, f"CASE WHEN {listed} THEN {value} ELSE {marks.every} END"),
@@ -330,7 +330,7 @@ def blank_output(name: str, raw: Raw) -> Typed:
     return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
 
 
-def unread(name: str, raw: Raw) -> Typed:
+def checked_text(name: str, raw: Raw) -> Typed:
     """Text that is checked, but that no sum needs."""
     return Typed((), typed_text(name, raw).bad)
 
@@ -338,7 +338,7 @@ def unread(name: str, raw: Raw) -> Typed:
 _OF_FORM: Mapping[Form, Reader] = {
     "id": typed_id,
     "text": typed_text,
-    "shown": unread,
+    "shown": checked_text,
     "truth": typed_boolean,
     "label": typed_label,
     "outcome": typed_outcome,

@@ -52,13 +52,15 @@ _TYPES = {
 
 def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
     """The trials of the failed scenarios, in their order, and the distribution of all latencies; needs `trials`."""
-    return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), _latency(database))
+    return RowDetails(_scenario_details(database.rows, parts, failed) if failed else (), _latency(database))
 
 
 # --- failed scenarios ------------------------------------------------------------------------
 
 
-def _scenarios(rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
+def _scenario_details(
+    rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]
+) -> tuple[ScenarioDetail, ...]:
     count = sum(min(scenario.trials, MOST_TRIALS) for scenario in failed)
     found = trials_of(rows, parts, [scenario.id for scenario in failed], count)
     return tuple(ScenarioDetail(scenario, found.get(scenario.id, ())) for scenario in failed)
@@ -71,12 +73,12 @@ def trials_of(
     if count is None:
         count = len(ids) * (MOST_TRIALS if any("trial" in part.columns for part in parts) else 1)
     found: dict[str, list[TrialDetail]] = {}
-    for id_, *columns in rows(_query(parts, ids, _longest(len(ids), count))):
+    for id_, *columns in rows(_trials_sql(parts, ids, _longest(len(ids), count))):
         found.setdefault(id_, []).append(_trial(*columns))
     return {id_: tuple(trials) for id_, trials in found.items()}
 
 
-def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> str:
+def _trials_sql(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> str:
     """SQL for the trials of the scenarios, with the judgment of each from the scored `trials`."""
     repeated = any("trial" in part.columns for part in parts)
     ids = f"id IN ({', '.join(literal(id_) for id_ in named)})"

@@ -20,7 +20,7 @@ from highbar.engine.limits import (
 )
 from highbar.engine.protocol import Found, Query, Request, Sizes, Wanted, as_query
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import SourcePart, of_file, source_parts, table_part
+from highbar.engine.sources import SourcePart, file_relation, source_parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
@@ -54,7 +54,7 @@ def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: s
         "enable_progress_bar = true",  # without it the progress of a query is not counted
         "enable_progress_bar_print = false",
         *tuning,
-        *_within(memory_limit),
+        *_memory_settings(memory_limit),
         "enable_external_access = false",
         "lock_configuration = true",
     )
@@ -67,7 +67,7 @@ def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: s
     return connection
 
 
-def _within(memory_limit: str | None) -> tuple[str, ...]:
+def _memory_settings(memory_limit: str | None) -> tuple[str, ...]:
     """Settings for a memory limit, DuckDB's own if None; what exceeds it is spilled to a temporary folder.
 
     By default DuckDB spills to the working folder, where a check must not write. Queries can read and write everything
@@ -146,7 +146,7 @@ class DuckDBEngine:
         part = next((part for part in self._parts if file in part.files), None)
         if part is None:
             return 0
-        relation = of_file(part, file)
+        relation = file_relation(part, file)
         return int(self._connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
     def close(self) -> None:
@@ -163,9 +163,9 @@ class DuckDBEngine:
         if progress is None:
             yield
             return
-        from highbar.engine.query_progress import reported  # only if somebody watches
+        from highbar.engine.query_progress import report_progress  # only if somebody watches
 
-        with reported(progress, lambda: max(0.0, float(self._connection.query_progress()) / 100)):
+        with report_progress(progress, lambda: max(0.0, float(self._connection.query_progress()) / 100)):
             yield
 
     def reduce(self, request: Request) -> Reduction:

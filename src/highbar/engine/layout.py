@@ -10,7 +10,7 @@ from msgspec import Struct
 from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded_column
 from highbar.engine import scoring
 from highbar.engine.protocol import LargeNumbers, Request
-from highbar.engine.quantities import QuantitySql, of_request, scaled
+from highbar.engine.quantities import QuantitySql, request_quantities, scaled_name
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.model import Ends, Percentile, Term, Weights, Where
@@ -47,8 +47,8 @@ class Layout(Struct, frozen=True):
         fit = {column.name: column.bounded or column.form == "whole" for column in self.measured}
         return LargeNumbers(
             values=frozenset(
-                [scaled(name) for name, fits in fit.items() if not fits]
-                + [scaled(f"extra_{i}") for i in range(len(self.extras))]
+                [scaled_name(name) for name, fits in fit.items() if not fits]
+                + [scaled_name(f"extra_{i}") for i in range(len(self.extras))]
             ),
             sums=frozenset(one.total for name, one in self.quantities.items() if fit.get(recorded_column(name))),
         )
@@ -99,7 +99,7 @@ def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     named = dict.fromkeys(item.column for item in wanted)
     # Columns of the user's own get numbered names in SQL: their real names may be anything.
     extras = tuple(name.removeprefix(EXTRA) for name in named if name.startswith(EXTRA))
-    quantities = of_request(named, extras, request.ends)
+    quantities = request_quantities(named, extras, request.ends)
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
@@ -108,7 +108,7 @@ def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
         quantities=quantities,
         weights=weights,
         weight_index=weight_index,
-        columns=frozenset(name for part in parts for name in part.columns) | _described(request),
+        columns=frozenset(name for part in parts for name in part.columns) | _suite_columns(request),
         per_k=any(name.startswith(("pass_at_", "pass_hat_")) for name in named),
         demands=bool(request.suite and request.suite.demands),
         ends=request.ends,
@@ -129,7 +129,7 @@ def _wheres(request: Request) -> Iterator[Where]:
         yield from (where for _, where in demand.parts)
 
 
-def _described(request: Request) -> frozenset[str]:
+def _suite_columns(request: Request) -> frozenset[str]:
     """The columns that the suite fills in for trials that do not have them."""
     fields = request.suite.scenarios.values() if request.suite else ()
     return frozenset({*DESCRIPTION_COLUMNS} & {name for each in fields for name in each})

@@ -20,7 +20,7 @@ class Marks(Struct, frozen=True):
     bad: str
 
 
-def marked(json: str, key: str) -> Marks:
+def read_marks(json: str, key: str) -> Marks:
     """The marks in a JSON text; in a list of objects, the mark is the value of `key`."""
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     items = f"CAST(CAST({json} AS JSON) AS JSON[])"

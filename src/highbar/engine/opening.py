@@ -101,7 +101,7 @@ def open_engine(results: Results) -> AbstractContextManager[Engine]:
 
 def reduce(results: Results, request_for: RequestFor) -> Reduction:
     """The requested sums. Raises InputError, with lines, unless as many rows were summed as the files have."""
-    with refusals.explained(results), open_engine(results) as engine, engine.watched(results.progress):
+    with refusals.explain_refusals(results), open_engine(results) as engine, engine.watched(results.progress):
         with _compare_counts(results, engine) as compare_counts:
             reduction = _reduce_with(engine, results, request_for)
             compare_counts(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))

@@ -79,12 +79,12 @@ class QuantitySql(Struct, frozen=True):
         return all(any(name in columns for name in one_of) for one_of in self.read_from) or (demanded and self.bit > 0)
 
 
-def scaled(column: str) -> str:
+def scaled_name(column: str) -> str:
     """The column of `trials` that has the values of a measured column as whole multiples of 1/scale."""
     return f"{column}_scaled"
 
 
-def known(column: str) -> str:
+def known_name(column: str) -> str:
     """The column of `trials` that tells whether a trial has a value of its own in a bounded column."""
     return f"{column}_known"
 
@@ -176,7 +176,7 @@ ALWAYS = ("passed", "error", "violated", "unjudged", "correct", "behavior_score"
 
 def _unbounded(name: str, scale: int, ends: Ends, read_from: str) -> QuantitySql:
     """The sums of a column without bounds: trials without a value count at the end that the policy gives."""
-    value = scaled(name)
+    value = scaled_name(name)
     worst, best = (str(int((end or 0) * scale)) for end in (ends.worst, ends.best))
     is_known = ends.worst is not None and ends.best is not None
     # An error counts at the worse end even at best: it is known to be bad, not undecided.
@@ -198,29 +198,29 @@ def _unbounded(name: str, scale: int, ends: Ends, read_from: str) -> QuantitySql
 
 def _bounded(column: Column) -> QuantitySql:
     """The sums of a column from 0 to 1: a crashed trial counts 0, an undecided one as 0 at worst and 1 at best."""
-    value, one = scaled(column.name), str(column.scale)
+    value, one = scaled_name(column.name), str(column.scale)
     return QuantitySql(
         f"{column.name}_count",
         total_name(column.name),
-        known(column.name),
+        known_name(column.name),
         "is_error OR is_open",
         f"coalesce({value}, 0)",
         f"coalesce({value}, if(is_open, {one}, 0))",
         lack_best=one,
-        unknown=f"is_open AND NOT {known(column.name)}",
+        unknown=f"is_open AND NOT {known_name(column.name)}",
         read_from=((column.name,),),
     )
 
 
 QUALITY, TOKENS = BY_NAME["quality_score"], BY_NAME["tokens_used"]
-_BOTH = f"({known(QUALITY.name)} AND {scaled(TOKENS.name)} IS NOT NULL AND NOT is_error)"
-_PAIR = (known(QUALITY.name), f"{scaled(TOKENS.name)} IS NOT NULL")
+_BOTH = f"({known_name(QUALITY.name)} AND {scaled_name(TOKENS.name)} IS NOT NULL AND NOT is_error)"
+_PAIR = (known_name(QUALITY.name), f"{scaled_name(TOKENS.name)} IS NOT NULL")
 _BOTH_COLUMNS = ((QUALITY.name,), (TOKENS.name,))
 
 
 def _quality_both() -> QuantitySql:
     """The quality of trials that have tokens too."""
-    quality, one = scaled(QUALITY.name), str(QUALITY.scale)
+    quality, one = scaled_name(QUALITY.name), str(QUALITY.scale)
     return QuantitySql(
         "both_count",
         total_name("quality_both"),
@@ -238,7 +238,7 @@ def _quality_both() -> QuantitySql:
 
 def _tokens_both(ends: Ends) -> QuantitySql:
     """The tokens of trials that have a quality too; the tokens of a crashed trial count although it has no quality."""
-    tokens, worst = scaled(TOKENS.name), str(int(ends.worst or 0))
+    tokens, worst = scaled_name(TOKENS.name), str(int(ends.worst or 0))
     counts = f"{_BOTH} OR is_error OR is_open"
     return QuantitySql(
         "both_count",
@@ -257,7 +257,9 @@ def _tokens_both(ends: Ends) -> QuantitySql:
     )
 
 
-def of_request(named: Collection[str], extras: Sequence[str], ends: Mapping[str, Ends]) -> dict[str, QuantitySql]:
+def request_quantities(
+    named: Collection[str], extras: Sequence[str], ends: Mapping[str, Ends]
+) -> dict[str, QuantitySql]:
     """The quantities that a request names, and those that every check needs."""
     found = {name: quantity for name, quantity in COMPUTED.items() if name in named or name in ALWAYS}
     if "quality_both" in named:

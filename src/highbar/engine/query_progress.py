@@ -11,7 +11,7 @@ _SECONDS = 0.2
 
 
 @contextmanager
-def reported(progress: Callable[[float], None], share: Callable[[], float]) -> Iterator[None]:
+def report_progress(progress: Callable[[float], None], share: Callable[[], float]) -> Iterator[None]:
     """Call `progress` with the finished `share`, from 0 to 1, from another thread: this one runs the query."""
     done = threading.Event()
 

@@ -38,7 +38,7 @@ def clustered_bounds(
     largest = max(sizes.values(), default=0)
     if largest > MOST_IN_ORDER:
         return _by_design_effect(database, layout, same, alpha, ranked, sizes)
-    database.define("ordered", _ordered(ranked, layout), materialized=largest > ALL_IN_ORDER)
+    database.define("ordered", _ordered_trials(ranked, layout), materialized=largest > ALL_IN_ORDER)
     return _by_order(database, same, alpha, sizes)
 
 
@@ -47,7 +47,7 @@ def _unit(layout: Layout) -> str:
     return "coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id ELSE '' END" if layout.clustered else "id"
 
 
-def _ordered(ranked: str, layout: Layout) -> str:
+def _ordered_trials(ranked: str, layout: Layout) -> str:
     """SQL for the trials of each group in the order of their numbers, with the sums over units up to each rank.
 
     The j-th trial of a unit adds j² - (j - 1)² to the sum of squares of how many trials each unit has up to a rank.
@@ -81,7 +81,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
     rows = database.rows(f"SELECT {columns} FROM ordered WHERE rank % stride = 0 OR rank = group_trials")
     some, pseudo = _sums_at(rows), {row[0]: unseen_weight(*row[-2:]) for row in rows}
     near = {
-        (group, wanted, end): _between(
+        (group, wanted, end): _ranks_between(
             known := sorted(some[group]),
             first_rank_index(known, end, wanted.share, alpha, some[group].__getitem__, pseudo[group]),
         )
@@ -113,7 +113,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
     }
 
 
-def _between(known: Sequence[int], place: int) -> range:
+def _ranks_between(known: Sequence[int], place: int) -> range:
     """The ranks from after the previous known rank up to the one at this place."""
     return range(known[place - 1] + 1 if place else 0, (known[place] if place < len(known) else known[-1]) + 1)
 

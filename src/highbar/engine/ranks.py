@@ -10,7 +10,7 @@ from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, sum_sc
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_SLICES
 from highbar.engine.protocol import Database, Found, Request, Rows, Sizes, Wanted
-from highbar.engine.quantities import NO_ENDS, World, scaled
+from highbar.engine.quantities import NO_ENDS, World, scaled_name
 from highbar.engine.scenarios import beside_facts
 from highbar.engine.sql import group_names, literal
 from highbar.engine.totals import Profile
@@ -42,8 +42,9 @@ def _value(layout: Layout, column: str) -> str:
     if column == "latency_ms":
         return "latency_rank"  # as it was recorded: scaled ones are rounded
     if column.startswith(EXTRA):
-        return f"CAST({scaled(f'extra_{layout.extras.index(column.removeprefix(EXTRA))}')} AS DOUBLE) / {EXTRA_SCALE}e0"
-    return f"CAST({scaled(column)} AS DOUBLE) / {sum_scale(column)}e0"
+        place = layout.extras.index(column.removeprefix(EXTRA))
+        return f"CAST({scaled_name(f'extra_{place}')} AS DOUBLE) / {EXTRA_SCALE}e0"
+    return f"CAST({scaled_name(column)} AS DOUBLE) / {sum_scale(column)}e0"
 
 
 def _undecided_numbers(column: str, ends: Ends, never: str) -> tuple[str, str]:
@@ -98,11 +99,11 @@ def find_percentiles(
             continue
         column = rank_column(layout, name, world, repeated=layout.repeated and any_undecided)
         trials_of = beside_facts(layout, (name,)) if layout.repeated and any_undecided else "trials"
-        ranked = _ranked(layout, column, trials_of, where, profiles)
-        counts = _in_profiles(profiles, name, where)
+        ranked = _ranked_numbers(layout, column, trials_of, where, profiles)
+        counts = _counts_of_profiles(profiles, name, where)
         if layout.repeated:  # with several trials per scenario, the profile knows only which groups have the number
             given = {group for group, *_ in counts}
-            counts = [one for one in _counted(database, ranked) if one[0] in given]
+            counts = [one for one in _count_ranked(database, ranked) if one[0] in given]
         if not counts:
             continue  # no group has the number
         sizes = {group: trials for group, trials, _, _ in counts}
@@ -114,12 +115,12 @@ def find_percentiles(
                 low, high = bounds[group, wanted]
                 fewest, most = profiles[group].trial_range(name, where)
                 found.setdefault(group, {})[wanted] = Rank(
-                    value=finite(at[nearest_rank(trials, wanted.share)]),
+                    value=finite_number(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
                     scenarios=scenarios,
-                    low=None if low is None else finite(at[low]),
-                    high=None if high is None else finite(at[high]),
+                    low=None if low is None else finite_number(at[low]),
+                    high=None if high is None else finite_number(at[high]),
                     undecided=profiles[group].ranked(name, where)[2],
                     fewest=fewest,
                     most=most,
@@ -127,7 +128,7 @@ def find_percentiles(
     return found
 
 
-def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:
+def _ranked_numbers(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:
     """SQL for the numbers of every group: a trial gives its number once to the whole, and once to each slice."""
     there = f"{column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
     columns = ", ".join(["id", *(["cluster"] if layout.clustered else [])])
@@ -139,20 +140,20 @@ def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Coll
     return f"SELECT * FROM ({numbers}) WHERE group_name {measured}" if by else numbers
 
 
-def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]:
+def _count_ranked(database: Database, ranked: str) -> list[tuple[str, int, int, int]]:
     """By group: how many trials are ranked, how many at infinity (crashed or undecided), and of how many scenarios."""
     return database.rows(
         f"SELECT group_name, count(*), count_if(isinf(number)), count(DISTINCT id) FROM ({ranked}) GROUP BY group_name"
     )
 
 
-def _in_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> list[tuple[str, int, int, int]]:
+def _counts_of_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> list[tuple[str, int, int, int]]:
     """The same if every scenario has one trial: the profile has counted them."""
     found = ((group, *profile.ranked(column, where)) for group, profile in profiles.items())
     return [(group, trials, errors, trials) for group, trials, errors, _ in found if trials]
 
 
-def finite(value: float | None) -> Fraction | None:
+def finite_number(value: float | None) -> Fraction | None:
     """The exact number of a value; None for an infinity, as which a crashed trial ranks."""
     return None if value is None or math.isinf(value) else Fraction(str(value))
 

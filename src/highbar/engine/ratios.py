@@ -44,16 +44,18 @@ class Sides(Struct, frozen=True):
         counted = all(t.column in COUNTED or t.of == "count" for t in terms) and all(
             factor == 1 for _, factor in (*ratio.z, *ratio.d)
         )
-        single = not self.layout.repeated and not self.layout.clustered and not self._weighted(ratio)
+        single = not self.layout.repeated and not self.layout.clustered and not self._is_weighted(ratio)
         return counted and single and _never_both(ratio.z) and _never_both(ratio.d)
 
     def is_mean(self, ratio: Ratio) -> bool:
         """Whether d only tells which scenarios have a value: then Σzd is Σz, and Σd² is Σd."""
         (term, factor), *more = ratio.d
         counts_scenarios = term.of == "count" or term.column == "scenario"
-        return counts_scenarios and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
+        return (
+            counts_scenarios and factor == 1 and not more and not self.layout.clustered and not self._is_weighted(ratio)
+        )
 
-    def _weighted(self, ratio: Ratio) -> bool:
+    def _is_weighted(self, ratio: Ratio) -> bool:
         has_weights = self.layout.own_weight or len(self.layout.weights) > 1
         return has_weights and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
 

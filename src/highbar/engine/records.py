@@ -13,7 +13,7 @@ from highbar.columns import BY_NAME, EXTRA, QUANTITIES
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request, Rows
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, contribution
-from highbar.engine.ranks import finite, rank_column
+from highbar.engine.ranks import finite_number, rank_column
 from highbar.engine.scenarios import beside_facts, ends_of
 from highbar.engine.sources import SourcePart
 from highbar.model import Term
@@ -97,7 +97,9 @@ def _ranks(
     lists = ", ".join(f"list({column} ORDER BY {column}) FILTER ({column} IS NOT NULL)" for column in sql)
     return {
         id_: {
-            name: tuple(finite(value) for value in values) for name, values in zip(names, found, strict=True) if values
+            name: tuple(finite_number(value) for value in values)
+            for name, values in zip(names, found, strict=True)
+            if values
         }
         for id_, *found in rows(f"SELECT id, {lists} FROM {trials} GROUP BY id")
     }

@@ -75,7 +75,7 @@ class Reducer(Struct, frozen=True):
 
     def _reduce_all_rows(self, request: Request) -> Reduction:
         rows = self.database.rows
-        plan, fill = self._define(request)
+        plan, fill = self._define_relations(request)
         values = "".join(f", count(DISTINCT by_{place})" for place in range(len(request.slices)))
         trials, bad, errors, unjudged, undecided, failed, violated, blanks, undecided_scenarios, *many_values = rows(
             Query(
@@ -133,7 +133,7 @@ class Reducer(Struct, frozen=True):
             reduction, plan, request, groups, few=undecided_scenarios <= MOST_STORED_SCENARIOS, fill=fill
         )
 
-    def _define(self, request: Request) -> tuple[ReductionPlan, bool]:
+    def _define_relations(self, request: Request) -> tuple[ReductionPlan, bool]:
         """Define the three relations of a request; return the plan, and whether descriptions were filled in."""
         plan, fill = self._define_trials(request, smallest=self.database.has_smallest)
         self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)

@@ -44,7 +44,7 @@ from highbar.columns import COLUMN_NAMES, MEASURED
 from highbar.engine.sql import literal
 
 
-def _positive(label: str, positive: str | None) -> str:
+def _is_positive(label: str, positive: str | None) -> str:
     """SQL: whether a label is the positive one; NULL if the row does not say. Labels of text start with a quote."""
     if positive is None:
         return f"{label}_true"
@@ -96,7 +96,7 @@ WITHOUT: tuple[tuple[frozenset[str], Mapping[str, str]], ...] = (
 Planning the long forms takes longer than reading a small file."""
 
 
-def simplified(expressions: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
+def simplify(expressions: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
     """The expressions, simplified for results with these columns."""
     found = dict(expressions)
     for absent, simpler in WITHOUT:
@@ -146,8 +146,8 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
             "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
             f" AND NOT marks_must_nots{no_scores}"
         ),
-        "expected_positive": _positive("expected", positive),
-        "predicted_positive": f"coalesce({_positive('predicted', positive)}, false)",
+        "expected_positive": _is_positive("expected", positive),
+        "predicted_positive": f"coalesce({_is_positive('predicted', positive)}, false)",
     }
 
 
@@ -281,11 +281,11 @@ def why_column(columns: Collection[str] = COLUMN_NAMES) -> str:
         ({"passed"}, f"CASE WHEN {only_marked} THEN 'marked as not passed' END"),
     )
     reasons = [sql for read_from, sql in parts if not read_from.isdisjoint(columns)]
-    reasons.append(f"CASE WHEN NOT is_failed THEN 'undecided: ' || {_undecided(columns)} END")
+    reasons.append(f"CASE WHEN NOT is_failed THEN 'undecided: ' || {_undecided_reason(columns)} END")
     return f"CASE WHEN NOT is_passed THEN concat_ws('; ', {', '.join(reasons)}) END"
 
 
-def _undecided(columns: Collection[str]) -> str:
+def _undecided_reason(columns: Collection[str]) -> str:
     """SQL for why a trial is undecided: the first reason that applies."""
     unknown_must_not = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"

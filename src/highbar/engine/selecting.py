@@ -16,7 +16,7 @@ from highbar.engine.limits import MOST_EXAMPLES
 from highbar.engine.protocol import Database, Query, Request, Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
-from highbar.engine.trials import TYPED, column_text, typed
+from highbar.engine.trials import TYPED, column_text, typed_trials
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count
 from highbar.language.spelling import did_you_mean
@@ -42,27 +42,28 @@ def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -
     _refuse_numbers(database.rows, parts, where)
     inherited = _define_inherited(database, parts, where)
     return Choice(
-        _parts(parts, where, inherited=inherited, left=False), _parts(parts, where, inherited=inherited, left=True)
+        _restrict(parts, where, inherited=inherited, left=False),
+        _restrict(parts, where, inherited=inherited, left=True),
     )
 
 
-def _parts(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> tuple[SourcePart, ...]:
+def _restrict(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> tuple[SourcePart, ...]:
     return tuple(
         replace(
             part,
             chosen=_condition(part, where, inherited=inherited, left=left),
-            chosen_by=(*_needed(part, where), *["id"] * inherited),
+            chosen_by=(*_needed_columns(part, where), *["id"] * inherited),
         )
         for part in parts
     )
 
 
 def _condition(part: SourcePart, where: Where, *, inherited: bool, left: bool) -> str:
-    fits = " AND ".join(_fits(part, place, where, inherited=inherited) for place in range(len(where)))
+    fits = " AND ".join(_has_value(part, place, where, inherited=inherited) for place in range(len(where)))
     return f"NOT ({fits})" if left else f"({fits})"
 
 
-def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str:
+def _has_value(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str:
     """SQL: whether a row has one of the values in one of the columns, itself or from its scenario's other trials."""
     column, values = where[place]
     listed = ", ".join(map(literal, values))
@@ -80,7 +81,7 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
     """
     columns = tuple(column for column, _ in where)
     places = range(len(columns))
-    each = " UNION ALL ".join(typed(part, columns) for part in parts)
+    each = " UNION ALL ".join(typed_trials(part, columns) for part in parts)
     lacking = " OR ".join(f"col_{i} IS NULL" for i in places)
     number, bad, lacks = database.rows(
         Query(
@@ -117,10 +118,10 @@ def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
         f" ORDER BY t.id, t.trial LIMIT {MOST_EXAMPLES}"
     )
     if found:
-        raise InputError(*(_unknown(row, where) for row in found))
+        raise InputError(*(_unknown_problem(row, where) for row in found))
 
 
-def _unknown(row: Sequence[Any], where: Where) -> Problem:
+def _unknown_problem(row: Sequence[Any], where: Where) -> Problem:
     """The problem of a row that lacks a column in which the other trials differ; see `_refuse_unknown` for the row."""
     id_, trial, *marks = row
     place = next(place for place in range(len(where)) if marks[3 * place])
@@ -131,7 +132,7 @@ def _unknown(row: Sequence[Any], where: Where) -> Problem:
     return Problem(message, hint=hint)
 
 
-def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
+def _needed_columns(part: SourcePart, where: Where) -> tuple[str, ...]:
     named = ("tags", *(column for column, _ in where))
     return tuple(name for name in named if name in part.columns)
 
@@ -139,8 +140,8 @@ def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
 def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
     """The rows that the choice leaves out. Raises InputError if a scenario loses all its rows, without `subset`."""
     where = request.select
-    rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
-    taken = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.taken)
+    rest = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in choice.left)
+    taken = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in choice.taken)
     number = rows(f"SELECT count(*) FROM ({rest})")[0][0]
     if number and not rows(f"SELECT count(*) FROM ({taken})")[0][0]:
         raise InputError(_nothing_fits(rows, parts, where))
@@ -208,11 +209,12 @@ def _selectable(rows: Rows, parts: Sequence[SourcePart]) -> list[str]:
 
 def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     named: Where = ((column, ()),)
-    with_column = [part for part in parts if _needed(part, named)]  # DuckDB reads no file without a column
+    with_column = [part for part in parts if _needed_columns(part, named)]  # DuckDB reads no file without a column
     if not with_column:
         return []
     each = " UNION ALL ".join(
-        f"SELECT {column_text('', column, part).columns[0][1]} AS value FROM {part.relation(_needed(part, named))}"
+        f"SELECT {column_text('', column, part).columns[0][1]} AS value"
+        f" FROM {part.relation(_needed_columns(part, named))}"
         for part in with_column
     )
     found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY 1 LIMIT 1000")

@@ -90,7 +90,7 @@ def source_parts(
     return tuple(found)
 
 
-def of_file(part: SourcePart, file: ResultsFile) -> str:
+def file_relation(part: SourcePart, file: ResultsFile) -> str:
     """SQL for the relation of one file of a part."""
     alone = replace(part, files=(file,), table=None)
     return _json_source("read_json_objects", [file]) if part.alike else alone.relation(part.columns)
@@ -100,10 +100,12 @@ def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[st
     """A table or frame that is registered with the connection; columns in `as_json` hold the text of JSON values."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {identifier(name)}").fetchall()
     columns = {
-        row[0]: Raw(identifier(row[0]), "JSON") if row[0] in as_json else _declared(row[0], str(row[1]))
+        row[0]: Raw(identifier(row[0]), "JSON") if row[0] in as_json else _declared_column(row[0], str(row[1]))
         for row in described
     }
-    return SourcePart(columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+    return SourcePart(
+        columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested_columns(columns)
+    )
 
 
 def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
@@ -112,12 +114,12 @@ def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
     return NUMBER_IDS if type_ in INTEGERS else TEXT_IDS | NUMBER_IDS if type_ == "JSON" else TEXT_IDS
 
 
-def _nested(columns: Mapping[str, Raw]) -> tuple[str, ...]:
+def _nested_columns(columns: Mapping[str, Raw]) -> tuple[str, ...]:
     """The columns of the user's own whose type allows a key twice; the keys of a struct are in the schema."""
     return tuple(name for name, raw in columns.items() if name not in READERS and re.search(r"MAP\(|JSON", raw.type))
 
 
-def _declared(name: str, type_: str) -> Raw:
+def _declared_column(name: str, type_: str) -> Raw:
     """A column of a declared type; JSON stays text, which DuckDB would otherwise parse for every comparison."""
     return Raw(f"CAST({identifier(name)} AS VARCHAR)" if type_ == "JSON" else identifier(name), type_)
 
@@ -331,9 +333,9 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
 def _parquet_part(
     schema: tuple[tuple[str, str], ...], folders: tuple[str, ...], files: tuple[ResultsFile, ...]
 ) -> SourcePart:
-    columns = {name: _declared(name, type_) for name, type_ in schema}
+    columns = {name: _declared_column(name, type_) for name, type_ in schema}
     of_folders = {name: Raw(csv_cell(name, _of_folder(name, files)), "JSON") for name in folders}
-    return SourcePart(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+    return SourcePart(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested_columns(columns))
 
 
 def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from highbar.engine import brackets, checks
 from highbar.engine.column_readers import Raw
 from highbar.engine.limits import MOST_FETCHED
 from highbar.engine.protocol import NO_LARGE_NUMBERS, Found, Query, Request, Sizes, Wanted, as_query
-from highbar.engine.query_progress import reported
+from highbar.engine.query_progress import report_progress
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
@@ -68,7 +68,7 @@ CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
 @contextmanager
-def refused() -> Iterator[None]:
+def refuse_spark_errors() -> Iterator[None]:
     """Turn Spark's errors about rows or paths that cannot be read into refusals; any other is a fault of ours."""
     from py4j.protocol import Py4JError  # for errors that pyspark does not convert into its own
     from pyspark.errors import PySparkException  # an optional extra
@@ -108,14 +108,14 @@ class SparkEngine:
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
         try:
-            self._parts = (self._named(frame, format_),)
+            self._parts = (self._name_rows(frame, format_),)
         except BaseException:
             self.close()  # leave the session as it was, even if the rows are refused
             raise
 
-    def _named(self, frame: DataFrame, format_: str) -> SourcePart:
+    def _name_rows(self, frame: DataFrame, format_: str) -> SourcePart:
         """Name the rows, and say what their columns contain."""
-        with refused():
+        with refuse_spark_errors():
             rows, columns = _READERS[format_](frame)
         if not columns:
             raise checks.BadRows(checks.NO_ROW)
@@ -137,7 +137,7 @@ class SparkEngine:
         from pyspark.sql import functions as spark  # an optional extra
 
         rows = self._source.where(spark.trim("value") != "") if self.format == "jsonl" else self._source
-        with refused():
+        with refuse_spark_errors():
             return int(self._waiting_for(lambda: [rows.count()])[0])
 
     def reduce(self, request: Request) -> Reduction:
@@ -164,12 +164,12 @@ class SparkEngine:
         asked = as_query(query)
         if self._profile is not None and asked.of_profile:
             return self._profile.execute(asked.sql).fetchall()
-        with refused():
+        with refuse_spark_errors():
             translated = self._translated(asked)
             frame = self._frame(translated)
             if translated.limited:  # with the limit as the last step, Spark would fetch the first rows of every task
                 frame = frame.coalesce(1)
-            return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
+            return [tuple(_as_int(value) for value in row) for row in self._waiting_for(frame.collect)]
 
     def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
         """Run work in another thread, so that a signal reaches this thread at once and can interrupt the work.
@@ -204,7 +204,7 @@ class SparkEngine:
             self._doubles = frozenset(column for column, type_ in frame.dtypes if type_ == "double")
         if name == "profile":
             self._profile = None  # otherwise the profile of the worst world would answer for the best one
-            self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
+            self._profile = _fetch_profile(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts."""
@@ -233,7 +233,7 @@ class SparkEngine:
             tasks = sum(stage.numTasks for stage in stages if stage)
             return float(sum(stage.numCompletedTasks for stage in stages if stage) / max(tasks, 1))
 
-        with reported(progress, share):
+        with report_progress(progress, share):
             yield
 
     def interrupt(self) -> None:
@@ -265,7 +265,7 @@ class SparkEngine:
         return self._session.sql(translated.sql)
 
 
-def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
+def _fetch_profile(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
     """The profile as a table in this process, if it is small: that saves a Spark job for each of a dozen queries."""
     if len(rows) > MOST_FETCHED:
         return None
@@ -291,21 +291,21 @@ def _refuse_loose_settings(session: SparkSession) -> None:
             )
 
 
-def _plain(value: Any) -> Any:
+def _as_int(value: Any) -> Any:
     """A whole number that Spark returns as a decimal as an int, as from DuckDB."""
     return int(value) if isinstance(value, Decimal) else value
 
 
-def _typed(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
+def _typed_columns(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     refuse_duplicate_columns(frame.columns)
-    return frame, {name: _declared(_own_name(place), type_) for place, (name, type_) in enumerate(frame.dtypes)}
+    return frame, {name: _raw_column(_own_name(place), type_) for place, (name, type_) in enumerate(frame.dtypes)}
 
 
 def _own_name(place: int) -> str:
     return f"c{place}"
 
 
-def _declared(own_name: str, type_: str) -> Raw:
+def _raw_column(own_name: str, type_: str) -> Raw:
     if type_ in TYPES:
         return Raw(own_name, TYPES[type_])
     if type_.startswith("decimal"):
@@ -359,4 +359,4 @@ def _refuse_renamed(frame: DataFrame) -> None:
         refuse_duplicate_columns([str(name) for name in header or ()])
 
 
-_READERS = {"parquet": _typed, "jsonl": _json_lines, "csv": _csv}
+_READERS = {"parquet": _typed_columns, "jsonl": _json_lines, "csv": _csv}

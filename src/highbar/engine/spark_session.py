@@ -57,11 +57,11 @@ def over_paths(
     """An engine over files that the session can read: local ones, or at any address that it supports."""
     format_ = _format(paths, input_format)
     _demand_pyspark()
-    from highbar.engine.spark import SparkEngine, refused  # imports pyspark, an optional extra
+    from highbar.engine.spark import SparkEngine, refuse_spark_errors  # imports pyspark, an optional extra
 
     session, started = _session(master, remote)
     try:
-        with refused():
+        with refuse_spark_errors():
             frame = read_files(session, list(paths), format_)
         with _closed_after(SparkEngine(frame, format_=format_)) as engine:
             yield engine

@@ -44,12 +44,12 @@ def match_suite(database: Database, request: Request, parts: Sequence[SourcePart
             f" AND {condition}"
         )
 
-    def counted(sql: str) -> tuple[int, tuple[str, ...]]:
+    def count_ids(sql: str) -> tuple[int, tuple[str, ...]]:
         count = database.rows(f"SELECT count(*) FROM ({sql})")[0][0]
         return count, tuple(row[0] for row in database.rows(f"{sql} ORDER BY id LIMIT {MOST_SUITE_IDS}"))
 
-    missing, missing_ids = counted(difference("suite", "scenarios", f"NOT ({excused})"))
-    extra, extra_ids = counted(difference("scenarios", "suite"))
+    missing, missing_ids = count_ids(difference("suite", "scenarios", f"NOT ({excused})"))
+    extra, extra_ids = count_ids(difference("scenarios", "suite"))
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
     different = _differences(database, suite, parts)

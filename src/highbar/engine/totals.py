@@ -51,7 +51,7 @@ def profiles_of(rows: Rows, made: ReductionPlan, by: Sequence[str]) -> dict[Plac
     shape = [key for key in made.keys if not key.startswith("by_")]
     names = [*shape, "scenarios", *made.sums]
     found: dict[Place, list[Row]] = {}
-    for at, numbers in _summed(rows, by, shape, [f"sum({name})" for name in ("scenarios", *made.sums)]):
+    for at, numbers in _sum_profile(rows, by, shape, [f"sum({name})" for name in ("scenarios", *made.sums)]):
         found.setdefault(at, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
     return {at: Profile(made.layout, lines) for at, lines in found.items()}
 
@@ -63,11 +63,13 @@ def products_of(rows: Rows, made: ReductionPlan, request: Request, by: Sequence[
         found = _of_clusters(rows, made, request, by) if names else ()
     else:
         names = list(made.products)
-        found = _summed(rows, by, (), [ratios.profile_aggregate(name) for name in names]) if names else ()
+        found = _sum_profile(rows, by, (), [ratios.profile_aggregate(name) for name in names]) if names else ()
     return {at: dict(zip(names, numbers, strict=True)) for at, numbers in found}
 
 
-def _summed(rows: Rows, by: Sequence[str], keys: Sequence[str], sums: Sequence[str]) -> Iterator[tuple[Place, Numbers]]:
+def _sum_profile(
+    rows: Rows, by: Sequence[str], keys: Sequence[str], sums: Sequence[str]
+) -> Iterator[tuple[Place, Numbers]]:
     """Sums over the profile for each of the `keys`, in one query: to plan one per slice takes longer than to run it."""
     marked = [sql for value in by for sql in (f"grouping({value})", value)]
     sets = ", ".join(f"({', '.join((*value, *keys))})" for value in ((), *((value,) for value in by)))
@@ -106,21 +108,21 @@ class Profile(Struct, frozen=True):
 
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
-        rows = self._selected(term.where)
+        rows = self._select_rows(term.where)
         # A filter that selects nothing gives a sum of 0 over 0 scenarios, which every metric reports as undefined.
         if is_repeated(term.column):
             return _repeated_total(rows, term)
         if term.column == "scenario":
-            return self._added(rows, term, None)
+            return self._add_up(rows, term, None)
         of_scenario = contribution(self.layout.quantities, term.column)
         if not self._any_given(rows, term.column):
             return Total(Fraction(0), 0)
-        return self._added([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)
+        return self._add_up([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)
 
-    def _selected(self, where: Where) -> Sequence[Row]:
+    def _select_rows(self, where: Where) -> Sequence[Row]:
         return [row for row in self.rows if row[self.layout.flag(where)]] if where else self.rows
 
-    def _added(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
+    def _add_up(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
         """The sum over some rows: the totals of one denominator and weight are added first, and divided once."""
         # Whole numbers are added before anything is divided: a sum of many Fractions is slow, and one of floats rounds.
         amounts: dict[tuple[int, int], int] = {}
@@ -133,9 +135,9 @@ class Profile(Struct, frozen=True):
             for (denominator, weight), amount in amounts.items()
         )
         scenarios = sum([row["scenarios"] for row in rows])
-        return Total(Fraction(value), scenarios, *self._unknown(rows, of_scenario.total if of_scenario else ""))
+        return Total(Fraction(value), scenarios, *self._count_unknown(rows, of_scenario.total if of_scenario else ""))
 
-    def _unknown(self, rows: Sequence[Row], total: str) -> tuple[int, int, int]:
+    def _count_unknown(self, rows: Sequence[Row], total: str) -> tuple[int, int, int]:
         """How many trials are undecided; how many scenarios have a trial without a value, and one beyond the end."""
         undecided, valueless, beyond = f"sum_undecided_{total}", f"sum_valueless_{total}", f"sum_beyond_{total}"
         # All rows of a group have the same columns.
@@ -153,7 +155,7 @@ class Profile(Struct, frozen=True):
 
         For scenarios of one trial each. If lower is better, an error ranks above every number, known or not.
         """
-        one, rows = self.layout.quantities[column], self._selected(where)
+        one, rows = self.layout.quantities[column], self._select_rows(where)
         if not self._any_given(rows, column):
             return 0, 0, 0
         ranked = sum(row["scenarios"] for row in rows if row[one.count])
@@ -164,7 +166,7 @@ class Profile(Struct, frozen=True):
     def trial_range(self, column: str, where: Where) -> tuple[int, int]:
         """The fewest and the most trials of a scenario that has the column."""
         count = self.layout.quantities[column].count
-        counts = [row[count] for row in self._selected(where) if row[count]]
+        counts = [row[count] for row in self._select_rows(where) if row[count]]
         return min(counts, default=0), max(counts, default=0)
 
     def _amount(self, row: Row, term: Term, of_scenario: Contribution | None) -> tuple[int, int]:

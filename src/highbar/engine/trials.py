@@ -12,7 +12,7 @@ from highbar.engine import duplicates, scoring
 from highbar.engine.column_readers import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, or_absent, typed_number
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Database, Query, Request
-from highbar.engine.quantities import NO_ENDS, known, scaled
+from highbar.engine.quantities import NO_ENDS, known_name, scaled_name
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
 from highbar.model import SuiteDemands, Where
@@ -37,13 +37,13 @@ def trials_query(
     scenario's descriptions from one of its trials to the others.
     """
     columns = named_columns(layout)
-    rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
+    rows = " UNION ALL ".join(typed_trials(part, columns, layout.extras, request.ranges) for part in parts)
     described = is_described(request.suite, columns)
     filled = with_descriptions(rows, columns, len(layout.extras), described=described, fill=fill)
-    evidence = _with(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)), layout)
-    answered = _with(evidence, "evidence", scoring.answer_columns(), layout)
-    passing = _with(answered, "answers", scoring.passing_columns(request.pass_score), layout)
-    fields = ", ".join(f"{sql} AS {name}" for name, sql in _fields(layout, columns, with_evidence=with_evidence))
+    evidence = _with_columns(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)), layout)
+    answered = _with_columns(evidence, "evidence", scoring.answer_columns(), layout)
+    passing = _with_columns(answered, "answers", scoring.passing_columns(request.pass_score), layout)
+    fields = ", ".join(f"{sql} AS {name}" for name, sql in _trial_columns(layout, columns, with_evidence=with_evidence))
     return Query(
         f"SELECT {fields} FROM ({passing}) AS passing",
         stages=(TYPED, "evidence", "answers", "passing"),
@@ -56,14 +56,14 @@ def named_columns(layout: Layout) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 
 
-def _with(inner: str, alias: str, columns: Mapping[str, str], layout: Layout) -> str:
-    needed = scoring.simplified(columns, layout.columns).items()
+def _with_columns(inner: str, alias: str, columns: Mapping[str, str], layout: Layout) -> str:
+    needed = scoring.simplify(columns, layout.columns).items()
     unused = () if layout.may_differ else scoring.OF_DIFFERENCES
     added = ", ".join(f"({sql}) AS {name}" for name, sql in needed if name not in unused)
     return f"SELECT *, {added} FROM ({inner}) AS {alias}"
 
 
-def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> list[tuple[str, str]]:
+def _trial_columns(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> list[tuple[str, str]]:
     """The columns of a trial that later relations need."""
     places = {column: f"col_{i}" for i, column in enumerate(columns)}
     # Only what is needed: every column of the trials of a text file is stored, once per trial.
@@ -82,7 +82,7 @@ def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) ->
             "violation_known", "has_answer", "answer_known", "is_correct",
         )
     ]  # fmt: skip
-    fields += _differing(layout)
+    fields += _difference_columns(layout)
     if layout.demands:
         looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
         fields += [("looked_at", looked), ("observed", "behaviors")]
@@ -93,7 +93,7 @@ def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) ->
     counts = ("expected_count", "observed_count", "unknown_count", "score_expected", "score_observed", "score_unknown")
     fields += [(name, f"CAST({name} AS INTEGER)") for name in counts]
     for column in layout.measured:
-        fields += _measured(column)
+        fields += _measured_columns(column)
     # Percentiles and charts use latencies as recorded: scaled ones are rounded.
     fields.append(("latency_rank", "CASE WHEN is_error THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
     if len(layout.weights) > 1:
@@ -102,22 +102,22 @@ def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) ->
         fields.append(("own_weight", f"CAST(round(coalesce(weight, 1) * {BY_NAME['weight'].scale}) AS HUGEINT)"))
     for i, name in enumerate(layout.extras):
         up = not layout.ends.get(f"{EXTRA}{name}", NO_ENDS).higher
-        fields.append((scaled(f"extra_{i}"), f"CAST({_scaled(f'extra_{i}', EXTRA_SCALE, up=up)} AS HUGEINT)"))
+        fields.append((scaled_name(f"extra_{i}"), f"CAST({_scaled(f'extra_{i}', EXTRA_SCALE, up=up)} AS HUGEINT)"))
     return fields
 
 
-def _measured(column: Column) -> list[tuple[str, str]]:
+def _measured_columns(column: Column) -> list[tuple[str, str]]:
     """The scaled value of a measured column; if it is bounded, also whether it is known, since a crash counts as 0."""
     if column.form == "whole":
-        return [(scaled(column.name), column.name)]
+        return [(scaled_name(column.name), column.name)]
     number = _scaled(column.name, column.scale, up=column.better == "lower")
     if not column.bounded:
-        return [(scaled(column.name), f"CAST({number} AS HUGEINT)")]
+        return [(scaled_name(column.name), f"CAST({number} AS HUGEINT)")]
     value = f"CASE WHEN is_error THEN 0 ELSE CAST({number} AS BIGINT) END"
-    return [(scaled(column.name), value), (known(column.name), f"{column.name} IS NOT NULL")]
+    return [(scaled_name(column.name), value), (known_name(column.name), f"{column.name} IS NOT NULL")]
 
 
-def _differing(layout: Layout) -> list[tuple[str, str]]:
+def _difference_columns(layout: Layout) -> list[tuple[str, str]]:
     """Columns that identify a trial that is judged by less than its scenario; none if no trial can be."""
     if not layout.may_differ:
         return []
@@ -143,7 +143,7 @@ def _scaled(number: str, scale: int, *, up: bool = False) -> str:
     return f"round({nearest} + CASE WHEN {nearest} / {scale}e0 {better} {number} THEN {step}e0 ELSE 0e0 END)"
 
 
-def typed(
+def typed_trials(
     part: SourcePart, columns: tuple[str, ...] = (), extras: tuple[str, ...] = (), ranges: tuple[ColumnRange, ...] = ()
 ) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
@@ -160,7 +160,7 @@ def typed(
     bad += [*part.duplicate_conditions(), *duplicates.tags_in_other_case(part.columns, columns)]
     # DuckDB accepts a trailing comma. A suspicion is enough here: the slower reading decides.
     if part.alike:
-        bad.append(_perhaps_trailing(part))
+        bad.append(_may_have_trailing_comma(part))
     for i, column in enumerate(columns):
         read = column_text(f"col_{i}", column, part)
         values[f"col_{i}"] = read.columns[0][1]
@@ -171,7 +171,7 @@ def typed(
         read = typed_number(-LARGEST_EXTRA, LARGEST_EXTRA)(f"extra_{i}", raw_number) if raw_number else absent
         values[f"extra_{i}"] = read.columns[0][1]
         bad.append(read.bad)
-    bad += [_outside(range_, part) for range_ in ranges if range_.column in part.columns]
+    bad += [_is_outside(range_, part) for range_ in ranges if range_.column in part.columns]
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
     needed = [name for name in part.columns if name in named or name.startswith("tags.")]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
@@ -180,7 +180,7 @@ def typed(
     return f"SELECT {selected}, coalesce({any_bad}, false) AS bad FROM {part.relation(needed)}"
 
 
-def _perhaps_trailing(part: SourcePart) -> str:
+def _may_have_trailing_comma(part: SourcePart) -> str:
     """SQL: whether a row may have a trailing comma. If so, the file is read the slower way, which ignores strings.
 
     Commas are everywhere, and testing each costs a tenth of a second for a million rows. A blank before a bracket is
@@ -195,7 +195,7 @@ def _perhaps_trailing(part: SourcePart) -> str:
     return f"{at}(json, ',}}') OR contains(json, ',]') OR {after_blanks}"
 
 
-def _outside(range_: ColumnRange, part: SourcePart) -> str:
+def _is_outside(range_: ColumnRange, part: SourcePart) -> str:
     """SQL: whether a row has a value outside the range of a metric that counts the row."""
     value = typed_number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
@@ -257,7 +257,7 @@ def with_descriptions(typed: str, columns: tuple[str, ...], extras: int, *, desc
     """
     if not fill and not described:
         return typed
-    named = _named(columns)
+    named = _description_columns(columns)
     all_columns = [*EMPTY, *(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras)), "bad"]
     selected = []
     for name in all_columns:
@@ -280,13 +280,13 @@ def with_descriptions(typed: str, columns: tuple[str, ...], extras: int, *, desc
 
 def is_described(suite: SuiteDemands | None, columns: tuple[str, ...]) -> bool:
     """Whether the suite describes any of its scenarios, or demands anything of them."""
-    used = {*_named(columns).values(), *_BITS}
+    used = {*_description_columns(columns).values(), *_BITS}
     return suite is not None and any(used & fields.keys() for fields in suite.scenarios.values())
 
 
 def define_described(database: Database, suite: SuiteDemands, columns: tuple[str, ...]) -> None:
     """Define `described`: what describes each scenario of the suite, and the bits of what it demands."""
-    named = _named(columns)
+    named = _description_columns(columns)
     listed = [
         (id_, *(fields.get(column) for column in named.values()), str(_bits(fields)))
         for id_, fields in suite.scenarios.items()
@@ -301,6 +301,6 @@ def _bits(fields: Mapping[str, str]) -> int:
     return sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
 
 
-def _named(columns: tuple[str, ...]) -> Mapping[str, str]:
+def _description_columns(columns: tuple[str, ...]) -> Mapping[str, str]:
     """The typed columns that describe a scenario, and what they are called in a suite."""
     return {name: name for name in DESCRIPTION_COLUMNS} | {f"col_{i}": column for i, column in enumerate(columns)}

@@ -20,7 +20,9 @@ NAMES = ("provider", "model", "prompt")
 """Tags or columns that name an agent."""
 
 
-def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | None, *, repeated: bool) -> Differing:
+def find_differences(
+    rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | None, *, repeated: bool
+) -> Differing:
     """The tags, and columns that name an agent, in which the results of one (id, trial) differ."""
     values: dict[str, set[str]] = {}
     for part in parts:
@@ -66,14 +68,14 @@ def pooled_variants(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool)
     differ = ", ".join(f"min(value_{i}) <> max(value_{i}) AS differs_{i}" for i in range(len(columns)))
     counts = ", ".join(f"count_if(differs_{i})" for i in range(len(columns)))
     found = rows(f"SELECT {counts} FROM (SELECT {differ} FROM ({each}) GROUP BY unit)")[0]
-    return [(column, _named(rows, each, i)) for i, column in enumerate(columns) if found[i]]
+    return [(column, _first_values(rows, each, i)) for i, column in enumerate(columns) if found[i]]
 
 
 def _may_have(parts: Sequence[SourcePart], column: str) -> bool:
     return any(column in part.columns or (column.startswith("tags.") and "tags" in part.columns) for part in parts)
 
 
-def _named(rows: Rows, each: str, place: int) -> list[str]:
+def _first_values(rows: Rows, each: str, place: int) -> list[str]:
     """The first values of a column, one more than a message names."""
     value = f"value_{place}"
     found = rows(

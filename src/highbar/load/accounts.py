@@ -101,7 +101,7 @@ def _count_results(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Pro
 
             footer.refuse_several(file.path, blocks)
             return footer.row_count(file.path), None, None
-        return _count_unpacked(file, unpacking.unpacked(blocks, file.compression)), None, None
+        return _count_unpacked(file, unpacking.unpack(blocks, file.compression)), None, None
     except unpacking.Damaged as error:
         return 0, error.of_file(file.name), None
     except counting.TooLong as error:
@@ -136,7 +136,7 @@ def _count_one_by_one(file: ResultsFile) -> int:
 def _line_at(file: ResultsFile, offset: int) -> int:
     """The line number of a byte in the unpacked file."""
     line = 1
-    for block in unpacking.unpacked(unpacking.blocks_of(file.path), file.compression):
+    for block in unpacking.unpack(unpacking.blocks_of(file.path), file.compression):
         line += block.count(b"\n", 0, max(offset, 0))
         offset -= len(block)
         if offset <= 0:

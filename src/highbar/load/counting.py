@@ -41,7 +41,7 @@ class Uncountable(ValueError):
 def count_lines(blocks: Iterable[bytes]) -> int:
     """The number of lines that are not blank, with any line ending; the last may have none."""
     found, blank = 0, True  # `blank`: the current line, which may continue in the next block, has only blanks so far
-    for block in _measured(without_mark(blocks)):
+    for block in _refuse_long_lines(without_mark(blocks)):
         # A line may begin in one block and continue in the next: it counts once, where its first visible byte is.
         text = b"\n" + block if blank else block
         found += len(_STARTS.findall(text))
@@ -134,7 +134,7 @@ def count_elements(blocks: Iterable[bytes]) -> int:
         taken.append(block)
         size += len(block)
         if size > _LARGE_ARRAY:
-            return _elements_of_large(_joined(taken, rest))
+            return _elements_of_large(_rejoin(taken, rest))
     text = b"".join(taken)
     if not text.strip():
         return 0
@@ -194,7 +194,7 @@ class _Stream:
         return b"".join(taken)
 
 
-def _joined(taken: list[bytes], rest: Iterable[bytes]) -> _Stream:
+def _rejoin(taken: list[bytes], rest: Iterable[bytes]) -> _Stream:
     return _Stream(chain(taken, rest))
 
 
@@ -206,7 +206,7 @@ def without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
         first = False
 
 
-def _measured(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _refuse_long_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The same blocks. Raises TooLong for a line that is too long."""
     run = seen = 0  # bytes since the last line feed, and bytes before this block
     for block in blocks:

@@ -176,7 +176,7 @@ def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | 
     # The last line of a run that was killed. This cause is so common that it has its own message.
     if not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]")):
         return "this line is cut off", hints.CUT_OFF
-    return f"this is not JSON: {_lowered(error.msg)}", hints.of_json(line)
+    return f"this is not JSON: {_lower_first(error.msg)}", hints.of_json(line)
 
 
 def _hint_of(error: ValueError) -> str | None:
@@ -225,7 +225,7 @@ def _array_problems(
             row, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as error:
             message, hint = (
-                f"this is not JSON: {_lowered(error.msg)}",
+                f"this is not JSON: {_lower_first(error.msg)}",
                 hints.of_json(text[place : error.pos + 9].encode()),
             )
             yield Problem(message, file=name, line=error.lineno, column=error.colno, hint=hint)
@@ -262,7 +262,7 @@ def _skip(text: str, place: int) -> int:
     return place
 
 
-def _lowered(message: str) -> str:
+def _lower_first(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
@@ -372,7 +372,7 @@ def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
 
     from highbar.load import parquet_rows  # only for a refused file of this kind
 
-    with parquet_rows.queried(file.path) as query:
+    with parquet_rows.query_file(file.path) as query:
         cursor = query(f"SELECT * FROM {parquet_rows.ROWS}")
         names = [column[0] for column in cursor.description or ()]
         number = 0

@@ -353,7 +353,7 @@ def _readable(file: ResultsFile, stack: ExitStack) -> ResultsFile:
     copy = _temporary(stack, suffix=f".{file.format}")
     try:
         with open(copy, "wb") as target:
-            blocks = unpacking.unpacked(unpacking.blocks_of(file.path), file.compression)
+            blocks = unpacking.unpack(unpacking.blocks_of(file.path), file.compression)
             target.writelines(without_mark(blocks) if marked else blocks)
     except unpacking.Damaged as error:
         raise InputError(error.of_file(file.name)) from error

@@ -57,12 +57,12 @@ def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
         raise InputError(Problem(_BROKEN, file=argument, hint=_LINK_HINT))
     if not glob.has_magic(argument):
         raise InputError(Problem("no such file", file=argument, hint=similar_file(path)))
-    return _matched(argument, is_results)
+    return _match_pattern(argument, is_results)
 
 
-def _matched(pattern: str, is_results: Callable[[str], bool]) -> Named:
+def _match_pattern(pattern: str, is_results: Callable[[str], bool]) -> Named:
     """The files that match a pattern. A matching folder is read as if it were named, unless the pattern enters it."""
-    problems = [_unreadable(path) for path in _passed_through(pattern)]
+    problems = [_folder_problem(path) for path in _searched_folders(pattern)]
     matches = sorted(glob.glob(pattern, recursive=True))
     files: list[tuple[str, str | None]] = []
     notes: list[str] = []
@@ -85,7 +85,7 @@ def _matched(pattern: str, is_results: Callable[[str], bool]) -> Named:
     return Named(tuple(files), "; ".join(notes) or None)
 
 
-def _passed_through(pattern: str) -> Iterator[str]:
+def _searched_folders(pattern: str) -> Iterator[str]:
     """All folders and links that a pattern searches."""
     above = os.path.dirname(pattern.rstrip(os.sep))
     seen: set[str] = set()
@@ -95,7 +95,7 @@ def _passed_through(pattern: str) -> Iterator[str]:
         above = os.path.dirname(above)
 
 
-def _unreadable(path: str) -> Problem | None:
+def _folder_problem(path: str) -> Problem | None:
     """The problem if a pattern cannot search a folder, which glob would skip silently; else None."""
     if os.path.islink(path) and not os.path.exists(path):
         return Problem(_BROKEN, file=path, hint=_LINK_HINT)

@@ -53,8 +53,8 @@ def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False
     columns |= _from_words(columns, made)
     columns |= _times(fields, cells=cells)
     columns |= _tags(fields)
-    columns = _paired(columns)
-    columns |= _doubted(columns, made)
+    columns = _pair_labels(columns)
+    columns |= _doubt_success(columns, made)
     columns |= made.unfit(columns)
     if not any(column in columns for column in _EVIDENCE):
         note = "No column says if a trial passed. Put what decides it in place of []"
@@ -63,14 +63,14 @@ def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False
         columns["output"] = replace(columns["output"], blocks=not columns["output"].settled)
     order = {column: place for place, column in enumerate(names.NAMES)}
     listed = sorted(columns.values(), key=lambda one: order.get(one.column, len(order)))
-    used = _used(columns)
+    used = _used_paths(columns)
     inside = {path[:length] for path in used for length in range(1, len(path) + 1)}
     unused = [field for field in found if field.path not in inside]
     numbers = [field for field in unused if field.given and _are_numbers(field.given, cells=cells)]
     return Guess(tuple(listed), tuple(field for field in unused if len(field.path) == 1), tuple(numbers))
 
 
-def _used(columns: Mapping[str, ColumnGuess]) -> set[tuple[str, ...]]:
+def _used_paths(columns: Mapping[str, ColumnGuess]) -> set[tuple[str, ...]]:
     """The paths of all fields that some column may be fed from."""
     return {candidate.field.path for one in columns.values() for candidate in one.candidates if candidate.field}
 
@@ -105,11 +105,11 @@ class _ColumnMeanings:
         """The guess for a column by names and values; None if no field fits."""
         named = self.fields(column)
         candidates = [one for group, field in named if (one := self._candidate(column, group, field)) is not None]
-        return _settled(column, candidates) if candidates else None
+        return _column_guess(column, candidates) if candidates else None
 
     def unfit(self, columns: Mapping[str, ColumnGuess]) -> dict[str, ColumnGuess]:
         """Fields with the name of a column that judges, but values that it cannot have: they must not be ignored."""
-        used = _used(columns)
+        used = _used_paths(columns)
         note = "The values do not fit. Put what they mean in place of []"
         return {
             column: ColumnGuess(column, (), settled=False, note=note, blocks=True)
@@ -169,7 +169,7 @@ def _are_numbers(values: Sequence[Any], *, cells: bool) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in read)
 
 
-def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
+def _column_guess(column: str, candidates: list[Candidate]) -> ColumnGuess:
     """The candidates of a column; settled if one has a clearer name than all others, and no other contradicts it."""
     candidates = sorted(candidates, key=lambda one: one.doubt is not None)
     if column == "error" and len(candidates) > 1:  # a trial has crashed if any of the fields says so
@@ -181,12 +181,12 @@ def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
     return ColumnGuess(column, tuple(candidates), settled, blocks=not settled and column in JUDGING)
 
 
-def _doubted(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
+def _doubt_success(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> dict[str, ColumnGuess]:
     """`passed`, no longer settled, if it is a `success` that would overrule other judgments; else empty."""
     passed = columns.get("passed")
     if passed is None or not passed.settled or not passed.candidates[0].finished:
         return {}
-    used = _used({"passed": passed})
+    used = _used_paths({"passed": passed})
     if all(field.path in used for column in _OVERRULED for _, field in made.fields(column)):
         return {}
     first = replace(passed.candidates[0], doubt=FINISHED_DOUBT)
@@ -214,7 +214,7 @@ def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
     whole = [
         Candidate(field, group=group)
         for group, field in named
-        if all(_names(value) for value in field.values) and (group < 3 or _repeated(field) == 0)
+        if all(_is_name(value) for value in field.values) and (group < 3 or _count_repeated(field) == 0)
     ]
     if keyed:
         whole.insert(0, Candidate(special="@key", group=0))
@@ -223,7 +223,7 @@ def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
         alone = sum(one.group == first.group for one in whole) == 1
         # Rows that share an id are trials of one scenario. So an id that repeats is settled only if it has no rival.
         rivals = [one for one in whole if one.group < 3]
-        settled = alone and (len(rivals) == 1 or first.field is None or _repeated(first.field) == 0)
+        settled = alone and (len(rivals) == 1 or first.field is None or _count_repeated(first.field) == 0)
         return ColumnGuess("id", tuple(whole), settled, blocks=not settled)
     partly = tuple(Candidate(field) for group, field in named if group < 3)
     if partly:
@@ -233,11 +233,11 @@ def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
     return ColumnGuess("id", (Candidate(special="@number"),), settled=False, note=note, blocks=True)
 
 
-def _names(value: Any) -> bool:
+def _is_name(value: Any) -> bool:
     return (isinstance(value, str) and bool(value.strip())) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def _repeated(field: RowField) -> int:
+def _count_repeated(field: RowField) -> int:
     """How many rows have a value that another row also has."""
     return sum(count for count in Counter(map(str, field.values)).values() if count > 1)
 
@@ -248,7 +248,7 @@ def _trial(id_: ColumnGuess, named: list[tuple[int, RowField]]) -> dict[str, Col
     if own:
         return {"trial": ColumnGuess("trial", tuple(own), settled=len(own) == 1)}
     field = id_.candidates[0].field
-    if not id_.settled or field is None or not _repeated(field):
+    if not id_.settled or field is None or not _count_repeated(field):
         return {}
     ids = [*map(str, field.values)]
     fitting = [
@@ -258,7 +258,7 @@ def _trial(id_: ColumnGuess, named: list[tuple[int, RowField]]) -> dict[str, Col
     ]
     if len(fitting) == 1:
         return {"trial": ColumnGuess("trial", tuple(fitting), settled=True)}
-    note = f"{_repeated(field)} rows share their id with another. If they are repetitions, delete the first #"
+    note = f"{_count_repeated(field)} rows share their id with another. If they are repetitions, delete the first #"
     return {"trial": ColumnGuess("trial", (*fitting, Candidate(special="@repeat")), settled=False, note=note)}
 
 
@@ -278,7 +278,7 @@ def _from_words(columns: Mapping[str, ColumnGuess], made: _ColumnMeanings) -> di
                 reading = tuple(value in words for value in field.values)
                 found[column].append(Candidate(field, constant=words[0], when=words, group=9, reading=reading))
     return {
-        column: _settled(column, [*(columns[column].candidates if column in columns else ()), *candidates])
+        column: _column_guess(column, [*(columns[column].candidates if column in columns else ()), *candidates])
         for column, candidates in found.items()
         if candidates
     }
@@ -301,7 +301,7 @@ def _times(fields: Sequence[RowField], *, cells: bool) -> dict[str, ColumnGuess]
         else:
             found.append(Candidate(field, thousand if unit == "s" else (), group=len(field.path)))
     if found and not unclear:
-        return {"latency_ms": _settled("latency_ms", sorted(found, key=lambda one: one.group))}
+        return {"latency_ms": _column_guess("latency_ms", sorted(found, key=lambda one: one.group))}
     return {"latency_ms": ColumnGuess("latency_ms", (*found, *unclear), settled=False)} if unclear else {}
 
 
@@ -314,7 +314,7 @@ def _tags(fields: Sequence[RowField]) -> dict[str, ColumnGuess]:
     return found
 
 
-def _paired(columns: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
+def _pair_labels(columns: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
     """The columns, with `expected` and `predicted` only as a pair, and not beside a verdict, which needs neither."""
     rest = {column: one for column, one in columns.items() if column not in _LABELS}
     if "passed" in columns or "correct" in columns or "expected" not in columns:

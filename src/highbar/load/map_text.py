@@ -31,10 +31,10 @@ def yaml_scalar(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
         return text
-    return '"' + "".join(map(_escaped, text)) + '"'
+    return '"' + "".join(map(_escape, text)) + '"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in '"\\':
         return f"\\{character}"
     if _SEEN.match(character) and character.isprintable():
@@ -45,7 +45,7 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _shown(field: RowField) -> str:
+def _short_path(field: RowField) -> str:
     """The path of a field for a comment or a message: short, and on one line."""
     text = ".".join(field.path)
     return yaml_scalar(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
@@ -54,7 +54,7 @@ def _shown(field: RowField) -> str:
 def listed_fields(fields: Sequence[RowField], most: int = MOST_LISTED) -> str:
     """The names of the first fields, and how many more there are."""
     more = f" and {len(fields) - most:,} more" if len(fields) > most else ""
-    return ", ".join(map(_shown, fields[:most])) + more
+    return ", ".join(map(_short_path, fields[:most])) + more
 
 
 def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:

@@ -29,20 +29,20 @@ def read_parquet(path: str) -> Iterator[Mapping[str, Any]]:
     Raises InputError for names that occur twice, and for decimals that would be rounded.
     """
     footer.row_count(path)
-    with queried(path) as query:
+    with query_file(path) as query:
         query("SET TimeZone = 'UTC'")  # the same text on every machine
         refuse_duplicate_fields(iter(query("SELECT name, num_children FROM parquet_schema($path)").fetchall()))
         described = query(f"DESCRIBE SELECT * FROM {ROWS}").fetchall()
-        columns = ", ".join(_selected(name, type_) for name, type_, *_ in described)
+        columns = ", ".join(_column_sql(name, type_) for name, type_, *_ in described)
         cursor = query(f"SELECT {columns} FROM {ROWS}")
         names = [name for name, *_ in described]
         while rows := cursor.fetchmany(_AT_ONCE):
             for values in rows:
-                yield dict(zip(names, map(_plain, values), strict=True))
+                yield dict(zip(names, map(_json_value, values), strict=True))
 
 
 @contextmanager
-def queried(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
+def query_file(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
     """A function that asks DuckDB about exactly this file, which `$path` stands for in the query."""
     import duckdb  # only for files of this kind
 
@@ -57,7 +57,7 @@ def queried(path: str) -> Iterator[Callable[[str], DuckDBPyConnection]]:
             raise type(error)(str(error).replace(exact, path)) from error
 
 
-def _selected(name: str, type_: str) -> str:
+def _column_sql(name: str, type_: str) -> str:
     """SQL for a column; times with a zone as text, since DuckDB needs pytz to return them to Python."""
     column = '"{}"'.format(name.replace('"', '""'))
     return f"CAST({column} AS {type_.replace(_ZONED, 'VARCHAR')})" if _ZONED in type_ else column
@@ -68,14 +68,14 @@ def line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A value as JSON has it: a decimal becomes a number; a date, a time or a UUID becomes text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): _json_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_json_value(inner) for inner in value]
     if type(value).__name__ == "Decimal":
         return exact_number(value)
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)

@@ -40,17 +40,17 @@ def locate_duplicates(
     ):  # a value that the engine reads and Python does not: too deep or long
         return tuple(problems)
     return tuple(
-        _placed(problem, found[key]) if found[key] else problem for problem, key in zip(problems, keys, strict=True)
+        _with_lines(problem, found[key]) if found[key] else problem for problem, key in zip(problems, keys, strict=True)
     )
 
 
-def _placed(problem: Problem, places: list[tuple[ResultsFile, int]]) -> Problem:
+def _with_lines(problem: Problem, places: list[tuple[ResultsFile, int]]) -> Problem:
     file, line = places[min(1, len(places) - 1)]  # the second: the first alone would be valid
-    message = f"{problem.message}: {_listed(places)}"
+    message = f"{problem.message}: {_list_places(places)}"
     return Problem(message, file.name, None if file.imported else line, hint=problem.hint)
 
 
-def _listed(places: list[tuple[ResultsFile, int]]) -> str:
+def _list_places(places: list[tuple[ResultsFile, int]]) -> str:
     """`lines 1 and 4` of one file, `a.jsonl:1 and b.jsonl:2` of several."""
     files = {file.name: file for file, _ in places}
     numbers = [str(place) if len(files) == 1 else f"{file.name}:{place}" for file, place in places]

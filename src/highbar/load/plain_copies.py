@@ -20,23 +20,23 @@ def plain_copy(path: str, name: str, folder: str) -> str:
             start = stream.read(_BLOCK)
         compression = unpacking.kind_of(start)
         if compression:
-            return _unpacked(path, name, folder, compression)
-        return _lines(path, name, folder) if start.startswith(_PARQUET) else path
+            return _unpack(path, name, folder, compression)
+        return _parquet_lines(path, name, folder) if start.startswith(_PARQUET) else path
     except unpacking.Damaged as error:
         raise InputError(error.of_file(name)) from error
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
-def _unpacked(path: str, name: str, folder: str, compression: str) -> str:
+def _unpack(path: str, name: str, folder: str, compression: str) -> str:
     suffix = os.path.splitext(os.path.splitext(name)[0])[1]  # `.csv` of `own.csv.gz`, by which the reader is chosen
     copy = os.path.join(folder, f"unpacked{suffix if suffix.isascii() and len(suffix) <= 8 else ''}")
     with open(copy, "wb") as target:
-        target.writelines(unpacking.unpacked(unpacking.blocks_of(path), compression))
+        target.writelines(unpacking.unpack(unpacking.blocks_of(path), compression))
     return copy
 
 
-def _lines(path: str, name: str, folder: str) -> str:
+def _parquet_lines(path: str, name: str, folder: str) -> str:
     import duckdb  # only for Parquet
 
     from highbar.load import counting, footer, parquet_rows  # only for Parquet

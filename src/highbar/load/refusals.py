@@ -27,7 +27,7 @@ OF_THE_RESULTS = {
 
 
 @contextmanager
-def explained(results: Results) -> Iterator[None]:
+def explain_refusals(results: Results) -> Iterator[None]:
     """Turn an engine's errors about the results into problems with files and lines."""
     if results.is_remote:  # its rows cannot be looked at one by one
         yield
@@ -38,8 +38,8 @@ def explained(results: Results) -> Iterator[None]:
         yield
     except (duckdb.Error, InputError) as error:
         if isinstance(error, InputError) and _explains_itself(error):
-            raise _placed(error, results) from None
-        raise _explained(error, results) from error
+            raise _with_places(error, results) from None
+        raise _explain(error, results) from error
 
 
 def _explains_itself(error: InputError) -> bool:
@@ -49,7 +49,7 @@ def _explains_itself(error: InputError) -> bool:
     return known and any(problem.hint or problem.line for problem in error.problems)
 
 
-def _explained(error: Exception, results: Results) -> InputError:
+def _explain(error: Exception, results: Results) -> InputError:
     limit = results.engine.memory_limit
     if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
         return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
@@ -58,14 +58,14 @@ def _explained(error: Exception, results: Results) -> InputError:
     if problems:
         return InputError(*problems)
     if isinstance(error, InputError):
-        return _placed(error, results)
+        return _with_places(error, results)
     if type(error).__name__ not in OF_THE_RESULTS:
         raise error
     message, hint = hints.of_engine(error)
     return InputError(Problem(message, file=results.only_file, hint=hint))
 
 
-def _placed(error: InputError, results: Results) -> InputError:
+def _with_places(error: InputError, results: Results) -> InputError:
     """The same problems, with the file if there is only one, and with the lines of results that occur twice."""
     damaged = accounts.damaged_files(results.accounts())
     if damaged:  # damage explains every other fault of the file

@@ -77,7 +77,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
         if guidance.mapping is not None:
             hint = "highbar import map writes the rows that Spark can read"
             raise InputError(Problem("Spark does not read by a mapping", hint=hint))
-        yield replace(found, paths=_outside(job.results, subset=job.wants.subset))
+        yield replace(found, paths=_engine_paths(job.results, subset=job.wants.subset))
     else:
         with ExitStack() as stack:
             read = files.find_files(
@@ -115,14 +115,14 @@ def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder 
     return NoOrder() if job.order is None else job.order(read)
 
 
-def _outside(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:
+def _engine_paths(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:
     """The paths for an engine that reads the files itself; the folder of a run becomes the path of its results."""
     named = [run_folders.results_in(path) or path for path in paths]
     shards = ShardedRun() if subset else sharded_run(named)
-    return tuple(_unchanged(path, shards, subset=subset) for path in named if path not in shards.empty)
+    return tuple(_refuse_changed(path, shards, subset=subset) for path in named if path not in shards.empty)
 
 
-def _unchanged(path: str, shards: ShardedRun, *, subset: bool) -> str:
+def _refuse_changed(path: str, shards: ShardedRun, *, subset: bool) -> str:
     """The path of results. If they are of a run, raises InputError unless they are as the run wrote them."""
     found = run_folders.results_in(path)
     if found is None:

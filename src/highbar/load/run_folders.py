@@ -237,9 +237,9 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
     ]
     others += [] if is_alone else [Problem("standard input cannot be judged with shards")]
     first = documents[next(iter(found))]
-    strange = [problem for path in found for problem in _strange(path, documents[path], first)]
+    strange = [problem for path in found for problem in _other_run_problems(path, documents[path], first)]
     # Which shards are missing can be said only if all the others are of one run.
-    problems = [*others, *strange] or [*_incomplete(found)]
+    problems = [*others, *strange] or [*_missing_shards(found)]
     if problems:
         raise InputError(*problems)
     none = {path for path in found if documents[path].planned.trials == 0 and _size(path) == 0}
@@ -260,7 +260,7 @@ def _documents(paths: Sequence[str]) -> dict[str, RunDocument]:
     return found
 
 
-def _strange(path: str, document: RunDocument, first: RunDocument) -> Iterator[Problem]:
+def _other_run_problems(path: str, document: RunDocument, first: RunDocument) -> Iterator[Problem]:
     """The reasons why a shard does not belong to the same run as the first one."""
     folder, shard, of = str(_folder(path)), document.chosen.shard, first.chosen.shard
     chosen = document.chosen
@@ -286,7 +286,7 @@ def _agent(document: RunDocument) -> tuple[str, str, str]:
     return document.agent.kind, document.agent.target, document.agent.settings
 
 
-def _incomplete(found: Mapping[str, ShardOfRun]) -> Iterator[Problem]:
+def _missing_shards(found: Mapping[str, ShardOfRun]) -> Iterator[Problem]:
     seen: dict[int, str] = {}
     for path, shard in found.items():
         if shard.number in seen:

@@ -85,7 +85,7 @@ class _SampledRows:
         self.goes_on = goes_on
 
 
-def _limited(given: _SampledRows, *, cells: bool = False) -> Sample | None:
+def _take_sample(given: _SampledRows, *, cells: bool = False) -> Sample | None:
     """A sample of the rows: fewer of them if they have many columns."""
     found: list[Mapping[str, Any]] = []
     values = 0
@@ -134,24 +134,24 @@ def _json_lines(file: ResultsFile) -> Sample | None:
                     return
                 if line.strip():
                     number += 1
-                    yield _object(_decoded(line) if number <= MOST_ROWS else _decoded_fast(line))
+                    yield _object(_decode(line) if number <= MOST_ROWS else _decode_fast(line))
 
     given.rows = rows()
-    found = _limited(given)
+    found = _take_sample(given)
     if found is None or len(found.rows) > 1 or "id" in found.rows[0]:
         return found
     return _document(found.rows[0]) or found
 
 
-def _decoded_fast(text: bytes) -> Any:
+def _decode_fast(text: bytes) -> Any:
     """A row of which little more than the names is needed; NaN and the like take the slower way."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _decoded(text)
+        return _decode(text)
 
 
-def _decoded(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_row_of_pairs)
 
 
@@ -173,9 +173,9 @@ def _json(file: ResultsFile) -> Sample | None:
         text = stream.read(LARGEST + 1)
     if len(text) > LARGEST:
         return None
-    value = _decoded(text)
+    value = _decode(text)
     if isinstance(value, list):
-        return _limited(_SampledRows(_object(row) for row in value))
+        return _take_sample(_SampledRows(_object(row) for row in value))
     return _document(_object(value))
 
 
@@ -187,7 +187,7 @@ def _document(document: Mapping[str, Any]) -> Sample | None:
         places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
     if not places:
         return None
-    first = _limited(_SampledRows(places[0].rows))
+    first = _take_sample(_SampledRows(places[0].rows))
     return None if first is None else replace(first, places=tuple(places))
 
 
@@ -227,7 +227,7 @@ def _cells(file: ResultsFile) -> Sample | None:
         return None
     full = (cells for cells in reader if len(cells) == len(header))
     rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)
-    return _limited(_SampledRows(rows, goes_on=len(data) > LARGEST), cells=True)
+    return _take_sample(_SampledRows(rows, goes_on=len(data) > LARGEST), cells=True)
 
 
 def _parquet(file: ResultsFile) -> Sample | None:
@@ -236,7 +236,7 @@ def _parquet(file: ResultsFile) -> Sample | None:
     from highbar.load import parquet_rows  # only for a refused file of this kind
 
     try:
-        return _limited(_SampledRows(parquet_rows.read_parquet(file.path)))
+        return _take_sample(_SampledRows(parquet_rows.read_parquet(file.path)))
     except duckdb.Error:
         return None
 

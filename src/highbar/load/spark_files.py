@@ -27,7 +27,7 @@ def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) ->
     left = [
         Problem("Spark does not read this file", file=path, hint=hint)
         for argument in paths
-        for path in _named(argument)
+        for path in _files_of(argument)
         if os.path.realpath(path) not in seen
     ]
     if left:
@@ -37,6 +37,6 @@ def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) ->
     )
 
 
-def _named(argument: str) -> tuple[str, ...]:
+def _files_of(argument: str) -> tuple[str, ...]:
     """The files that an argument names on this machine; none if it is an address."""
     return () if "://" in argument or argument.startswith("file:") else folders.expand(argument, is_results).files

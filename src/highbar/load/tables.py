@@ -40,7 +40,7 @@ def accept(results: object) -> Table:
         return _of_arrow(results)
     if hasattr(type(results), "__arrow_c_stream__") and not _is(results, "polars", "Series"):
         return _of_arrow(_through_arrow(results))
-    raise InputError(Problem(f"found {_named(results)}, {WANTED}", hint=_hint(results)))
+    raise InputError(Problem(f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
 
 
 def is_iterable(results: object) -> TypeGuard[Iterable[object]]:
@@ -59,12 +59,12 @@ def records(results: object) -> list[object]:
         return [{name: value for name, value in row.items() if not _is_absent(value)} for row in rows]
     table: Any = results if _is(results, "pyspark", "DataFrame") else accept(results).rows
     if isinstance(table, _RowStream):
-        return list(_tried(table.frame.to_dicts))
+        return list(_call(table.frame.to_dicts))
     if hasattr(table, "to_table"):  # a data set
-        table = _tried(table.to_table)
+        table = _call(table.to_table)
     if not hasattr(table, "to_pylist"):
-        raise InputError(Problem(f"found {_named(results)}, {WANTED}", hint=_hint(results)))
-    return list(_tried(table.to_pylist))
+        raise InputError(Problem(f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
+    return list(_call(table.to_pylist))
 
 
 def line(number: int, row: object) -> str:
@@ -91,7 +91,7 @@ def _of_row(column: str) -> Callable[[Any], object]:
 
     def plain(value: Any) -> object:
         own = column not in COLUMN_NAMES and isinstance(value, _TEXTS)
-        return str(value) if own else _simpler(value)
+        return str(value) if own else _json_value(value)
 
     return plain
 
@@ -104,7 +104,7 @@ def _named_by_text(name: object) -> bool:
 
 def _default(column: str) -> Callable[[Any], object]:
     """A function for values that JSON lacks: in a column of the user's own, every such value becomes text."""
-    return _simpler if column in COLUMN_NAMES else _simpler_or_text
+    return _json_value if column in COLUMN_NAMES else _json_value_or_text
 
 
 def _is_absent(value: object) -> bool:
@@ -120,7 +120,7 @@ def _is(results: object, package: str, *names: str) -> bool:
     )
 
 
-def _named(results: object) -> str:
+def _type_name(results: object) -> str:
     return "None" if results is None else f"an object of type {type(results).__name__}"
 
 
@@ -178,11 +178,11 @@ def _json(value: object, column: str, row: int) -> str | None:
         problems = (replace(one, message=f"row {row}: {column}: {one.message}") for one in error.problems)
         raise InputError(*problems) from error
     except (TypeError, ValueError, RecursionError) as error:
-        problem = Problem(f"row {row}: {column}: found {_named(value)}: {error}", hint="wanted what JSON can say")
+        problem = Problem(f"row {row}: {column}: found {_type_name(value)}: {error}", hint="wanted what JSON can say")
         raise InputError(problem) from error
 
 
-def _simpler(value: Any) -> object:
+def _json_value(value: Any) -> object:
     """A NumPy value or a decimal as a JSON value. Raises TypeError for anything else, InputError for long decimals."""
     if _is(value, "numpy", "ndarray"):
         return value.tolist()
@@ -190,13 +190,13 @@ def _simpler(value: Any) -> object:
         return value.item()
     if _is(value, "decimal", "Decimal"):
         return exact_number(value)  # rounding could lift it to a threshold
-    raise TypeError(f"{_named(value)} is not a value of a result")
+    raise TypeError(f"{_type_name(value)} is not a value of a result")
 
 
-def _simpler_or_text(value: Any) -> object:
+def _json_value_or_text(value: Any) -> object:
     """The same for a column of the user's own, in which any other value becomes text."""
     try:
-        return _simpler(value)
+        return _json_value(value)
     except (TypeError, InputError):
         return str(value)
 
@@ -205,7 +205,7 @@ def _of_polars(frame: Any) -> Table:
     import polars as pl  # the caller has it
 
     if isinstance(frame, pl.LazyFrame):
-        frame = _tried(frame.collect)
+        frame = _call(frame.collect)
     for name, type_ in frame.schema.items():
         if type_ == pl.Object:
             raise InputError(
@@ -215,7 +215,7 @@ def _of_polars(frame: Any) -> Table:
     _refuse_polars_fields(frame.schema.items())
     # DuckDB cannot read fields that are null in every row, as polars streams them.
     nulls = {name: _with_texts(type_) for name, type_ in frame.schema.items() if _with_texts(type_) != type_}
-    return Table(_RowStream(_tried(lambda: frame.cast(nulls)) if nulls else frame))
+    return Table(_RowStream(_call(lambda: frame.cast(nulls)) if nulls else frame))
 
 
 def _with_texts(type_: Any) -> Any:
@@ -256,7 +256,7 @@ def _of_arrow(table: Any) -> Table:
     """An Arrow table that can be read more than once: a reader of batches gives its rows only once."""
     for method in ("read_all", "to_table"):
         if _is(table, "pyarrow", "RecordBatchReader", "Scanner") and hasattr(table, method):
-            table = _tried(getattr(table, method))
+            table = _call(getattr(table, method))
     _refuse_fields(table.schema)
     _refuse_unnamed(table.schema.names)
     return Table(table)
@@ -276,11 +276,13 @@ def _through_arrow(results: object) -> Any:
     try:
         import pyarrow as pa  # only for objects of other libraries
     except ImportError as error:
-        raise InputError(Problem(f"{_named(results)} needs pyarrow to be read", hint="pip install pyarrow")) from error
-    return _tried(lambda: pa.table(results))
+        raise InputError(
+            Problem(f"{_type_name(results)} needs pyarrow to be read", hint="pip install pyarrow")
+        ) from error
+    return _call(lambda: pa.table(results))
 
 
-def _tried(read: Callable[[], Any]) -> Any:
+def _call(read: Callable[[], Any]) -> Any:
     """The result of another library's function on the caller's object; any exception means that it cannot be read."""
     try:
         return read()

@@ -56,7 +56,7 @@ def blocks_of(path: str) -> Iterator[bytes]:
             yield block
 
 
-def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes]:
+def unpack(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes]:
     """The unpacked bytes of a file in blocks of bounded size.
 
     A file may have several streams in a row. zlib and libzstd compare the checksums.
@@ -85,7 +85,7 @@ def open_unpacked(path: str, compression: str | None) -> IO[bytes]:
     """A stream of the unpacked file; reading from it raises Damaged if the file is damaged."""
     if compression is None:
         return open(path, "rb")
-    return io.BufferedReader(_BlockReader(unpacked(blocks_of(path), compression)), BLOCK)
+    return io.BufferedReader(_BlockReader(unpack(blocks_of(path), compression)), BLOCK)
 
 
 class _BlockReader(io.RawIOBase):

@@ -97,4 +97,4 @@ def test_every_simpler_form_is_of_an_expression_that_there_is(absent, simpler):
     known = scoring.evidence_columns(None, 0) | scoring.answer_columns()
     assert simpler.keys() <= known.keys()
     assert absent <= COLUMN_NAMES
-    assert scoring.simplified(known, COLUMN_NAMES) == known
+    assert scoring.simplify(known, COLUMN_NAMES) == known

@@ -93,10 +93,10 @@ def test_what_has_no_footer_is_not_counted(tmp_path, data):
 def test_streams_are_unpacked_one_behind_the_other_wherever_they_are_cut(texts, size, compression):
     pack = {"gzip": gzip.compress, "zstd": zstd.compress}[compression]
     data = b"".join(pack(text) for text in texts)
-    assert b"".join(unpacking.unpacked(cut(data, size), compression)) == b"".join(texts)
+    assert b"".join(unpacking.unpack(cut(data, size), compression)) == b"".join(texts)
     for short in (data[:-1], data[: len(data) - len(pack(texts[-1])) + 5]):
         with pytest.raises(unpacking.Damaged):
-            list(unpacking.unpacked(cut(short, size), compression))
+            list(unpacking.unpack(cut(short, size), compression))
 
 
 @pytest.mark.parametrize("long", [False, True])
