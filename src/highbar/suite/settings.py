@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -27,10 +27,7 @@ from highbar.suite.values import (
 KINDS = ("python", "http", "command")
 POINTERS = ("output", "tool_calls", *(column.name for column in UNBOUNDED if column.name != "latency_ms"))
 """What a JSON pointer reads from a reply. The latency is not among them: the caller measures it."""
-_COMMON = ("version", "reports_behaviors", "reports_quality", "max_reply")
 _HTTP = ("format", "model", "key", "headers", "body", *POINTERS)
-AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
-RUN_KEYS = ("trials", "concurrency", "timeout", "trial_timeout", "retries", "budget", "max_time")
 SLOTS = ("{input}", "{messages}", "{id}")
 """A text in the body is replaced if it is exactly one of these."""
 _PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -61,17 +58,10 @@ def read_agent(value: Any, place: ValueCursor) -> Agent | None:
         if key in fields:
             place.at(key).refuse(f"'{key}' belongs to an agent with http, and this one has {kind}")
     http = _http(fields, place) if kind == "http" else {}
-    common = {key: flag_value(fields[key], place.at(key)) for key in _COMMON[1:3] if key in fields}
-    if "version" in fields:
-        common["version"] = text_value(fields["version"], place.at("version"))  # type: ignore[assignment]
-    if "max_reply" in fields:
-        wanted = "a size such as 16 MiB"
-        common["max_reply"] = amount_value(
-            fields["max_reply"], place.at("max_reply"), size, LARGEST_REPLY, wanted, None
-        )  # type: ignore[assignment]
+    common = {key: read(fields[key], place.at(key)) for key, read in _COMMON.items() if key in fields}
     if len(place.problems) > before or target is None:
         return None
-    return Agent(kind, target, **http, **common)  # type: ignore[arg-type]  # one of the kinds; without problems, all is there
+    return Agent(kind, target, **http, **common)  # type: ignore[arg-type]  # it is one of the kinds
 
 
 def web_address(value: Any, place: ValueCursor) -> str | None:
@@ -184,19 +174,7 @@ def read_run_settings(value: Any, place: ValueCursor) -> RunSettings:
     """The block `run`; settings that are absent or wrong have their defaults."""
     fields = entries(value, place, "a mapping such as {trials: 3, timeout: 60s}")
     refuse_unknown(fields, RUN_KEYS, place)
-    found: dict[str, Any] = {}
-    for key, given in fields.items():
-        at = place.at(key)
-        if key in ("timeout", "trial_timeout", "max_time"):
-            found[key] = duration(given, at)
-        elif key == "budget":
-            found[key] = amount_value(given, at, usd, _MOST_USD, "money such as $5 or 5 usd", "write $5 or 5 usd")
-        elif key == "trials":
-            found[key] = whole_number(given, at, 1, MOST_TRIALS)
-        elif key == "retries":
-            found[key] = whole_number(given, at, 0, MOST_RETRIES)
-        elif key == "concurrency":
-            found[key] = concurrency(given, at)
+    found = {key: _RUN[key](given, place.at(key)) for key, given in fields.items() if key in _RUN}
     return RunSettings(**{key: read for key, read in found.items() if read is not None})
 
 
@@ -214,6 +192,26 @@ def concurrency(value: Any, place: ValueCursor) -> int | Literal["auto"] | None:
     place.refuse_value(value, f"auto, or a whole number from 1 to {MOST_CONCURRENT}")
     return None
 
+
+_COMMON: Mapping[str, Callable[[Any, ValueCursor], Any]] = {
+    "version": text_value,
+    "reports_behaviors": flag_value,
+    "reports_quality": flag_value,
+    "max_reply": lambda given, at: amount_value(given, at, size, LARGEST_REPLY, "a size such as 16 MiB", None),
+}
+_RUN: Mapping[str, Callable[[Any, ValueCursor], Any]] = {
+    "trials": lambda given, at: whole_number(given, at, 1, MOST_TRIALS),
+    "concurrency": concurrency,
+    "timeout": duration,
+    "trial_timeout": duration,
+    "retries": lambda given, at: whole_number(given, at, 0, MOST_RETRIES),
+    "budget": lambda given, at: amount_value(
+        given, at, usd, _MOST_USD, "money such as $5 or 5 usd", "write $5 or 5 usd"
+    ),
+    "max_time": duration,
+}
+AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
+RUN_KEYS = tuple(_RUN)
 
 # --- ${NAME} ---------------------------------------------------------------------------------
 

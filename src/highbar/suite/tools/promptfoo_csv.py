@@ -19,16 +19,8 @@ _WITH_THRESHOLD = ("cost", "latency", "starts-with")
 _THRESHOLD = Decimal("0.75")
 """promptfoo's threshold for a cell that gives none."""
 _SPECIAL = (
-    "expected",
-    "prefix",
-    "suffix",
-    "description",
-    "providerOutput",
-    "metric",
-    "threshold",
-    "metadata",
-    "config",
-)
+    "expected", "prefix", "suffix", "description", "providerOutput", "metric", "threshold", "metadata", "config",
+)  # fmt: skip
 _BETWEEN = re.compile(r"(?<!\\),")
 
 

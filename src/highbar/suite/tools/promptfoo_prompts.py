@@ -15,22 +15,8 @@ from highbar.suite.tools.linked import PREFIX, file_text, files_named, values_of
 from highbar.suite.tools.templates import fill_template, is_template
 
 _CODE = (
-    ".js",
-    ".cjs",
-    ".mjs",
-    ".ts",
-    ".cts",
-    ".mts",
-    ".py",
-    ".sh",
-    ".bash",
-    ".exe",
-    ".bat",
-    ".cmd",
-    ".ps1",
-    ".rb",
-    ".pl",
-)
+    ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".sh", ".bash", ".exe", ".bat", ".cmd", ".ps1", ".rb", ".pl",
+)  # fmt: skip
 _TEXTS = (".txt", ".md", ".j2")
 _VALUES = (".json", ".yaml", ".yml")
 _ENDINGS = (*_CODE, *_TEXTS, *_VALUES, ".csv", ".jsonl")
