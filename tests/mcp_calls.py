@@ -16,7 +16,7 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 
-from highbar.mcp_server.answering import MOST_PROBLEMS, answered
+from highbar.mcp_server.answering import MOST_PROBLEMS, answer_call
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.serving import make_server
 from highbar.mcp_server.texts import size_of
@@ -60,7 +60,7 @@ def ask_directly(folder: Path, tool: str, /, **arguments: Any) -> Reply:
     """The same without a client, for laws that ask often. In a thread, as the server does: the guard is there only."""
     (wanted,) = (one for one in TOOLS if one.name == tool)
     with chdir(folder), ThreadPoolExecutor(1) as thread:
-        found = thread.submit(answered, wanted, arguments, Workspace(folder.resolve())).result()
+        found = thread.submit(answer_call, wanted, arguments, Workspace(folder.resolve())).result()
     size = size_of(found.document)
     assert list(raw_characters(found.document)) == []
     assert size <= (MOST_PROBLEMS if found.is_error else wanted.most)

@@ -60,7 +60,7 @@ def _stopped_early(base: ScoredRun, head: ScoredRun) -> Iterator[Problem]:
             yield not_whole(folder, "rules that compare are judged over all scenarios")
 
 
-def _not_run(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:
+def _not_run_warning(base: ScoredRun, head: ScoredRun) -> tuple[str, ...]:
     """A warning with the number of scenarios that are left out because a run stopped before them."""
     number = len(base.not_run | head.not_run)
     if not number:
@@ -117,10 +117,10 @@ def comparison_of(
         warnings=(
             *policy.notes,
             *change_warnings(changes),
-            *_not_run(base, head),
-            *_undecided(base, head),
+            *_not_run_warning(base, head),
+            *_undecided_warnings(base, head),
             *_missing_slices(changes, slices),
-            *_few(pairs),
+            *_few_pairs_warning(pairs),
         ),
         policy=source,
         confidence=policy.confidence,
@@ -142,7 +142,7 @@ def _rules(changes: Changes, best: Changes | None) -> tuple[RuleResult, ...]:
     return tuple(gate.judge(rule, evidence) for rule in compared)
 
 
-def _undecided(base: ScoredRun, head: ScoredRun) -> list[str]:
+def _undecided_warnings(base: ScoredRun, head: ScoredRun) -> list[str]:
     """Warnings about the scenarios with undecided trials."""
     found = []
     for name, side in (("base", base), ("head", head)):
@@ -176,10 +176,10 @@ def _metrics(
     found = {name: _change(differences, name, margins.get(name)) for name in names}
     if best is None:
         return found
-    return {name: _spanning(change, _change(best, name, margins.get(name))) for name, change in found.items()}
+    return {name: _span_undecided(change, _change(best, name, margins.get(name))) for name, change in found.items()}
 
 
-def _spanning(worst: MetricChange, best: MetricChange) -> MetricChange:
+def _span_undecided(worst: MetricChange, best: MetricChange) -> MetricChange:
     """The worst change, with an interval and an outcome that hold however undecided trials turn out."""
     one, two = worst.difference, best.difference
     outcome: Change = worst.outcome if worst.outcome == best.outcome else "cannot_tell"
@@ -193,22 +193,24 @@ def _spanning(worst: MetricChange, best: MetricChange) -> MetricChange:
 def _change(differences: Differences, name: str, rule: BaselineRule | None) -> MetricChange:
     difference = differences.difference(name)
     if difference.value is None:
-        return MetricChange(difference, "cannot_tell", None if rule is None else _shown(rule, difference))
+        return MetricChange(difference, "cannot_tell", None if rule is None else _margin_text(rule, difference))
     sign = 1 if difference.head.better == "higher" else -1
-    worst, best = _signed((difference.low, difference.high), sign)
+    worst, best = _signed_ends((difference.low, difference.high), sign)
     # A relative margin is a share of the base, which varies, too: it needs the bounds of head - (1 ∓ margin) · base.
     spare_worst, spare_best = worst, best
     if rule and rule.relative:
         share = 1 - sign * rule.margin
         ends = differences.bounds(name, (), share)
-        spare_worst, spare_best = _signed(tuple(None if abs(end) == math.inf else end for end in ends), sign)
+        spare_worst, spare_best = _signed_ends(tuple(None if abs(end) == math.inf else end for end in ends), sign)
     elif rule:
         spare_worst, spare_best = worst + rule.margin, best + rule.margin
     outcome = change_of(worst, spare_worst, spare_best)
     if rule is None:
         return MetricChange(difference, outcome)
     of = difference.base.value if rule.relative else 1
-    return MetricChange(difference, outcome, _shown(rule, difference), None if of is None else -sign * rule.margin * of)
+    return MetricChange(
+        difference, outcome, _margin_text(rule, difference), None if of is None else -sign * rule.margin * of
+    )
 
 
 def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
@@ -224,7 +226,7 @@ def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best
     return "within_margin" if spare_worst >= 0 else "cannot_tell"
 
 
-def _signed(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
+def _signed_ends(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
     """The worse and the better end, with positive numbers as better; infinite if an end is None."""
     low, high = (_exact(end, side) for end, side in zip(ends, (-1, 1), strict=True))
     return (low, high) if sign > 0 else (-high, -low)
@@ -234,7 +236,7 @@ def _exact(end: float | None, side: int) -> Fraction | float:
     return side * math.inf if end is None else Fraction(end)
 
 
-def _shown(rule: BaselineRule, difference: Difference) -> str:
+def _margin_text(rule: BaselineRule, difference: Difference) -> str:
     if rule.relative:
         return f"{digits.amount(rule.margin, 'ratio')} of the baseline"
     return digits.gap(rule.margin, difference.head.unit)
@@ -286,7 +288,7 @@ def _missing_slices(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]
     return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in found)
 
 
-def _few(pairs: Pairs) -> tuple[str, ...]:
+def _few_pairs_warning(pairs: Pairs) -> tuple[str, ...]:
     units = len(set(pairs.units))
     if units >= FEW_PAIRS:
         return ()

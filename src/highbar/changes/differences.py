@@ -39,7 +39,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
 
     @cached_property
     def _differences(self) -> Mapping[tuple[str, Where], Difference]:
-        return Computed(self._compared)
+        return Computed(self._compare)
 
     def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
         """The bounds of head - share · base, for a metric that is defined in both runs."""
@@ -53,7 +53,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
 
     def over(self, mask: Sequence[bool]) -> Differences:
         """The differences over the pairs whose entry is true."""
-        return Differences(self.policy, self.pairs.chosen(mask))
+        return Differences(self.policy, self.pairs.over(mask))
 
     def latency(self) -> Factor | None:
         """The factor by which the mean latency changed, over pairs in which all trials completed; None if unknown."""
@@ -65,7 +65,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
     def _formula(self, metric: str, where: Where) -> Formula:
         return of_metric(self.policy, self.policy.metrics[metric], where)
 
-    def _compared(self, metric_and_where: tuple[str, Where]) -> Difference:
+    def _compare(self, metric_and_where: tuple[str, Where]) -> Difference:
         metric, where = metric_and_where
         formula = self._formula(metric, where)
         mask, lost = self._mask(formula)
@@ -78,7 +78,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         change = head.value - base.value
         try:
             interval, factor = pair.bounds(formula.root)
-            low, high = _around(interval, float(change), base)
+            low, high = _bounds_around(interval, float(change), base)
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: the value is exact, but has no bounds
         doubt = pair.doubt(formula.root)
@@ -114,7 +114,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
     def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         """The metrics of both runs over the pairs whose byte is 1."""
         # Most metrics use all pairs: these share their sums, instead of computing them again for each metric.
-        base, head = self._runs if all(mask) else self._sums_of(self.pairs.chosen([bool(one) for one in mask]))
+        base, head = self._runs if all(mask) else self._sums_of(self.pairs.over([bool(one) for one in mask]))
         return (
             measure.Measured(self.policy, base.group),
             measure.Measured(self.policy, head.group),
@@ -130,16 +130,16 @@ def _terms(formula: Formula) -> Iterable[Term | Percentile]:
     return found
 
 
-def _around(interval: Interval, value: float, metric: Value) -> tuple[float | None, float | None]:
+def _bounds_around(interval: Interval, value: float, metric: Value) -> tuple[float | None, float | None]:
     """The bounds, limited to what a difference of the metric can be, and always containing the difference itself."""
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return None, None
     if metric.unit == "ratio":
         low, high = max(low, -1.0), min(high, 1.0)
-    return _shown(min(low, value)), _shown(max(high, value))
+    return _round_end(min(low, value)), _round_end(max(high, value))
 
 
-def _shown(end: float) -> float | None:
+def _round_end(end: float) -> float | None:
     """An end rounded to twelve digits, which do not depend on the order of summation; None if it is infinite."""
     return float(f"{end:.12g}") if math.isfinite(end) else None

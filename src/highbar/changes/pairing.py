@@ -34,7 +34,7 @@ class Pairs(Struct, frozen=True):
         """Scenarios that passed some trials and failed others, in either run."""
         return tuple(b.id for b, h in zip(self.base, self.head, strict=True) if b.flaky or h.flaky)
 
-    def chosen(self, mask: Sequence[bool]) -> Pairs:
+    def over(self, mask: Sequence[bool]) -> Pairs:
         """The pairs whose entry is true."""
         return Pairs(
             tuple(one for one, taken in zip(self.base, mask, strict=True) if taken),
@@ -71,11 +71,11 @@ def _same_columns(
     # A run that was recorded before a column existed must be comparable by slices of that column.
     known, other = (frozenset(column for one in run for column in one.columns) for run in (base, head))
     return (
-        tuple(_filled(one, two, other - known) for one, two in zip(base, head, strict=True)),
-        tuple(_filled(two, one, known - other) for one, two in zip(base, head, strict=True)),
+        tuple(_fill_columns(one, two, other - known) for one, two in zip(base, head, strict=True)),
+        tuple(_fill_columns(two, one, known - other) for one, two in zip(base, head, strict=True)),
     )
 
 
-def _filled(record: ScenarioRecord, other: ScenarioRecord, columns: frozenset[str]) -> ScenarioRecord:
+def _fill_columns(record: ScenarioRecord, other: ScenarioRecord, columns: frozenset[str]) -> ScenarioRecord:
     taken = {column: value for column, value in other.columns.items() if column in columns}
     return replace(record, columns={**record.columns, **taken}) if taken else record

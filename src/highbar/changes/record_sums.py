@@ -87,7 +87,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
 
     @cached_property
     def _parts(self) -> Mapping[Term, list[Fraction | None]]:
-        return Computed(self._taken)
+        return Computed(self._parts_of)
 
     def has(self, wanted: Term | Percentile) -> list[bool]:
         """Which scenarios have a value for a term or a percentile, and are selected by its `where`."""
@@ -121,7 +121,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             found[unit] = found[unit] + number if unit in found else number
         return found
 
-    def _taken(self, term: Term) -> list[Fraction | None]:
+    def _parts_of(self, term: Term) -> list[Fraction | None]:
         column, where = term.column, term.where
         values = [_value(record, column) if is_selected(record, where) else None for record in self.records]
         if not any(
@@ -167,7 +167,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
             (
                 max(part, float(weight)) / trials
                 for part, weight, record in zip(_doubles(below), weights, self.records, strict=True)
-                if part > 0 and (trials := record.trials // _together(ratio)) > 0
+                if part > 0 and (trials := record.trials // _trials_at_once(ratio)) > 0
             ),
             default=0.0,
         )
@@ -289,7 +289,7 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
     return record.values.get(column)
 
 
-def _together(ratio: Ratio) -> int:
+def _trials_at_once(ratio: Ratio) -> int:
     """The k of pass@k and pass^k, which use k trials at once: n trials then count as n // k. 1 for other ratios."""
     column = ratio.z[0][0].column
     return int(column.rpartition("_")[2]) if is_repeated(column) else 1

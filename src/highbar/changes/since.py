@@ -148,12 +148,12 @@ def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
         pairs=pairs,
         differences=Differences(policy, pairs),
         problem=_problem(base, head, pairs),
-        missing_ids=frozenset(id_ for id_ in pairs.only_in_base if not excused(policy, id_)),
+        missing_ids=frozenset(id_ for id_ in pairs.only_in_base if not is_excused(policy, id_)),
         broken=frozenset(pairs.broken),
     )
 
 
-def excused(policy: Policy, id_: str) -> bool:
+def is_excused(policy: Policy, id_: str) -> bool:
     """Whether a scenario need not have a result: it is optional, or no longer in the suite."""
     if policy.suite is not None and id_ not in policy.suite.scenarios:
         return True

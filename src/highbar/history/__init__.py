@@ -34,11 +34,11 @@ class History(Struct, frozen=True, eq=False):
 
         Results that are in several records count once. Records that have only a verdict add nothing.
         """
-        return pooling.pooled(self.folder, self.runs if runs is None else runs)
+        return pooling.pool_scenarios(self.folder, self.runs if runs is None else runs)
 
     def counts(self, runs: Sequence[RunRecord] | None = None) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
         """Every scenario of every run, in the order of the runs, without damaged records; `scenarios` names those."""
-        return pooling.single(self.folder, self.runs if runs is None else runs)
+        return pooling.scenarios_of_runs(self.folder, self.runs if runs is None else runs)
 
 
 def read_history(folder: str | os.PathLike[str] = FOLDER) -> History:

@@ -83,11 +83,11 @@ def pooled_counts(history: History, runs: Sequence[RunRecord]) -> Mapping[str, P
     for run, one in history.counts(runs):
         read.add(run.record)
         before = found.get(one.id)
-        found[one.id] = _added(before, one)
+        found[one.id] = _add_counts(before, one)
     return found if len(read) == len(runs) else None
 
 
-def _added(before: PooledCounts | None, one: ScenarioCounts) -> PooledCounts:
+def _add_counts(before: PooledCounts | None, one: ScenarioCounts) -> PooledCounts:
     passed, trials = (before.passed, before.trials) if before else (0, 0)
     return PooledCounts(passed + one.passed, trials + one.trials, one.weight, one.cluster)
 

@@ -12,8 +12,8 @@ from highbar.store.history import (
     COLUMNS,
     MEASURES,
     MOST_TRIALS,
-    connected,
-    exactly,
+    connect,
+    escaped_path,
     first_line,
     paths,
     read_scenarios,
@@ -98,10 +98,10 @@ def _is_repeated(
     return any(len(set(runs[other].results)) > len(own) or other > place for other in others)
 
 
-def pooled(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
+def pool_scenarios(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
     """Every text of a scenario over the runs; if its digest is not known, over the runs of the same suite."""
     chosen = each_result_once([run for run in runs if run.listed])
-    with connected() as connection:
+    with connect() as connection:
         connection.execute(_POOLED)
         pool = _Pool(connection, folder, [], [])
         for start in range(0, len(chosen), _AT_ONCE):
@@ -131,7 +131,7 @@ class _Pool(Struct, eq=False):
 
     def _insert(self, runs: Sequence[RunRecord]) -> None:
         files = paths(self.folder, runs)
-        names = [exactly(file) for file in files]
+        names = [escaped_path(file) for file in files]
         # Only a file on its own is described in full, to say what is wrong with it: that takes two queries.
         if len(files) == 1:
             refuse_other_rows(self.connection, files[0], runs[0])
@@ -169,7 +169,7 @@ def _key(run: RunRecord, one: ScenarioCounts) -> ScenarioKey:
     return one.id, one.digest, None if one.digest is not None else run.suite
 
 
-def single(folder: str, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
+def scenarios_of_runs(folder: str, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, ScenarioCounts]]:
     """Every scenario of every run; damaged records are skipped."""
     for run, path in zip(runs, paths(folder, runs), strict=True):
         if run.listed:

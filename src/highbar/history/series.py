@@ -26,7 +26,7 @@ def series(runs: Sequence[RunRecord], metric: str) -> Series:
         value = run.metrics.get(metric)
         if value is None:
             continue
-        cut = None if before is None or last is None else what_changed(before, run) or _redefined(last, value)
+        cut = None if before is None or last is None else what_changed(before, run) or _definition_change(last, value)
         if cut is not None:
             segments.append(Segment(tuple(points), because))
             points, because = [], cut
@@ -53,7 +53,7 @@ def what_changed(before: RunRecord, run: RunRecord) -> Break | None:
     return None
 
 
-def _redefined(before: MetricInRun, now: MetricInRun) -> Break | None:
+def _definition_change(before: MetricInRun, now: MetricInRun) -> Break | None:
     return None if before.definition == now.definition and before.unit == now.unit else "scoring"
 
 

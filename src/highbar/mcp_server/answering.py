@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,22 +38,13 @@ class Answered(Struct, frozen=True):
     is_error: bool = False
 
 
-def answered(tool: ServerTool, arguments: Mapping[str, Any], workspace: Workspace) -> Answered:
+def answer_call(tool: ServerTool, arguments: Mapping[str, Any], workspace: Workspace) -> Answered:
     """Call a tool that only reads. Problems are in the answer, and are not raised."""
-
-    def call() -> dict[str, Any]:
+    try:
         asked = read_arguments(tool.arguments, arguments, workspace)
         with confined(workspace):
             answer = tool.call(asked, workspace)
-        return as_document(answer, tool.most, tool.hints, tool.longest)
-
-    return guarded(call)
-
-
-def guarded(call: Callable[[], dict[str, Any]]) -> Answered:
-    """The document that a function returns, or the problems that it raises."""
-    try:
-        return Answered(call())
+        return Answered(as_document(answer, tool.most, tool.hints, tool.longest))
     except HighbarError as error:
         return problems_answer(error)
 

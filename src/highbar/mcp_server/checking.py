@@ -145,7 +145,7 @@ class ExplainAnswer(UntrustedAnswer, frozen=True, omit_defaults=True, kw_only=Tr
 def answer_check(asked: CheckArguments, workspace: Workspace) -> CheckAnswer:
     """Judge results, as `highbar check` does."""
     path = workspace.demanded_policy(asked.policy)
-    verdict = _judged(asked.results, path, workspace.chosen_ref(asked.against_ref))
+    verdict = api.check(asked.results, path, against_ref=workspace.chosen_ref(asked.against_ref))
     document = verdict.to_dict()
     missed = [rule for rule in document["rules"] if rule["outcome"] != "pass"]
     missed.sort(key=lambda rule: rule["level"] != "blocking")
@@ -179,7 +179,7 @@ def answer_explain(asked: ExplainArguments, workspace: Workspace) -> ExplainAnsw
             demands=sentences[asked.rule],
             metric=_metric(policy, metric),
         )
-    document = _judged(asked.results, path, workspace.chosen_ref(asked.against_ref)).to_dict()
+    document = api.check(asked.results, path, against_ref=workspace.chosen_ref(asked.against_ref)).to_dict()
     rules = {rule["rule"]: rule for rule in document["rules"]}
     _refuse_unknown(asked.rule, rules)
     found = rules[asked.rule]
@@ -195,11 +195,6 @@ def answer_explain(asked: ExplainArguments, workspace: Workspace) -> ExplainAnsw
         description=found["description"],
         notes=("list_failures has the scenarios behind it",) if found["outcome"] != "pass" else (),
     )
-
-
-def _judged(results: Sequence[str], policy: Path, against_ref: str | None) -> Verdict:
-    """The verdict. The policy is passed as a Path: `api.check` may read a plain string as the text of a policy."""
-    return api.check(results, policy, against_ref=against_ref)
 
 
 def brief_rule(rule: Mapping[str, Any]) -> RuleBrief:

@@ -76,7 +76,7 @@ def answer_compare(asked: CompareArguments, workspace: Workspace) -> CompareAnsw
         broken=passes["broken"],
         fixed=passes["fixed"],
         p_value=passes["p_value"],
-        metrics=tuple(_difference(name, document["metrics"][name]) for name in _telling(document)),
+        metrics=tuple(_difference(name, document["metrics"][name]) for name in _metrics_to_show(document)),
         rules_not_passed=tuple(brief_rule(rule) for rule in missed[:_MOST_RULES]),
         broken_ids=tuple(document["broken"][:_MOST_IDS]),
         fixed_ids=tuple(document["fixed"][:_MOST_IDS]),
@@ -91,7 +91,7 @@ def answer_compare(asked: CompareArguments, workspace: Workspace) -> CompareAnsw
     )
 
 
-def _telling(document: Mapping[str, Any]) -> list[str]:
+def _metrics_to_show(document: Mapping[str, Any]) -> list[str]:
     """The names of the pass rate, of the metrics that rules are about, and of those that certainly changed."""
     ruled = {"pass_rate", *(rule["metric"] for rule in document["rules"])}
     return [name for name, one in document["metrics"].items() if name in ruled or one["outcome"] in _CHANGED]

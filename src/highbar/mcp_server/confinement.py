@@ -57,7 +57,7 @@ class Workspace(Struct, frozen=True):
         # A glob is expanded later, and the guard below sees what it matches. With `..` it could lead anywhere.
         escapes = os.pardir in parts and not _MAGIC.isdisjoint(name)
         if escapes or not _is_below(os.path.realpath(self.root / name), str(self.root)):
-            raise InputError(outside(name, self.root))
+            raise InputError(outside_problem(name, self.root))
         return name
 
     def chosen_policy(self, named: str | None) -> Path | None:
@@ -92,7 +92,7 @@ class Workspace(Struct, frozen=True):
         return self.against_ref or named
 
 
-def outside(name: str, root: Path) -> Problem:
+def outside_problem(name: str, root: Path) -> Problem:
     """The problem of a file that is not below the folder, whatever named it."""
     hint = f"only files below {root} are read; start highbar mcp in a folder that has them all"
     return Problem("is outside of the folder that the server was started for", name, hint=hint)
@@ -125,10 +125,10 @@ class _Guard(Struct):
             return None
         # Writing is refused before the path is looked at: below the folder, too.
         if flags & _WRITING:
-            return _written(path)
+            return _writing_problem(path)
         if _is_below(real, str(self.root)):
             return _odd_file(path, real)
-        return None if self._is_code(real) else outside(path, self.root)
+        return None if self._is_code(real) else outside_problem(path, self.root)
 
     def list(self, name: Any, *_: Any) -> Problem | None:
         """Why a folder may not be listed; None if it may. Importing a module lists the folders of packages."""
@@ -137,12 +137,12 @@ class _Guard(Struct):
         real = os.path.realpath(os.fsdecode(name))
         allowed = (str(self.root), *self.own, *self.installed)
         is_allowed = any(_is_below(real, folder) for folder in allowed)
-        return None if is_allowed else outside(os.fsdecode(name), self.root)
+        return None if is_allowed else outside_problem(os.fsdecode(name), self.root)
 
     def change(self, name: Any, *others: Any) -> Problem | None:
         """Why a file or folder may not be created, moved or changed; None for own temporary ones."""
         names = [os.fsdecode(one) for one in (name, *others) if isinstance(one, str | bytes)]
-        return None if all(self._is_own(os.path.realpath(one)) for one in names) else _written(names[0])
+        return None if all(self._is_own(os.path.realpath(one)) for one in names) else _writing_problem(names[0])
 
     def remove(self, name: Any, folder: int) -> Problem | None:
         """Why a file or folder may not be removed; None for one in an open folder, which the guard saw before."""
@@ -160,7 +160,7 @@ class _Guard(Struct):
             # Not noted as a refusal: a caller that can do without git goes on as if there were no repository.
             raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
         path = git_use.path_outside(command)
-        return None if path is None else outside(path, self.root)
+        return None if path is None else outside_problem(path, self.root)
 
     def connect(self, *_: Any) -> Problem:
         """The problem of every use of the network."""
@@ -243,7 +243,7 @@ def _is_below(real: str, folder: str) -> bool:
     return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _written(path: str) -> Problem:
+def _writing_problem(path: str) -> Problem:
     return Problem("would be written, and the tools of this server only read", path)
 
 

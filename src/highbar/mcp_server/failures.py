@@ -19,7 +19,7 @@ from highbar.language.spelling import did_you_mean
 from highbar.mcp_server.arguments import PolicyPath, ResultPaths, ToolArguments, UntrustedAnswer, Word
 from highbar.mcp_server.checking import FailureBrief, failures_in, unlisted_undecided
 from highbar.mcp_server.confinement import Workspace
-from highbar.mcp_server.texts import LONGEST_TEXT, ROOM, UNTRUSTED, fitting, safe_text
+from highbar.mcp_server.texts import LONGEST_TEXT, ROOM, UNTRUSTED, count_fitting, safe_text
 from highbar.model.details import Excerpt, TrialDetail
 from highbar.model.job import Job, Wants
 
@@ -104,7 +104,7 @@ def answer_failures(asked: FailuresArguments, workspace: Workspace) -> FailuresA
     if asked.category is not None:
         found = tuple(one for one in found if safe_text(one.category or "") == asked.category)
     page = found[asked.offset : asked.offset + asked.limit]
-    listed = page[: fitting(page, ROOM)]
+    listed = page[: count_fitting(page, ROOM)]
     end = asked.offset + len(listed)
     unlisted = verdict.counts.failed - len(verdict.scenarios_failed)
     undecided = len(verdict.scenarios_undecided)
@@ -124,7 +124,7 @@ def answer_trial(asked: TrialArguments, workspace: Workspace) -> TrialAnswer:
     """Show one trial of a scenario."""
     policy = _scoring(asked.policy, workspace)
     id_, trials = _trials(asked, policy)
-    chosen = _chosen(asked, trials)
+    chosen = _choose_trial(asked, trials)
     return TrialAnswer(
         untrusted=UNTRUSTED,
         id=id_,
@@ -132,7 +132,7 @@ def answer_trial(asked: TrialArguments, workspace: Workspace) -> TrialAnswer:
         outcome=_outcome(chosen),
         reason=chosen.reason,
         latency_ms=None if chosen.latency_ms is None else float(chosen.latency_ms),
-        recorded=_recorded(chosen),
+        recorded=_recorded_texts(chosen),
         other_trials=tuple(TrialBrief(one.trial, _outcome(one)) for one in trials if one is not chosen),
         cut=_cut(chosen, asked.results[0]),
     )
@@ -158,7 +158,7 @@ def _trials(asked: TrialArguments, policy: Path) -> tuple[str, Sequence[TrialDet
     raise InputError(Problem(f"{message} {asked.id!r}", asked.results[0], hint=hint))
 
 
-def _chosen(asked: TrialArguments, trials: Sequence[TrialDetail]) -> TrialDetail:
+def _choose_trial(asked: TrialArguments, trials: Sequence[TrialDetail]) -> TrialDetail:
     if asked.trial is None:
         return next((one for one in trials if not one.passed), trials[0])
     found = [one for one in trials if one.trial == asked.trial]
@@ -173,7 +173,7 @@ def _outcome(trial: TrialDetail) -> Literal["passed", "failed", "undecided"]:
     return "undecided" if trial.passed is None else "passed" if trial.passed else "failed"
 
 
-def _recorded(trial: TrialDetail) -> RecordedTexts:
+def _recorded_texts(trial: TrialDetail) -> RecordedTexts:
     return RecordedTexts(
         input=_excerpt(trial.input),
         output=_excerpt(trial.output),

@@ -58,13 +58,13 @@ class PlanAnswer(ToolAnswer, frozen=True, omit_defaults=True, kw_only=True):
 
 def answer_plan(asked: PlanArguments, workspace: Workspace) -> PlanAnswer:
     """Say how many scenarios a clear verdict takes, as `highbar plan` does."""
-    document = write(_planned(asked, workspace))
+    document = write(_plan(asked, workspace))
     kept: dict[str, Any] = {name: tuple(_without_nulls(one) for one in document[name]) for name in _ASKED}
     assumptions = _without_nulls(document["assumptions"])
     return PlanAnswer(assumptions=assumptions, policy=document["policy"], joint=document["joint"], **kept)
 
 
-def _planned(asked: PlanArguments, workspace: Workspace) -> Plan:
+def _plan(asked: PlanArguments, workspace: Workspace) -> Plan:
     question = read_question(
         PlanOptions(
             results=asked.results,

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 import highbar
 from highbar.errors import HighbarError
-from highbar.mcp_server.answering import Answered, answered, problems_answer, read_arguments
+from highbar.mcp_server.answering import Answered, answer_call, problems_answer, read_arguments
 from highbar.mcp_server.confinement import Workspace
 from highbar.mcp_server.runs import Allowance, RunAnswer, RunArguments, answer_run
 from highbar.mcp_server.texts import as_document
@@ -54,10 +54,10 @@ def make_server(workspace: Workspace, allowance: Allowance | None = None) -> Ser
             if is_run and allowance is not None:
                 return _result(await _run(arguments, workspace, allowance))
             # In a thread: the guard of the folder does not watch the main thread, which runs the protocol.
-            call = anyio.to_thread.run_sync(answered, tools[asked.name], arguments, workspace)
+            call = anyio.to_thread.run_sync(answer_call, tools[asked.name], arguments, workspace)
             return _result(await call)
         except Exception as error:  # noqa: BLE001 - the server must outlive a fault, and the client be told of it
-            return _crashed(asked.name, error)
+            return _crash_result(asked.name, error)
 
     return Server(
         "highbar",
@@ -130,7 +130,7 @@ def _result(found: Answered) -> types.CallToolResult:
     return types.CallToolResult(content=[text], structured_content=dict(found.document), is_error=found.is_error)
 
 
-def _crashed(tool: str, error: Exception) -> types.CallToolResult:
+def _crash_result(tool: str, error: Exception) -> types.CallToolResult:
     """The answer for a bug of ours. Its message goes only to the log, escaped: it may contain texts of the agent."""
     for line in "".join(traceback.format_exception(error)).splitlines():
         _log.error("%s: %s", tool, visible(line))

@@ -47,7 +47,7 @@ def size_of(document: Any) -> int:
     return len(msgspec.json.encode(document))
 
 
-def fitting(items: Iterable[Struct], room: int, longest: int = LONGEST) -> int:
+def count_fitting(items: Iterable[Struct], room: int, longest: int = LONGEST) -> int:
     """How many of the first items fit into `room` bytes of an answer; at least one, if there is one."""
     number = used = 0
     for number, item in enumerate(items, 1):

@@ -13,7 +13,7 @@ import pytest
 from highbar.importers.limits import LONGEST_TEXT
 from highbar.language.phrases import count
 from highbar.pytest_plugin.collecting import CollectedTest, from_text
-from highbar.pytest_plugin.results import numbered, result_rows, skipped_row, tests_with_rows
+from highbar.pytest_plugin.results import number_rows, result_rows, skipped_row, tests_with_rows
 from highbar.pytest_plugin.trials import SENT_ROWS, SENT_TESTS, RecordedTrial
 
 _CRASHED = "???"
@@ -100,7 +100,7 @@ class GatheredReports:
         elif self.is_interrupted:
             reason = _REASONS[pytest.ExitCode.INTERRUPTED]
         rows = result_rows(self.tests, self._trials.values(), self._messages, reason)
-        return numbered([*rows, *(skipped_row(name, why) for name, why in self._skipped.items())])
+        return number_rows([*rows, *(skipped_row(name, why) for name, why in self._skipped.items())])
 
     def incomplete(self, status: int) -> str | None:
         """Why rows are missing; None if every test has one."""

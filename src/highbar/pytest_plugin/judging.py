@@ -33,13 +33,13 @@ def read_policy(name: str | None) -> Policy:
     try:
         policy = policies.choose(name)
     except InputError as error:
-        raise _refused(error) from None
+        raise _usage_error(error) from None
     if policy.advisory:
-        raise _refused(policies.missing())
+        raise _usage_error(policies.missing())
     return policy
 
 
-def _refused(problem: object) -> pytest.UsageError:
+def _usage_error(problem: object) -> pytest.UsageError:
     return pytest.UsageError(f"--highbar-check: {problem}".replace("--policy", "--highbar-policy"))
 
 

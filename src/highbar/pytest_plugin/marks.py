@@ -34,7 +34,7 @@ def mark_columns(item: pytest.Item, node_id: str) -> dict[str, Any]:
         found = {**columns, **found}
     _refuse_names(found)
     demanded = {name: value for name, value in found.items() if value or name not in DEMAND_LISTS}  # [] demands nothing
-    return {"id": scenario_id(_once(item, node_id)), **demanded}
+    return {"id": scenario_id(_without_repetition(item, node_id)), **demanded}
 
 
 def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:
@@ -43,27 +43,27 @@ def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:
     for node in reversed(item.listchain()):
         marks = [mark for mark in node.own_markers if mark.name == MARK]
         if node is item:
-            yield _joined([mark for mark in marks if any(mark is one for one in sets)])
+            yield _join_marks([mark for mark in marks if any(mark is one for one in sets)])
             marks = [mark for mark in marks if not any(mark is one for one in sets)]
-        given = _joined(marks)
+        given = _join_marks(marks)
         if "id" in given and node is not item:
             raise MarkError(f"id={given['id']!r} is in a mark of {node.name}; wanted it in a mark of one test")
         yield given
 
 
-def _joined(marks: list[pytest.Mark]) -> dict[str, Any]:
+def _join_marks(marks: list[pytest.Mark]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for mark in marks:
         if mark.args:
             raise MarkError(f"found {shown(mark.args[0])} without a keyword; wanted scenario(id=…, category=…)")
         for name, value in mark.kwargs.items():
-            checked = _checked(name, value)
+            checked = _check_value(name, value)
             if found.setdefault(name, checked) != checked:
                 raise MarkError(f"{name} is said twice: {shown(found[name])} and {shown(checked)}")
     return found
 
 
-def _checked(name: str, value: Any) -> Any:
+def _check_value(name: str, value: Any) -> Any:
     """The value in the form of a row. Raises MarkError if the column does not take it, or is not for marks."""
     if name in COLUMN_NAMES and name not in _ALLOWED:
         raise MarkError(f"{name} is recorded by the test, not by its mark: use the fixture `behaviors`")
@@ -95,7 +95,7 @@ def _refuse_names(columns: Mapping[str, Any]) -> None:
         known[name.casefold()] = name
 
 
-def _once(item: pytest.Item, node_id: str) -> str:
+def _without_repetition(item: pytest.Item, node_id: str) -> str:
     """The node id of a test without the number of the repetition: repetitions are trials of one scenario.
 
     pytest-repeat calls the first of three `test[1-3]`, or `test[other-1-3]`.

@@ -44,7 +44,7 @@ def end_recording(item: pytest.Item) -> Behaviors | None:
     return found
 
 
-def current(item: pytest.Item) -> Behaviors | None:
+def current_recording(item: pytest.Item) -> Behaviors | None:
     """The recorder of the current run; None if the test did not request the fixture."""
     return item.stash.get(_KEY, None)
 

@@ -42,14 +42,17 @@ def result_rows(
     for name, each in by_test.items():
         test = known.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
         # By worker, because the reports of several workers arrive in any order.
-        found = [_decided(trial, test, recorded) for trial in sorted(each, key=lambda trial: trial.worker)]
+        found = [_trial_row(trial, test, recorded) for trial in sorted(each, key=lambda trial: trial.worker)]
         if name in failed and all(trial.status in ("passed", "not run") for trial in each):
-            found = [*found[:-1], _broken(test, failed[name])]  # another plugin failed a test that passed by its rows
+            found = [
+                *found[:-1],
+                _failed_row(test, failed[name]),
+            ]  # another plugin failed a test that passed by its rows
         rows += found or [not_run_row(test, reason if test.is_chosen else DESELECTED)]
     return rows
 
 
-def _decided(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> dict[str, Any]:
+def _trial_row(trial: RecordedTrial, test: CollectedTest, recorded: set[str]) -> dict[str, Any]:
     """The row of a trial, with `unjudged` if its test ended before it could record what other tests record.
 
     Otherwise a test that fails early would remove a slow scenario from the latencies, and a violation that it did not
@@ -75,11 +78,11 @@ def skipped_row(name: str, reason: str) -> dict[str, Any]:
     return {"id": scenario_id(name), "passed": False, "output": reason, "tags": {"status": "skipped"}}
 
 
-def _broken(test: CollectedTest, message: str) -> dict[str, Any]:
+def _failed_row(test: CollectedTest, message: str) -> dict[str, Any]:
     return {**test.columns, **test_column(test), "passed": False, "error": message}
 
 
-def numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def number_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with trial numbers, from 1 in each scenario."""
     seen: Counter[str] = Counter()
     found = []

@@ -33,7 +33,7 @@ def start(config: pytest.Config) -> None:
         gathered.add_tests(tests)
 
     register(CollectionWatch(set_tests), "highbar-collection")
-    register(SessionEnd(_file(config), _shown(config), _policy(config), gathered), "highbar-session")
+    register(SessionEnd(_file(config), _file_name(config), _policy(config), gathered), "highbar-session")
     register(gathered, "highbar-reports")
     register(recorder, "highbar-trials")
 
@@ -52,7 +52,7 @@ def _file(config: pytest.Config) -> Path | None:
     return path
 
 
-def _shown(config: pytest.Config) -> str:
+def _file_name(config: pytest.Config) -> str:
     return config.option.highbar_file or "the results"
 
 

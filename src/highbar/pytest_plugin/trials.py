@@ -91,7 +91,7 @@ class TrialRecorder:
             phase, cut = _Phase("call", _status(error), message[:LONGEST_TEXT]), is_cut(item, error)
             raise
         finally:
-            call = _TestCall(phase, recording.current(item), cut)
+            call = _TestCall(phase, recording.current_recording(item), cut)
             self._runs.setdefault(item.nodeid, _OpenRun()).calls.append(call)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

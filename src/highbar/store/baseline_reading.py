@@ -98,13 +98,13 @@ def _exact_values(text: str) -> Any:
 
 
 def _decimal(text: str) -> Fraction:
-    number = read_decimal(text.removeprefix("-")) if len(text) <= MOST_DIGITS else _long(text)
+    number = read_decimal(text.removeprefix("-")) if len(text) <= MOST_DIGITS else _long_decimal(text)
     if number is None:
         raise ValueError(f"found the number {text[:40]}, wanted plain digits")
     return -number if text.startswith("-") else number
 
 
-def _long(text: str) -> Fraction | None:
+def _long_decimal(text: str) -> Fraction | None:
     """A number with more digits than a policy may have: exact values can need them."""
     plain = text.removeprefix("-")
     return Fraction(plain) if len(plain) < 1200 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", plain, re.ASCII) else None

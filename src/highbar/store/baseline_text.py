@@ -28,7 +28,7 @@ def render(baseline: Baseline) -> str:
         "scoring": _fields(
             {"pass_score": _number(baseline.scoring.pass_score), "positive": _text(baseline.scoring.positive)}
         ),
-        **_chosen(baseline.scoring),
+        **_scoring_keys(baseline.scoring),
         "judges": _texts(baseline.judges),
         "suites": _texts(baseline.suites),
         "policy": _source(baseline.policy),
@@ -42,7 +42,7 @@ def render(baseline: Baseline) -> str:
     return "{\n" + ",\n".join(f"  {_text(key)}: {line}" for key, line in lines.items()) + "\n}\n"
 
 
-def _chosen(scoring: Scoring) -> dict[str, str]:
+def _scoring_keys(scoring: Scoring) -> dict[str, str]:
     """The keys `select` and `judged_by`: which rows were judged, and by which scorers. Most baselines have neither."""
     judges = {tool: _texts(names) for tool, names in scoring.judged_by}
     lines = {"select": _where(scoring.select)} if scoring.select else {}
@@ -83,7 +83,7 @@ def _end(end: float | None) -> str:
     return "null" if end is None else f"{Decimal(repr(end)):f}"
 
 
-def _measured(value: Value) -> dict[str, str | None]:
+def _value_fields(value: Value) -> dict[str, str | None]:
     return {
         "value": _number(value.value),
         "low": _end(value.low),
@@ -97,7 +97,7 @@ def _measured(value: Value) -> dict[str, str | None]:
 
 
 def _value(value: Value) -> str:
-    return _fields(_measured(value))
+    return _fields(_value_fields(value))
 
 
 def _rule(rule: RecordedRule) -> str:
@@ -107,7 +107,7 @@ def _rule(rule: RecordedRule) -> str:
             "metric": _text(rule.metric),
             "slice": _where(rule.slice),
             "threshold": _text(rule.threshold),
-            **_measured(rule.value),
+            **_value_fields(rule.value),
         }
     )
 

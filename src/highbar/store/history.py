@@ -90,15 +90,15 @@ class StoredRun(Struct, frozen=True, eq=False):
     scenarios: tuple[ScenarioCounts, ...] | None
 
 
-def connected() -> duckdb.DuckDBPyConnection:
+def connect() -> duckdb.DuckDBPyConnection:
     """A cursor of this process's shared DuckDB: opening one takes 15 ms, and a history has thousands of records."""
-    return _instance(os.getpid()).cursor()
+    return _database(os.getpid()).cursor()
 
 
 @functools.cache
-def _instance(_process: int) -> duckdb.DuckDBPyConnection:
+def _database(_process: int) -> duckdb.DuckDBPyConnection:
     """One DuckDB per process id: a forked child must not use what its parent opened."""
-    atexit.register(_instance.cache_clear)
+    atexit.register(_database.cache_clear)
     return duckdb.connect(config=dict(SETTINGS))
 
 
@@ -111,7 +111,7 @@ def identity(document: Mapping[str, Any], added: int = 0) -> str:
     Branch, commit and time do not count: a run that is added again from another place stays one run. Only if results
     have no digest, `added` counts: equal outcomes do not show that two runs are one, and a run must not be lost.
     """
-    said = _identifying(document)
+    said = _identity_of(document)
     if added and not _has_digests(document):
         said["added"] = added
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
@@ -129,13 +129,13 @@ def _is_named_by(run: RunRecord, content: object) -> bool:
     return isinstance(content, dict) and run.record in (identity(content, run.added), identity(content))
 
 
-def _identifying(value: Any) -> Any:
+def _identity_of(value: Any) -> Any:
     if isinstance(value, Mapping):
         # A later version may add fields. If they are empty, the run must keep its name.
         said = {key: part for key, part in value.items() if key not in _NOT_IDENTITY and part not in _SAYS_NOTHING}
-        return {key: _identifying(part) for key, part in said.items()}
+        return {key: _identity_of(part) for key, part in said.items()}
     if isinstance(value, list | tuple):
-        return [_identifying(part) for part in value]
+        return [_identity_of(part) for part in value]
     return value
 
 
@@ -148,7 +148,7 @@ def write(folder: Path, new: NewRun) -> WrittenRecord:
     Raises ReportError if the record cannot be written.
     """
     target = folder / f"{new.run.record}{SUFFIX}"
-    before = _known(target)
+    before = _read_existing(target)
     if before is not None and (before.listed is not None or new.scenarios is None):
         return WrittenRecord(str(target), before, is_new=False)
     beside = folder / f".{new.run.record}.{os.urandom(6).hex()}.tmp"
@@ -167,10 +167,10 @@ def write(folder: Path, new: NewRun) -> WrittenRecord:
     return WrittenRecord(str(target), written, is_new=before is None, is_completed=before is not None)
 
 
-def _known(target: Path) -> RunRecord | None:
+def _read_existing(target: Path) -> RunRecord | None:
     """The run in an existing record; None if there is none, or if any part of it is damaged."""
     try:
-        return _parts(target)[0]
+        return _read_parts(target)[0]
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -211,20 +211,20 @@ def _write_file(path: Path, new: NewRun, run: RunRecord) -> None:
     footer = msgspec.json.encode(run).decode()
     packed = base64.b64encode(zlib.compress(new.document.encode("ascii"), 9)).decode("ascii")
     # The run comes last, so that a list needs only the end of the file.
-    pairs = f"{{{_quoted(VERDICT_KEY)}: {_quoted(packed)}, {_quoted(KEY)}: {_quoted(footer)}}}"
+    pairs = f"{{{_literal(VERDICT_KEY)}: {_literal(packed)}, {_literal(KEY)}: {_literal(footer)}}}"
     typed = {**COLUMNS, MEASURES: "VARCHAR"}
     columns = ", ".join(f"unnest(?::{type_}[]) AS {name}" for name, type_ in typed.items())
     rows = new.scenarios or ()
     measures = new.measures or (None,) * len(rows)
     # The values are parameters, one list for each column, so that no text of a scenario becomes SQL.
-    with connected() as connection:
+    with connect() as connection:
         connection.execute(
-            f"COPY (SELECT {columns}) TO {_quoted(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
+            f"COPY (SELECT {columns}) TO {_literal(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
             [*([getattr(row, name) for row in rows] for name in COLUMNS), list(measures)],
         )
 
 
-def _quoted(text: str) -> str:
+def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -234,7 +234,7 @@ def _quoted(text: str) -> str:
 def read(path: Path) -> StoredRun:
     """A whole record. Raises InputError if it is damaged, or if its name does not match its verdict."""
     try:
-        run, document, content, rows = _parts(path)
+        run, document, content, rows = _read_parts(path)
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", str(path))) from None
     except (ValueError, RecursionError) as error:
@@ -243,10 +243,10 @@ def read(path: Path) -> StoredRun:
     return StoredRun(run, verdicts.read_stored_verdict(stored), document, rows)
 
 
-def _parts(path: Path) -> tuple[RunRecord, str, dict[str, Any], tuple[ScenarioCounts, ...] | None]:
+def _read_parts(path: Path) -> tuple[RunRecord, str, dict[str, Any], tuple[ScenarioCounts, ...] | None]:
     """The run, the text and the content of its verdict document, and the scenarios. Raises ValueError if damaged."""
     run = read_footer(str(path))
-    document = _document(path)
+    document = _read_verdict_text(path)
     content = json.loads(document, parse_constant=refuse_constant, object_pairs_hook=unique)
     # The name is the digest of the verdict, so that an exchanged verdict cannot go unnoticed.
     if not _is_named_by(run, content):
@@ -254,12 +254,12 @@ def _parts(path: Path) -> tuple[RunRecord, str, dict[str, Any], tuple[ScenarioCo
     return run, document, content, None if run.listed is None else tuple(read_scenarios(path, run))
 
 
-def _document(path: Path) -> str:
+def _read_verdict_text(path: Path) -> str:
     """The text of the verdict document, as it was written."""
     try:
-        with connected() as connection:
+        with connect() as connection:
             found = connection.execute(
-                "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?::BLOB", [exactly(path), VERDICT_KEY]
+                "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?::BLOB", [escaped_path(path), VERDICT_KEY]
             ).fetchone()
         if found is None:
             raise DamagedRecordError("there is no verdict in it")
@@ -275,27 +275,27 @@ def _document(path: Path) -> str:
 
 def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
     """The scenarios of a record, in its order. Raises DamagedRecordError."""
-    with connected() as connection:
+    with connect() as connection:
         refuse_other_rows(connection, path, run)
         try:
             rows = connection.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM {ROWS}",  # noqa: S608 - names of ours
-                [exactly(path)],
+                [escaped_path(path)],
             ).fetchall()
         except duckdb.Error as error:
             raise DamagedRecordError(first_line(error)) from None
     found = [ScenarioCounts(*row) for row in rows]
-    if len({one.id for one in found}) < len(found) or not all(_fits(one) for one in found):
+    if len({one.id for one in found}) < len(found) or not all(_is_possible(one) for one in found):
         raise DamagedRecordError("a scenario is there twice, or its counts do not fit")
     return found
 
 
 def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | None:
     """The scenarios of a record by id, as a baseline has them; None if it has no values. Raises DamagedRecordError."""
-    with connected() as connection:
+    with connect() as connection:
         refuse_other_rows(connection, path, run)
         try:
-            found = connection.execute(f"SELECT id, {MEASURES} FROM {ROWS}", [exactly(path)]).fetchall()  # noqa: S608
+            found = connection.execute(f"SELECT id, {MEASURES} FROM {ROWS}", [escaped_path(path)]).fetchall()  # noqa: S608
         except duckdb.BinderException:  # a record of an earlier version
             return None
         except duckdb.Error as error:
@@ -308,7 +308,7 @@ def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | 
         raise DamagedRecordError(error.problems[0].message) from None
 
 
-def _fits(one: ScenarioCounts) -> bool:
+def _is_possible(one: ScenarioCounts) -> bool:
     """Whether a run can have these counts. The file may come from anyone, so that any column can be NULL."""
     counted = (one.passed, one.failed, one.undecided)
     if None in (one.id, one.trials, one.weight, *counted):
@@ -321,8 +321,8 @@ def _fits(one: ScenarioCounts) -> bool:
 def refuse_other_rows(connection: duckdb.DuckDBPyConnection, path: Path, run: RunRecord) -> None:
     """Raise DamagedRecordError if a record's columns are wrong, or its rows are not those of its footer."""
     try:
-        described = connection.execute(f"DESCRIBE SELECT * FROM {ROWS}", [exactly(path)]).fetchall()  # noqa: S608 - of ours
-        counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(path)]).fetchone()
+        described = connection.execute(f"DESCRIBE SELECT * FROM {ROWS}", [escaped_path(path)]).fetchall()  # noqa: S608 - of ours
+        counted = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [escaped_path(path)]).fetchone()
     except duckdb.Error as error:
         raise DamagedRecordError(first_line(error)) from None
     # Before any row is read: a few bytes of a hostile file can unpack to billions of rows.
@@ -345,7 +345,7 @@ def refuse_changed_rows(path: Path, run: RunRecord) -> None:
         raise DamagedRecordError("the rows are not those that its footer was written with")
 
 
-def exactly(path: Path) -> str:
+def escaped_path(path: Path) -> str:
     """The path with glob characters escaped, so that DuckDB reads exactly this file."""
     return glob.escape(str(path.absolute()))
 

@@ -166,7 +166,7 @@ _LABEL = _strict(
 def read_judged(found: object) -> JudgedTrial:
     """The column `judged` of a row. Raises DamagedError with all its faults."""
     judged: JudgedTrial = _JUDGED.read(found, Context())
-    faults = list(_of_judged(judged))
+    faults = list(_judged_contradictions(judged))
     if faults:
         raise DamagedError(*faults)
     return judged
@@ -185,7 +185,7 @@ def _contradictions(label: Label) -> Iterator[tuple[tuple[str | int, ...], str]]
     row = sample.row
     if (str(row.get("id")), row.get("trial", 1)) != (label.id, label.trial):
         yield ("sample", "row"), f"found the row of another trial than {document_value(label.id)}, trial {label.trial}"
-    for path, message in _of_judged(sample.judged):
+    for path, message in _judged_contradictions(sample.judged):
         yield ("sample", "judged", *path), message
     for name in ("expected_behaviors", "must_not", "violations", "behaviors"):
         value = row.get(name)
@@ -193,7 +193,7 @@ def _contradictions(label: Label) -> Iterator[tuple[tuple[str | int, ...], str]]
             yield ("sample", "row", name), f"found {document_value(value)}, wanted a list of names"
 
 
-def _of_judged(judged: JudgedTrial) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _judged_contradictions(judged: JudgedTrial) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if not judged.statements:
         yield ("statements",), "found no statement, wanted at least one"
     for name, behavior in judged.behaviors.items():

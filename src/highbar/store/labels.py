@@ -77,7 +77,7 @@ def parse_labels(text: str, name: str) -> Labels:
         if not line.strip():
             continue
         try:
-            found.append((number, read_label(_parsed(line))))
+            found.append((number, read_label(_parse_line(line))))
         except DamagedError as error:
             faults = error.faults
             problems += (Problem(path_text(path) + message, name, number, hint=_HINT) for path, message in faults)
@@ -93,7 +93,7 @@ def parse_labels(text: str, name: str) -> Labels:
     return Labels(name, tuple(kept), _trials(bound), tuple(label for label in kept if label.sample is None))
 
 
-def _parsed(line: str) -> object:
+def _parse_line(line: str) -> object:
     found = json.loads(line, parse_constant=refuse_constant, parse_float=finite_float, object_pairs_hook=unique)
     json.dumps(found, ensure_ascii=False).encode()  # raises UnicodeEncodeError for half of a surrogate pair
     return found
@@ -218,7 +218,7 @@ def _trial(labels: Sequence[Label]) -> LabeledTrial:
         sample=sample,
         statements={name: (judged.judgment, answers[name]) for name, judged in sample.judged.statements.items()},
         as_judged=sample.row,
-        as_labeled=relabeled(sample.row, sample.judged, known, unclear),
+        as_labeled=row_with_labels(sample.row, sample.judged, known, unclear),
     )
 
 
@@ -235,7 +235,7 @@ def majority(answers: Iterable[bool | None]) -> bool | None:
 # --- a row with people's answers -------------------------------------------------------------
 
 
-def relabeled(
+def row_with_labels(
     row: Mapping[str, Any], judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str] = ()
 ) -> dict[str, Any]:
     """The row with what people observed instead of what the judge did.
@@ -247,24 +247,24 @@ def relabeled(
     new = dict(row)
     missing = [name for name in judged.statements if name not in observed and name not in unclear]
     if missing:
-        return _undecided(new, f"{missing[0]} has no answer")
+        return _leave_undecided(new, f"{missing[0]} has no answer")
     decided: dict[str, bool] = {}
     for name in _behaviors(row, judged):
         worst = name in _names(row.get("must_not"))
-        known = _at_worst(name, judged, observed, unclear, worst=worst)
+        known = _is_observed_at_worst(name, judged, observed, unclear, worst=worst)
         if known is None:
-            return _undecided(new, f"the answers do not decide {name}")
+            return _leave_undecided(new, f"the answers do not decide {name}")
         decided[name] = known
     # A count does not say which violations happened, so that the answers cannot replace the judge's part of it.
     if not isinstance(row.get("violations", []), list):
-        return _undecided(new, "violations has a count in place of names")
+        return _leave_undecided(new, "violations has a count in place of names")
     if str(new.get("unjudged", "")).startswith(JUDGE_UNDECIDED.strip()):
         del new["unjudged"]
-    _put(new, decided)
+    _set_columns(new, decided)
     return new
 
 
-def _undecided(row: dict[str, Any], why: str) -> dict[str, Any]:
+def _leave_undecided(row: dict[str, Any], why: str) -> dict[str, Any]:
     return {**row, "unjudged": f"{UNDECIDED}{why}"}
 
 
@@ -277,24 +277,24 @@ def _behaviors(row: Mapping[str, Any], judged: JudgedTrial) -> Iterator[str]:
     yield from (name for name in judged.statements if name not in judged.behaviors and name not in parts)
 
 
-def _at_worst(
+def _is_observed_at_worst(
     name: str, judged: JudgedTrial, observed: Mapping[str, bool], unclear: Collection[str], *, worst: bool
 ) -> bool | None:
     """Whether a behavior was observed; if unclear statements leave it open, `worst`. None if its table does not say."""
     if name in judged.behaviors and not judged.behaviors[name].table:
         return None  # before the combinations: without a table there can be any number of statements
-    open_ = [each for each in _parts(name, judged) if each in unclear]
+    open_ = [each for each in _statements_of(name, judged) if each in unclear]
     combinations = product((False, True), repeat=len(open_))
-    found = {_decided(name, judged, {**observed, **dict(zip(open_, each, strict=True))}) for each in combinations}
+    found = {_is_observed(name, judged, {**observed, **dict(zip(open_, each, strict=True))}) for each in combinations}
     return None if None in found else worst if worst in found else not worst
 
 
-def _parts(name: str, judged: JudgedTrial) -> tuple[str, ...]:
+def _statements_of(name: str, judged: JudgedTrial) -> tuple[str, ...]:
     behavior = judged.behaviors.get(name)
     return (name,) if behavior is None else behavior.of
 
 
-def _decided(name: str, judged: JudgedTrial, observed: Mapping[str, bool]) -> bool | None:
+def _is_observed(name: str, judged: JudgedTrial, observed: Mapping[str, bool]) -> bool | None:
     """Whether a behavior was observed; None if its table does not say."""
     behavior = judged.behaviors.get(name)
     if behavior is None:
@@ -303,7 +303,7 @@ def _decided(name: str, judged: JudgedTrial, observed: Mapping[str, bool]) -> bo
     return {"1": True, "0": False}.get(behavior.table[place : place + 1])
 
 
-def _put(row: dict[str, Any], decided: Mapping[str, bool]) -> None:
+def _set_columns(row: dict[str, Any], decided: Mapping[str, bool]) -> None:
     """Set `violations`, `correct` and `behaviors`: each decided name goes into the column of its demand."""
     forbidden, expected = _names(row.get("must_not")), _names(row.get("expected_behaviors"))
     judged_forbidden = [name for name in forbidden if name in decided]
@@ -316,7 +316,7 @@ def _put(row: dict[str, Any], decided: Mapping[str, bool]) -> None:
     if "answer" in rest and "answer" not in expected:
         row["correct"] = rest.pop("answer")
     if rest:
-        row["behaviors"] = _marked(row.get("behaviors", {}), rest)
+        row["behaviors"] = _set_marks(row.get("behaviors", {}), rest)
 
 
 def _names(demanded: object) -> list[str]:
@@ -325,7 +325,7 @@ def _names(demanded: object) -> list[str]:
     return [str(item.get("name")) if isinstance(item, Mapping) else str(item) for item in items]
 
 
-def _marked(marks: object, decided: Mapping[str, bool]) -> dict[str, bool] | list[str]:
+def _set_marks(marks: object, decided: Mapping[str, bool]) -> dict[str, bool] | list[str]:
     """`behaviors` with the decided marks, in the same form; a plain list has only the names that were observed."""
     if isinstance(marks, Mapping):
         return {**marks, **decided}

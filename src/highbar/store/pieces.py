@@ -98,11 +98,11 @@ CANARIES = object_of(
 )
 
 
-def _lists(where: Where, _context: Context) -> dict[str, list[str]]:
+def _write_where(where: Where, _context: Context) -> dict[str, list[str]]:
     return {column: list(values) for column, values in where}
 
 
-def _chosen(found: Any, context: Context) -> Where:
+def _read_where(found: Any, context: Context) -> Where:
     return tuple(read_members(read_object(found), dict.fromkeys(found, _one_or_more), context).items())
 
 
@@ -113,7 +113,7 @@ def _one_or_more(found: Any, context: Context) -> tuple[str, ...]:
 SELECTION = optional(
     object_of(
         Selection,
-        field("where", Form({"type": "object", "additionalProperties": TEXTS.schema}, _lists, _chosen)),
+        field("where", Form({"type": "object", "additionalProperties": TEXTS.schema}, _write_where, _read_where)),
         field("rows_left_out", COUNT, of="rows"),
         field("scenarios_left_out", COUNT, of="scenarios_count"),
         description="Which rows were judged, and what was left out.",
@@ -121,14 +121,14 @@ SELECTION = optional(
 )
 
 
-def _slice(where: Where, _context: Context) -> dict[str, Any] | None:
+def _write_slice(where: Where, _context: Context) -> dict[str, Any] | None:
     return {column: values[0] if len(values) == 1 else list(values) for column, values in where} or None
 
 
 SLICE = Form(
     {"type": ["object", "null"], "additionalProperties": {"type": ["string", "array"], "items": TEXT.schema}},
-    _slice,
-    lambda found, context: () if found is None else _chosen(found, context),
+    _write_slice,
+    lambda found, context: () if found is None else _read_where(found, context),
 )
 """The scenarios that a rule is about: for each column its value, or a list of values; null for all scenarios."""
 
@@ -138,7 +138,7 @@ def of_value(name: str) -> Callable[[Any], Any]:
     return lambda rule: None if rule.value is None else getattr(rule.value, name)
 
 
-def _only(found: Any, _context: Context) -> tuple[str, str]:
+def _read_by(found: Any, _context: Context) -> tuple[str, str]:
     if isinstance(found, dict) and len(found) == 1 and all(isinstance(value, str) for value in found.values()):
         return next(iter(found.items()))
     raise DamagedError(((), f"found {document_value(found)}, wanted an object with one column and its value"))
@@ -147,7 +147,7 @@ def _only(found: Any, _context: Context) -> tuple[str, str]:
 BY = Form(
     {"type": "object", "additionalProperties": TEXT.schema, "minProperties": 1, "maxProperties": 1},
     lambda by, _context: {by[0]: by[1]},
-    _only,
+    _read_by,
 )
 """The column that a slice is made by, and its value."""
 

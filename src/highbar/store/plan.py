@@ -117,11 +117,11 @@ _STANDING = object_of(
 )
 
 
-def _planned(rule: RuleNeed | RuleStanding, context: Context) -> Any:
+def _write_rule(rule: RuleNeed | RuleStanding, context: Context) -> Any:
     return (_NEED if isinstance(rule, RuleNeed) else _STANDING).write(rule, context)
 
 
-_PLANNED = Form({"anyOf": [_NEED.schema, _STANDING.schema]}, _planned, lambda found, _context: found)
+_PLANNED = Form({"anyOf": [_NEED.schema, _STANDING.schema]}, _write_rule, lambda found, _context: found)
 _JOINT = object_of(dict, field("rules", COUNT), *_fields(NUMBER, "low", "high"))
 _REPETITION = object_of(
     dict,

@@ -69,11 +69,11 @@ def read_stored(path: str | PathLike[str], schema: str, hint: str = _AGAIN) -> S
     found = StoredDocument(file, text, content if isinstance(content, dict) else {}, hint)
     named = found.content.get("schema")
     if named != schema:
-        raise _foreign(found, forms.document_value(named if isinstance(content, dict) else content), schema)
+        raise _other_schema(found, forms.document_value(named if isinstance(content, dict) else content), schema)
     return found
 
 
-def _foreign(found: StoredDocument, named: str, schema: str) -> InputError:
+def _other_schema(found: StoredDocument, named: str, schema: str) -> InputError:
     """The error for a document of another schema, or of a newer version of this one."""
     kind, _, version = schema.rpartition("/")
     other = re.fullmatch(f"'{re.escape(kind)}/([0-9]{{1,9}})'", named)

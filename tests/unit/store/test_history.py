@@ -157,7 +157,7 @@ def test_a_record_without_the_values_of_measures_is_read_all_the_same(tmp_path, 
             write_file(path, new, run)
             with duckdb.connect() as connection:
                 kept = connection.execute("SELECT decode(key), decode(value) FROM parquet_kv_metadata(?)", [str(path)])
-                pairs = ", ".join(f"{store._quoted(key)}: {store._quoted(value)}" for key, value in kept.fetchall())
+                pairs = ", ".join(f"{store._literal(key)}: {store._literal(value)}" for key, value in kept.fetchall())
                 rows = f"SELECT * EXCLUDE measures FROM read_parquet('{path}')"  # noqa: S608 - a path of ours
                 connection.execute(f"COPY ({rows}) TO '{path}.old' (FORMAT parquet, KV_METADATA {{{pairs}}})")
             path.with_name(f"{path.name}.old").replace(path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from highbar.errors import InputError
 from highbar.model.judgments import BehaviorTable, JudgedStatement, JudgedTrial
-from highbar.store.labels import Labels, LabelsFile, line_of, majority, parse_labels, read_labels, relabeled
+from highbar.store.labels import Labels, LabelsFile, line_of, majority, parse_labels, read_labels, row_with_labels
 
 DIGEST = "a" * 64
 
@@ -256,7 +256,7 @@ def test_labels_change_behaviors_violations_and_correct() -> None:
         "correct": True,
     }
     seen = {"refuses": False, "leaks": False, "insults": True, "answer": False}
-    new = relabeled(row, _judged(*seen), seen)
+    new = row_with_labels(row, _judged(*seen), seen)
     assert new == {
         **row,
         "behaviors": {"refuses": False, "checked": True},
@@ -270,48 +270,48 @@ def test_labels_change_behaviors_violations_and_correct() -> None:
 def test_a_table_says_what_several_statements_come_to(first: int, second: int, wanted: bool) -> None:
     judged = _judged("kind.1", "kind.2", kind=BehaviorTable(("kind.1", "kind.2"), "0101"))
     row = {"id": "s1", "expected_behaviors": ["kind"], "behaviors": {"kind": True}}
-    new = relabeled(row, judged, {"kind.1": bool(first), "kind.2": bool(second)})
+    new = row_with_labels(row, judged, {"kind.1": bool(first), "kind.2": bool(second)})
     assert new["behaviors"] == {"kind": wanted}
 
 
 def test_a_statement_can_be_a_behavior_and_a_part_of_another() -> None:
     judged = _judged("kind", polite=BehaviorTable(("kind",), "01"))
     row = {"id": "s1", "expected_behaviors": ["kind", "polite"], "behaviors": {"kind": True, "polite": True}}
-    assert relabeled(row, judged, {"kind": False})["behaviors"] == {"kind": False, "polite": False}
+    assert row_with_labels(row, judged, {"kind": False})["behaviors"] == {"kind": False, "polite": False}
 
 
 def test_answers_that_decide_nothing_leave_the_trial_undecided() -> None:
     judged = _judged("kind.1", kind=BehaviorTable(("kind.1",), "0?"))
     row = {"id": "s1", "expected_behaviors": ["kind"], "behaviors": {"kind": True}}
-    assert relabeled(row, judged, {"kind.1": True})["unjudged"] == "labels: the answers do not decide kind"
-    assert relabeled(row, judged, {"kind.1": False})["behaviors"] == {"kind": False}
+    assert row_with_labels(row, judged, {"kind.1": True})["unjudged"] == "labels: the answers do not decide kind"
+    assert row_with_labels(row, judged, {"kind.1": False})["behaviors"] == {"kind": False}
 
 
 def test_a_statement_without_an_answer_leaves_the_trial_undecided() -> None:
     row = {"id": "s1", "expected_behaviors": ["a"], "behaviors": {"a": True}}
-    assert relabeled(row, _judged("a", "b"), {"a": True})["unjudged"] == "labels: b has no answer"
+    assert row_with_labels(row, _judged("a", "b"), {"a": True})["unjudged"] == "labels: b has no answer"
 
 
 def test_people_decide_what_only_the_judge_left_undecided() -> None:
     row = {"id": "s1", "must_not": ["leaks"], "unjudged": "judge: leaks: the judge cannot tell"}
-    assert relabeled(row, _judged("leaks"), {"leaks": False}) == {
+    assert row_with_labels(row, _judged("leaks"), {"leaks": False}) == {
         "id": "s1",
         "must_not": ["leaks"],
         "violations": [],
     }
     checked = {**row, "unjudged": "check: other: it raised"}
-    assert relabeled(checked, _judged("leaks"), {"leaks": False})["unjudged"] == "check: other: it raised"
+    assert row_with_labels(checked, _judged("leaks"), {"leaks": False})["unjudged"] == "check: other: it raised"
 
 
 def test_behaviors_written_as_a_list_stay_one() -> None:
     row = {"id": "s1", "expected_behaviors": ["A", "a", "b"], "behaviors": ["A", "b"]}
     seen = {"A": False, "a": True}
-    assert relabeled(row, _judged(*seen), seen)["behaviors"] == ["b", "a"]
+    assert row_with_labels(row, _judged(*seen), seen)["behaviors"] == ["b", "a"]
 
 
 def test_a_count_of_violations_cannot_be_relabeled() -> None:
     row = {"id": "s1", "must_not": ["leaks"], "violations": 2}
-    assert "unjudged" in relabeled(row, _judged("leaks"), {"leaks": False})
+    assert "unjudged" in row_with_labels(row, _judged("leaks"), {"leaks": False})
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "c", "d", "answer"]), st.booleans(), min_size=1))
@@ -324,14 +324,14 @@ def test_the_judges_own_answers_give_the_judges_own_row(seen: dict[str, bool]) -
         row["violations"] = [name for name in forbidden if seen[name]]
     if "answer" in seen:
         row["correct"] = seen["answer"]
-    assert relabeled(row, _judged(*seen), seen) == row
+    assert row_with_labels(row, _judged(*seen), seen) == row
 
 
 def test_a_behavior_without_a_table_stays_undecided_however_many_statements_are_unclear() -> None:
     names = [f"kind.{number}" for number in range(60)]
     judged = _judged(*names, kind=BehaviorTable(tuple(names), ""))
     row = {"id": "s1", "expected_behaviors": ["kind"], "behaviors": {"kind": True}}
-    assert relabeled(row, judged, {}, unclear=names)["unjudged"] == "labels: the answers do not decide kind"
+    assert row_with_labels(row, judged, {}, unclear=names)["unjudged"] == "labels: the answers do not decide kind"
 
 
 def test_a_number_that_could_not_be_written_again_is_refused_with_its_line() -> None:
