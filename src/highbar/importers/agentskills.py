@@ -21,7 +21,7 @@ from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
-from highbar.language.tool_names import scenario_id, statement_name
+from highbar.language.tool_names import scenario_id, short_name
 
 _LISTS = ("expectations", "assertion_results")
 _RUN = re.compile(r"run-([0-9]{1,9})")
@@ -167,7 +167,7 @@ def _judgment(run: Record, totals: Record, report: Report) -> Row:
         refuse(f"{run.place}: found both {' and '.join(given)}, wanted one of them")
     verdicts, found = Verdicts(), run.records(given[0]) if given else []
     for expectation in found:
-        name = statement_name(_text(expectation))
+        name = short_name(_text(expectation))
         passed = expectation.flag("passed")
         verdicts.add(name, verdict=passed)
         if passed is None:

@@ -47,14 +47,14 @@ def shorten(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
-def statement_name(statement: str) -> str:
-    """The name of the behavior that a statement describes: the statement, or if it is long, its start and a digest.
+def short_name(text: str) -> str:
+    """The name of a behavior or a prompt that has only a text: the text, or if it is long, its start and a digest.
 
-    >>> statement_name("The reply is polite")
+    >>> short_name("The reply is polite")
     'The reply is polite'
     """
-    short = shorten(statement)
-    return short if short == statement else f"{short}#{value_digest(statement)}"
+    short = shorten(text)
+    return short if short == text else f"{short}#{value_digest(text)}"
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from highbar.documents.problems import Path_, ValueCursor
-from highbar.language.tool_names import statement_name
+from highbar.language.tool_names import short_name
 from highbar.suite.tools.rewritten import Draft, Rewritten
 from highbar.suite.values import entries, refuse_unknown
 
@@ -87,4 +87,4 @@ def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[s
             if not isinstance(statement, str) or not statement.strip() or not fields.keys() <= {"text", "id", "name"}:
                 inside.refuse_value(value, "a statement in plain words")
                 continue
-            yield statement_name(statement), statement, inside.path
+            yield short_name(statement), statement, inside.path

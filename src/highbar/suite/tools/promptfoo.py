@@ -13,16 +13,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from highbar.columns import SCENARIO_TEXTS
 from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.phrases import some
 from highbar.language.promptfoo_names import assertion_name, id_of_test, taggable
 from highbar.language.spelling import did_you_mean
-from highbar.language.tool_names import flat_tags, means_correct, scenario_id, shorten, value_digest
+from highbar.language.tool_names import means_correct, scenario_id, short_name, shorten
 from highbar.suite.tools.promptfoo_assertions import SET, Asserted, AssertionReader, refuse_keys
 from highbar.suite.tools.promptfoo_cases import Case, CaseReader, load_variables
 from highbar.suite.tools.promptfoo_prompts import PromptTemplate, read_prompts
-from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
+from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile, columns_and_tags
 from highbar.suite.tools.templates import js_text, js_value
 from highbar.suite.tools.thresholds import enough, joined_checks
 
@@ -154,12 +153,12 @@ class _Scenarios:
         if asked is None:
             return
         metadata = js_value(dict(case.metadata))
-        described = {name: metadata[name] for name in SCENARIO_TEXTS if isinstance(metadata.get(name), str)}
-        tags = _tags({**taggable(js_value(dict(case.variables))), **taggable(metadata)})
+        tagged = {**taggable(js_value(dict(case.variables))), **taggable(metadata)}
+        described, tags = columns_and_tags(metadata, tagged)
         scenario: dict[str, Any] = {"id": test, "description": case.description, **asked, **described}
         # One test with several prompts tends to pass or fail with all of them, so its scenarios are one cluster.
         if len(self.prompts) > 1:
-            label = prompt.label if shorten(prompt.label) == prompt.label else _short_label(prompt.label)
+            label = short_name(prompt.label)
             scenario |= {"id": f"{test} · {scenario_id(label)}", "cluster": described.get("cluster", test)}
             tags = {**tags, "prompt": label}
         scenario |= {"trials": case.options.get("repeat"), "tags": tags or None, **checks.columns}
@@ -167,15 +166,6 @@ class _Scenarios:
         inside |= {(key,): (*case.metadata_path, key) for key in described}
         inside |= {("tags",): case.metadata_path, ("trials",): (*case.path, "options", "repeat")}
         draft.add(scenario, case.path, {**inside, **checks.paths})
-
-
-def _short_label(label: str) -> str:
-    return f"{shorten(label)}#{value_digest(label)}"
-
-
-def _tags(values: Mapping[str, Any]) -> dict[str, str]:
-    found = flat_tags(values, SCENARIO_TEXTS) or {}
-    return {name: text for name, text in found.items() if text.strip() and name.strip()}
 
 
 class _Checks:

@@ -13,12 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.columns import SCENARIO_TEXTS
 from highbar.documents.problems import Path_, ValueCursor
 from highbar.language.promptfoo_names import id_of_test
 from highbar.language.spelling import did_you_mean
-from highbar.language.tool_names import flat_tags, means_correct, scenario_id, text_or_json, value_digest
-from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile
+from highbar.language.tool_names import means_correct, scenario_id, text_or_json, value_digest
+from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile, columns_and_tags
 from highbar.suite.tools.templates import js_value
 from highbar.suite.tools.thresholds import joined_checks
 from highbar.suite.values import entries, refuse_unknown
@@ -117,9 +116,11 @@ def _add(
     right = [name for name in behaviors if means_correct(name)]
     if right:
         paths["answer",] = paths["expected_behaviors", right[0]]
-    columns, metadata = _columns_and_tags(case.get("metadata"))
+    metadata = case.get("metadata")
+    known = js_value(metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata})
+    columns, tags = columns_and_tags(known, known)
     answer = joined_checks([behaviors[name] for name in right]) if right else None
-    made = {"id": _id(case, names), "input": _question(case["inputs"]), **columns, "tags": metadata or None}
+    made = {"id": _id(case, names), "input": _question(case["inputs"]), **columns, "tags": tags or None}
     inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
     inside |= {(name,): (*place.path, "metadata", name) for name in columns}
     draft.add({**made, "expected_behaviors": behaviors or None, "answer": answer}, place.path, {**inside, **paths})
@@ -132,15 +133,6 @@ def _id(case: Mapping[str, Any], names: Mapping[str, int]) -> str:
         return scenario_id(name)
     key = _key(case)
     return id_of_test(key, alone=names[key[0]] == 1)
-
-
-def _columns_and_tags(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
-    """The columns and tags of a case's metadata, the same as the importer makes from a report."""
-    values = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
-    plain = js_value(values)
-    columns = {name: plain[name] for name in SCENARIO_TEXTS if isinstance(plain.get(name), str)}
-    tags = flat_tags(plain, skip=SCENARIO_TEXTS) or {}
-    return columns, {name: text for name, text in tags.items() if name.strip() and text.strip()}
 
 
 def _unique_name(name: str, taken: Mapping[str, Any]) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from highbar.columns import SCENARIO_TEXTS
 from highbar.documents.problems import Path_
+from highbar.language.tool_names import flat_tags
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -48,6 +50,13 @@ def origin_of(path: Path_, paths: Mapping[Path_, Path_]) -> Path_:
         if path[:end] in paths:
             return paths[path[:end]]
     return ()
+
+
+def columns_and_tags(metadata: Mapping[str, Any], tagged: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns in the metadata that describe a scenario, and its tags, the same as importers make from results."""
+    columns = {name: metadata[name] for name in SCENARIO_TEXTS if isinstance(metadata.get(name), str)}
+    tags = flat_tags(tagged, SCENARIO_TEXTS) or {}
+    return columns, {name: text for name, text in tags.items() if name.strip() and text.strip()}
 
 
 class Draft:
