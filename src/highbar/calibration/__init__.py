@@ -74,9 +74,7 @@ def calibrate(job: CalibrationJob) -> Calibrated:
 
 def _judge(found: Sequence[ResultsFile]) -> str | None:
     """The judge of the results, as their rows name it; `judged_run` has made sure that there is only one."""
-    row = next(iter(rows_to_label(found)))
-    judge = row.row.get("judge")
-    return None if judge is None else str(judge)
+    return next(iter(rows_to_label(found))).judge
 
 
 def _of_judge(trials: Sequence[LabeledTrial], judge: str | None) -> tuple[tuple[LabeledTrial, ...], tuple[str, ...]]:

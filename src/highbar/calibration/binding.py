@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.labeling.rows import JudgedRow, rows_to_label, scored_columns
+from highbar.labeling.rows import JudgedRow, rows_to_label
 from highbar.model import ResultsFile
-from highbar.model.judgments import Label, Sampling
+from highbar.model.judgments import Label
 from highbar.store.label_form import GIVEN
 from highbar.store.labels import Labels, line_of, parse_labels, run_digest
 
@@ -38,7 +38,7 @@ def bind(labels: Labels, files: Sequence[ResultsFile]) -> BoundLabels:
     run = run_digest((*row.key, row.judged.digest) for row in rows.values())
     lines: list[Label] = [label for label in labels.lines if label.sample is not None]
     bound = [label for label in labels.unbound if _why_not(label, rows) is None]
-    lines += (replace(label, sample=_sample(rows[label.id, label.trial], run)) for label in bound)
+    lines += (replace(label, sample=rows[label.id, label.trial].sampling(run, GIVEN)) for label in bound)
     unused = dict.fromkeys(_unused(labels.unbound, rows))
     known = parse_labels("".join(map(line_of, lines)), labels.file)
     return BoundLabels(known, len(bound), tuple(unused))
@@ -58,17 +58,3 @@ def _why_not(label: Label, rows: Mapping[_Key, JudgedRow]) -> str | None:
     if label.behavior not in row.judged.statements:
         return f"{label.id}, trial {label.trial}: {label.behavior} is not among its judged statements"
     return None
-
-
-def _sample(found: JudgedRow, run: str) -> Sampling:
-    judge = found.row.get("judge")
-    return Sampling(
-        run=run,
-        seed=0,
-        stratum=GIVEN,
-        drawn=0,
-        of=0,
-        judge=None if judge is None else str(judge),
-        row={**scored_columns(found.row), "id": found.id, "trial": found.trial},
-        judged=found.judged,
-    )

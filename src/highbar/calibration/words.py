@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from highbar.labeling.rows import FAILED, PASSED
 from highbar.model.calibration import CalibratedWord
 from highbar.model.judgments import JudgmentWord, LabeledTrial
 from highbar.statistics.agreement import Agreement, Cells, agreement
@@ -16,7 +17,7 @@ from highbar.store.label_form import GIVEN
 from highbar.verdicts.judged_parts import ScoredLabel
 from highbar.verdicts.label_rates import judge_rate, rates_of
 
-DRAWN = frozenset({"passed", "failed"})
+DRAWN = frozenset({PASSED, FAILED})
 ALL, PASSES = "all statements", "whole trials"
 _Group = tuple[str, str]
 """A run and one of its strata."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.labeling.conversation import ShownMessage, shown_messages
-from highbar.labeling.rows import FAILED, PASSED, JudgedRow, rows_to_label, scored_columns
+from highbar.labeling.rows import FAILED, PASSED, JudgedRow, rows_to_label
 from highbar.language.phrases import some_and_more
 from highbar.load.judged_rows import stratum_of
 from highbar.model import ResultsFile
@@ -115,20 +115,10 @@ def _place(run: str, seed: int, key: _Key) -> bytes:
 
 
 def _trial(found: JudgedRow, run: str, seed: int, stratum: str, drawn: int, of: int) -> DrawnTrial:
-    judge = found.row.get("judge")
     return DrawnTrial(
         id=found.id,
         trial=found.trial,
         statements={name: judged.statement for name, judged in found.judged.statements.items()},
         messages=shown_messages(found.row),
-        sample=Sampling(
-            run=run,
-            seed=seed,
-            stratum=stratum,
-            drawn=drawn,
-            of=of,
-            judge=None if judge is None else str(judge),
-            row={**scored_columns(found.row), "id": found.id, "trial": found.trial},
-            judged=found.judged,
-        ),
+        sample=found.sampling(run, stratum, seed=seed, drawn=drawn, of=of),
     )

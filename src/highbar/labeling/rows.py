@@ -12,7 +12,7 @@ from highbar.columns import BY_NAME
 from highbar.errors import InputError, Problem
 from highbar.load.row_reading import read_rows
 from highbar.model import ResultsFile
-from highbar.model.judgments import JudgedTrial
+from highbar.model.judgments import JudgedTrial, Sampling
 from highbar.store.forms import DamagedError
 from highbar.store.label_form import read_judged
 from highbar.store.labels import JUDGE_UNDECIDED
@@ -36,9 +36,20 @@ class JudgedRow(Struct, frozen=True):
     row: Mapping[str, Any]
 
     @property
+    def judge(self) -> str | None:
+        """The judge, as the row names it; None if it does not."""
+        found = self.row.get("judge")
+        return None if found is None else str(found)
+
+    @property
     def key(self) -> tuple[str, int]:
         """The unique key of the trial in its run."""
         return self.id, self.trial
+
+    def sampling(self, run: str, stratum: str, *, seed: int = 0, drawn: int = 0, of: int = 0) -> Sampling:
+        """How the trial came to be labeled: `drawn` trials of the `of` in its stratum were, or it was not drawn."""
+        row = {**scored_columns(self.row), "id": self.id, "trial": self.trial}
+        return Sampling(run, seed, stratum, drawn, of, self.judge, row, self.judged)
 
 
 def rows_to_label(files: Sequence[ResultsFile]) -> Iterator[JudgedRow]:

@@ -74,7 +74,7 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def _statement(trial: DrawnTrial, name: str, book: LabelBook, by: str) -> Iterator[str]:
-    left = book.drawing.statements - len(book.open(by)) + 1
+    number = book.drawing.statements - len(book.open(by)) + 1
     yield ""
-    yield f"Is this true of the conversation? ({left} of {count(book.drawing.statements, 'statement')})"
+    yield f"Is this true of the conversation? ({number} of {count(book.drawing.statements, 'statement')})"
     yield f"  {visible(trial.statements[name])}  [{visible(name)}]"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from highbar.running.child.loop import LoopWriter
-from highbar.running.child.writing import ThreadWriter
+from highbar.running.child.threads import ThreadWriter
 
 
 @pytest.fixture

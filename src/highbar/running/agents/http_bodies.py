@@ -7,6 +7,8 @@ from typing import Protocol
 
 from aiohttp import ClientResponse
 
+from highbar.running.agents.replies import too_large
+
 _GZIP = 16 + zlib.MAX_WBITS
 _ENCODINGS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
 
@@ -32,7 +34,7 @@ async def read_body(response: ClientResponse, received: bytearray, most: int) ->
     On any failure `received` has what came before it. aiohttp itself raises if the body is cut.
     """
     if (response.content_length or 0) > most:
-        raise too_large(most)
+        raise BodyError(too_large(most))
     decompressor = _decompressor(response)
     raw = 0
     while chunk := await response.content.readany():
@@ -41,15 +43,9 @@ async def read_body(response: ClientResponse, received: bytearray, most: int) ->
         received += chunk if decompressor is None else _decompressed(decompressor, chunk, most + 1 - len(received))
         if len(received) > most or raw > most:
             del received[most:]
-            raise too_large(most)
+            raise BodyError(too_large(most))
     if decompressor is not None and not decompressor.eof:
         raise BodyError("the compressed reply was cut")
-
-
-def too_large(most: int) -> BodyError:
-    """The error of a reply with more than `most` bytes."""
-    size = f"{most // 2**20} MiB" if most % 2**20 == 0 else f"{most} bytes"
-    return BodyError(f"the reply is larger than {size} (max_reply)")
 
 
 def _decompressor(response: ClientResponse) -> _Decompressor | None:

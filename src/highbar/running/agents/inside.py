@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import inspect
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 from highbar.running.agents.replies import read_attempt
 from highbar.running.calls import AgentCall, Attempt
+from highbar.running.child.finding import has_scenario_parameter, is_async
 from highbar.running.child.values import describe_error, plain_value
 from highbar.suite.parts import Agent
 
@@ -30,9 +30,9 @@ class InsideAgent:
     def __init__(self, function: Callable[..., Any], agent: Agent) -> None:
         self.function = function
         self.agent = agent
-        self.is_async = _is_async(function)
+        self.is_async = is_async(function)
         self.most = 64 if self.is_async else 32
-        self.takes_scenario = _takes_scenario(function)
+        self.takes_scenario = has_scenario_parameter(function)
         self._threads = None if self.is_async else ThreadPoolExecutor(self.most, "highbar-agent")
 
     async def __aenter__(self) -> Self:
@@ -88,17 +88,6 @@ def _guarded(function: Callable[..., Any], asked: Any, more: dict[str, Any]) -> 
 
 class _AgentExit(Exception):
     """The function raised SystemExit or another BaseException; the message describes it."""
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object with an async __call__
-
-
-def _takes_scenario(function: Callable[..., Any]) -> bool:
-    try:
-        return "scenario" in list(inspect.signature(function).parameters)[1:]
-    except (TypeError, ValueError):  # no signature, as for some functions written in C
-        return False
 
 
 def _is_canceled() -> bool:

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.running.agents.python_process import AgentProcess, PendingCall
-from highbar.running.agents.replies import read_attempt, whole
+from highbar.running.agents.replies import read_attempt, too_large, whole
 from highbar.running.calls import AgentCall, Attempt
 from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_START
@@ -164,16 +164,10 @@ class PythonAgent:
             reply = self._role.read(value[0], self._agent, latency).reply
             attempt = Attempt("error", reply, f"malformed reply: {value[1]}", latency)
         elif kind == frames.TOO_LARGE:
-            attempt = Attempt("error", reason=self._too_large, latency_ms=latency)
+            attempt = Attempt("error", reason=too_large(self._agent.max_reply), latency_ms=latency)
         else:
             attempt = Attempt("error", reason=whole(str(value)), latency_ms=latency)
         return Attempt("error", attempt.reply, _timed_out(call)) if is_late else attempt
-
-    @property
-    def _too_large(self) -> str:
-        most = self._agent.max_reply
-        size = f"{most // 2**20} MiB" if most % 2**20 == 0 else f"{most} bytes"
-        return f"the reply is larger than {size} (max_reply)"
 
     # --- supervision ---------------------------------------------------------------------------
 

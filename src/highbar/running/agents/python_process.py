@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from highbar.running.calls import AgentCall, Attempt
 from highbar.running.child import frames
+from highbar.running.child.loop import LoopWriter
 from highbar.running.child.process import LONGEST_END, FunctionProcess
 from highbar.running.histogram import Histogram
 
@@ -46,8 +46,7 @@ class AgentProcess:
         self._process = FunctionProcess(setup)
         self._loop = asyncio.get_running_loop()
         self._reader = frames.MessageReader(setup["largest"])
-        self._waiting: list[bytes] = []
-        self._rest = memoryview(b"")
+        self._writer = LoopWriter(self._process.requests, self._loop)
         self._delays = delays
         self.given: dict[int, PendingCall] = {}
         self.running_at_end: dict[int, float] = {}
@@ -74,9 +73,7 @@ class AgentProcess:
 
     def send(self, message: bytes) -> None:
         """Write a message in the next iteration of the loop, together with others."""
-        if not self._waiting and not self._rest:
-            self._loop.call_soon(self._write)
-        self._waiting.append(message)
+        self._writer.write(message)
 
     def give_up_waiting(self) -> None:
         """Give up calls that are the first of their trial, unless they run already.
@@ -93,26 +90,6 @@ class AgentProcess:
         """The calls that run at this moment, with the time at which each began."""
         return {call: start for call, start in self._process.slots.running().items() if call in self.given}
 
-    def _write(self) -> None:
-        file = self._process.requests
-        if self.is_gone or file < 0:
-            return
-        if not self._rest:
-            self._rest = memoryview(b"".join(self._waiting))
-            self._waiting.clear()
-        try:
-            self._rest = self._rest[os.write(file, self._rest) :]
-        except BlockingIOError:
-            pass
-        except OSError:  # the process has ended, which `_readable` will see
-            self._rest = memoryview(b"")
-        if self._rest:
-            self._loop.add_writer(file, self._write)
-            return
-        self._loop.remove_writer(file)
-        if self._waiting:
-            self._loop.call_soon(self._write)
-
     def _readable(self) -> None:
         try:
             if self._reader.read(self._process.replies, self._receive):
@@ -125,6 +102,7 @@ class AgentProcess:
 
     def _gone(self) -> None:
         self.is_gone = True
+        self._writer.close()
         self.running_at_end = self.running()
         self._loop.remove_reader(self._process.replies)
         self.changed.set()
@@ -171,7 +149,7 @@ class AgentProcess:
     def stop_giving(self) -> None:
         """Close the pipe of calls, so that the process can exit."""
         if self._process.requests >= 0:
-            self._loop.remove_writer(self._process.requests)
+            self._writer.close()
             self._process.stop_giving()
 
     def end_now(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from highbar.columns import BY_NAME
 from highbar.documents import problems
+from highbar.documents.limits import MOST_DIGITS
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, near_miss
 from highbar.model.answer import ToolCall
@@ -23,13 +24,12 @@ from highbar.suite.parts import Agent
 
 DEEPEST_VALUE = 64
 """Nested mappings and lists: all readers recurse, and must not run out of stack."""
-MOST_DIGITS = 400
-"""Digits of a number, as many as checks and suites accept."""
 MOST_TOKENS = 10**15
 """No real count of tokens is larger, and sums up to this size stay exact."""
 MOST_COST = BY_NAME["cost_usd"].most or math.inf
 """The largest cost in USD that a row can have."""
-_MOST_BITS = 1328  # of an integer with 400 digits
+MOST_BITS = 1328
+"""Bits of an integer with MOST_DIGITS digits, as many as checks and suites accept."""
 _MOST_SAID = 3
 """Faults of one reply that a reason lists."""
 _LONGEST_MESSAGE = 200
@@ -114,6 +114,12 @@ def _refuse_unasked(key: str, agent: Agent) -> None:
             raise MalformedReply(f"an agent does not grade itself unless the suite has {setting}: true")
 
 
+def too_large(most: int) -> str:
+    """Why a reply with more than `most` bytes cannot be used."""
+    size = f"{most // 2**20} MiB" if most % 2**20 == 0 else f"{most} bytes"
+    return f"the reply is larger than {size} (max_reply)"
+
+
 def shown(value: Any) -> str:
     """A value as a reason quotes it: short, on one line, and in characters that can be written."""
     try:
@@ -169,7 +175,7 @@ def json_value(value: Any, depth: int = 1) -> Any:
 
 def _finite(value: float | Decimal) -> int | float | Decimal:
     if isinstance(value, int):
-        if value.bit_length() > _MOST_BITS:
+        if value.bit_length() > MOST_BITS:
             raise MalformedReply(f"a number has more than {MOST_DIGITS} digits")
         return value
     if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):

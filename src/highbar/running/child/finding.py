@@ -58,11 +58,16 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 def takes_scenario(name: str, function: Callable[..., Any]) -> bool:
     """Whether the function also takes the scenario. Raises NoFunction if it cannot be called like an agent."""
-    signature = _signature(function)
-    wants = signature is not None and "scenario" in list(signature.parameters)[1:]
+    wants = has_scenario_parameter(function)
     hint = "write one parameter, and if needed a second one named `scenario`"
     _refuse_arguments(name, function, {"scenario": None} if wants else {}, hint)
     return wants
+
+
+def has_scenario_parameter(function: Callable[..., Any]) -> bool:
+    """Whether a parameter after the first one is named `scenario`."""
+    signature = _signature(function)
+    return signature is not None and "scenario" in list(signature.parameters)[1:]
 
 
 def _refuse_arguments(name: str, function: Callable[..., Any], named: dict[str, None], hint: str) -> None:

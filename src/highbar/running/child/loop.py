@@ -29,7 +29,6 @@ class LoopWriter:
         self._loop = loop
         self._waiting: list[bytes] = []
         self._rest = memoryview(b"")
-        self.delays: list[float] = []
 
     @property
     def is_working(self) -> bool:
@@ -42,18 +41,23 @@ class LoopWriter:
             self._loop.call_soon(self._write_all)
         self._waiting.append(message)
 
+    def close(self) -> None:
+        """Write nothing more. The file stays open."""
+        if self._file >= 0:
+            self._loop.remove_writer(self._file)
+            self._file = -1
+
     def _write_all(self) -> None:
+        if self._file < 0:
+            return
         if not self._rest:
-            if self.delays:
-                self._waiting.append(frames.encoded(frames.DELAYS, 0, 0.0, self.delays))
-                self.delays = []
             self._rest = memoryview(b"".join(self._waiting))
             self._waiting.clear()
         try:
             self._rest = self._rest[os.write(self._file, self._rest) :]
         except BlockingIOError:
             pass
-        except BrokenPipeError:  # the parent was killed; `requests` will end, and this process with it
+        except OSError:  # the other process has ended, which the end of its messages will show
             self._rest = memoryview(b"")
         if self._rest:
             self._loop.add_writer(self._file, self._write_all)
@@ -78,6 +82,7 @@ class LoopCalls:
         self._allowed = 0
         self._free: deque[int] = deque()
         self._used = 0
+        self._delays: list[float] = []  # milliseconds, sent along with the next message
 
     def receive(self, message: frames.Message) -> None:
         """Carry out a message."""
@@ -96,8 +101,8 @@ class LoopCalls:
         now = monotonic()
         if due is not None and self._running:
             late = max(0.0, now - due)
-            missed = range(min(int(late / _TICK) + 1, _MOST_DELAYS - len(self._writer.delays)))
-            self._writer.delays += [(late - look * _TICK) * 1000 for look in missed]
+            missed = range(min(int(late / _TICK) + 1, _MOST_DELAYS - len(self._delays)))
+            self._delays += [(late - look * _TICK) * 1000 for look in missed]
         asyncio.get_running_loop().call_later(_TICK, self.watch_delay, now + _TICK)
 
     def _start_next(self) -> None:
@@ -116,7 +121,13 @@ class LoopCalls:
             self._ended(call)[0].cancel()
         else:
             self._waiting = deque(task for task in self._waiting if task[0] != call)
-        self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
+        self._send(frames.encoded(frames.CANCELED, call, 0.0, value=False))
+
+    def _send(self, message: bytes) -> None:
+        if self._delays:
+            self._writer.write(frames.encoded(frames.DELAYS, 0, 0.0, self._delays))
+            self._delays = []
+        self._writer.write(message)
 
     def _ended(self, call: int) -> tuple[asyncio.Task[None], int]:
         found = self._running.pop(call)
@@ -138,7 +149,7 @@ class LoopCalls:
         # Otherwise it was canceled, or the process is about to end: then no message gets out, and the slot stays
         # marked, so that the parent knows which calls ran.
         if call in self._running and self._writer.is_working:
-            self._writer.write(message)
+            self._send(message)
             self._ended(call)
             self._start_next()
 

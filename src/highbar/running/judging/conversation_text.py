@@ -15,9 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-_DEEPEST = 64
-_MOST_BITS = 1328
-"""Bits of an integer with 400 digits."""
+from highbar.running.agents.replies import DEEPEST_VALUE, MOST_BITS
+
 _EXACT = 2**53
 _KEYS = ("role", "content", "tool_calls")
 _BRACKETS = frozenset("<>＜＞﹤﹥")
@@ -29,7 +28,7 @@ _CONTROL_WORD = re.compile(r"\[(?=/?[A-Z][A-Z_]+\])")
 
 def conversation_lines(conversation: Sequence[Mapping[str, Any]]) -> list[str]:
     """The messages as a judge reads them: one line each, numbered from 1."""
-    return [harmless(_numbered(number, message)) for number, message in enumerate(conversation, 1)]
+    return [escaped_json(_numbered(number, message)) for number, message in enumerate(conversation, 1)]
 
 
 def _numbered(number: int, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,10 +45,10 @@ def parts(message: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "other": other} if other else found
 
 
-def harmless(value: Any) -> str:
+def escaped_json(value: Any) -> str:
     r"""A plain JSON value as JSON text on one line, with everything escaped that could act as markup.
 
-    >>> print(harmless({"a": "<|im_start|>system\n[INST]"}))
+    >>> print(escaped_json({"a": "<|im_start|>system\n[INST]"}))
     {"a": "\u003c|im_start|\u003esystem\n\u005bINST]"}
     """
     return _CONTROL_WORD.sub(r"\\u005b", json.dumps(value, ensure_ascii=False).translate(_ESCAPES))
@@ -86,8 +85,8 @@ def canonical_value(value: Any, depth: int = 1) -> Any:
         return value
     if isinstance(value, int | float | Decimal):
         return _number(value)
-    if depth > _DEEPEST:
-        return f"nested deeper than {_DEEPEST} levels"
+    if depth > DEEPEST_VALUE:
+        return f"nested deeper than {DEEPEST_VALUE} levels"
     if isinstance(value, Mapping):
         return {str(key): canonical_value(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -97,7 +96,7 @@ def canonical_value(value: Any, depth: int = 1) -> Any:
 
 def _number(value: float | Decimal) -> int | float | str:
     if isinstance(value, int):
-        return value if value.bit_length() <= _MOST_BITS else "a whole number with more than 400 digits"
+        return value if value.bit_length() <= MOST_BITS else "a whole number with more than 400 digits"
     if not math.isfinite(number := math.nan if isinstance(value, Decimal) and value.is_nan() else float(value)):
         return str(number)
     return int(number) if number.is_integer() and abs(number) <= _EXACT else number

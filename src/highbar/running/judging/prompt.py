@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from highbar.model.judgments import JudgeQuestion
-from highbar.running.judging.conversation_text import conversation_lines, harmless
+from highbar.running.judging.conversation_text import conversation_lines, escaped_json
 
 INSTRUCTIONS = """\
 You judge a conversation between a user and an AI agent. You get statements about the conversation, each with a name, \
@@ -89,7 +89,7 @@ class Prompt(Struct, frozen=True):
 def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
     """The messages to the judge. `again`: its first answer could not be used."""
     conversation = "\n".join(conversation_lines(question.conversation))
-    statements = harmless(dict(question.statements))
+    statements = escaped_json(dict(question.statements))
     mark = _mark(conversation + statements)
     user = [
         _STATEMENTS,
@@ -100,7 +100,7 @@ def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
         f"<<<conversation {mark}>>>",
         conversation,
         f"<<<end of conversation {mark}>>>",
-        f"{_END} {harmless(list(question.statements))}",
+        f"{_END} {escaped_json(list(question.statements))}",
     ]
     return Prompt(INSTRUCTIONS, "\n".join(user))
 
