@@ -83,8 +83,8 @@ def apply(
         found = _leaf(check, answer)
         # The plain reading first: the strict one would find the same, and the plain evidence is easier to read.
         if must_not and found.observed is not True:
-            stricter = strict_checks.find(check, answer)
-            found = found if stricter.observed is False else stricter
+            strict_finding = strict_checks.find(check, answer)
+            found = found if strict_finding.observed is False else strict_finding
             # Fail closed: a reply that was not recorded may have violated it.
             if found.observed is False and "replies" in answer.unrecorded:
                 return unclear(_ONLY_LAST)

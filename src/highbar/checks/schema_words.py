@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from highbar.documents.problems import ValuePath
 from highbar.language.spelling import did_you_mean
 
 _SCHEMA_MAPPINGS = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
@@ -41,7 +42,7 @@ DRAFTS = {
     "https://json-schema.org/draft/2020-12/schema": 2020,
 }
 _NEWEST = 2020
-_IGNORES_BESIDE_REF = 7
+_IGNORED_BESIDE_REF = 7
 """Up to this draft, all words beside a `$ref` are ignored."""
 _READ_BY = {
     **dict.fromkeys(("const", "contains", "propertyNames"), (6, _NEWEST)),
@@ -70,13 +71,11 @@ _PARTNERS = {
 }
 """A word that is ignored without one of these beside it."""
 
-Fault = tuple[tuple[str | int, ...], str, str | None]
+Fault = tuple[ValuePath, str, str | None]
 """The path in the schema, what is wrong, and a hint."""
 
 
-def subschemas(
-    schema: Any, path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+def subschemas(schema: Any, path: ValuePath = ()) -> Iterator[tuple[ValuePath, Mapping[str, Any]]]:
     """Every schema in a schema, itself included, with its path. A property may have the name of a keyword."""
     if not isinstance(schema, Mapping):
         return
@@ -94,7 +93,7 @@ def subschemas(
 
 def ignored_words(schema: Mapping[str, Any]) -> Iterator[Fault]:
     """Every word of a schema that a validator would ignore."""
-    drafts: dict[tuple[str | int, ...], int] = {}
+    drafts: dict[ValuePath, int] = {}
     for path, inner in subschemas(schema):
         # An inner schema is of the draft of the nearest one around it that names its draft.
         outer = next((drafts[path[:end]] for end in range(len(path) - 1, -1, -1) if path[:end] in drafts), _NEWEST)
@@ -124,7 +123,7 @@ def _ignored_reasons(word: str, schema: Mapping[str, Any], draft: int) -> Iterat
     partners = _PARTNERS.get(word, ())
     if not first <= draft <= last:
         yield f"'{word}' is ignored in JSON Schema {_draft_name(draft)}", _in_other_draft(first, last)
-    elif "$ref" in schema and word != "$ref" and word not in SAY_NOTHING and draft <= _IGNORES_BESIDE_REF:
+    elif "$ref" in schema and word != "$ref" and word not in SAY_NOTHING and draft <= _IGNORED_BESIDE_REF:
         yield (
             f"'{word}' beside $ref is ignored in JSON Schema {_draft_name(draft)}",
             "write both into allOf: [{…}, {…}]",

@@ -63,7 +63,7 @@ def meets(value: Any, schema: str) -> str | None:
     from jsonschema_rs import ValidationError
 
     try:
-        _validator(schema).validate(_valid_unicode(value))
+        _validator(schema).validate(_replace_surrogates(value))
     except ValidationError as error:
         place = "".join(f"/{part}" for part in error.instance_path)
         return f"{_first_line(error)} (at {place})" if place else _first_line(error)
@@ -99,13 +99,13 @@ def _format_of_newest_draft(name: str) -> Callable[[str], bool]:
     return is_valid
 
 
-def _valid_unicode(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """The same value, without halves of surrogate pairs."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, Mapping):
-        return {_valid_unicode(name): _valid_unicode(inner) for name, inner in value.items()}
-    return [_valid_unicode(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {_replace_surrogates(name): _replace_surrogates(inner) for name, inner in value.items()}
+    return [_replace_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-Path_ = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
+"""The keys and list indexes that lead to a value."""
 
 
 class ValueProblem(Struct, frozen=True):
@@ -17,10 +18,10 @@ class ValueProblem(Struct, frozen=True):
     If the value is a duplicate, `first` leads to the earlier one.
     """
 
-    path: Path_
+    path: ValuePath
     text: str
     hint: str | None = None
-    first: Path_ | None = None
+    first: ValuePath | None = None
 
 
 class ValueCursor(Struct):
@@ -29,7 +30,7 @@ class ValueCursor(Struct):
     All cursors inside one value share one list of problems, which grows.
     """
 
-    path: Path_ = ()
+    path: ValuePath = ()
     problems: list[ValueProblem] = []
     folder: Path | None = None
 
@@ -37,7 +38,7 @@ class ValueCursor(Struct):
         """The cursor of a value inside this one."""
         return ValueCursor((*self.path, *parts), self.problems, self.folder)
 
-    def refuse(self, text: str, hint: str | None = None, first: Path_ | None = None) -> None:
+    def refuse(self, text: str, hint: str | None = None, first: ValuePath | None = None) -> None:
         """Add a problem at this path."""
         self.problems.append(ValueProblem(self.path, text, hint, first))
 

@@ -145,10 +145,10 @@ def recognize(name: str, head: bytes, start: Callable[[], bytes] | None = None) 
     `start` reads more of the file, to recognize our own rows if a long text precedes the other columns.
     """
     own = next((importer.name for importer in IMPORTERS if importer.recognizes(name, head)), None)
-    return own or _recognized_by_plugins(name, head, start or (lambda: head))
+    return own or _plugin_format(name, head, start or (lambda: head))
 
 
-def _recognized_by_plugins(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
+def _plugin_format(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
     """The format of the first plugin that recognizes the file, or None.
 
     No plugin is called for our own rows: that would run foreign code, and take longer than the check.

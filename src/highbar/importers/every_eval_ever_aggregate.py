@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
-from highbar.importers.folder_check import RESTORE, FolderCheck
+from highbar.importers.folder_check import FOLDER_HINT, FolderCheck
 from highbar.importers.json_arrays import file_head
 from highbar.importers.limits import HEAD, LARGEST_VALUE
 from highbar.importers.reading import json
@@ -110,7 +110,7 @@ def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
             found.not_read[path] = f"{path}: read for what it declares of its samples"
         elif aggregate.has_samples:
             message = "the aggregate names a file of samples, and it is not there"
-            found.problems.append(Problem(message, file=path, hint=RESTORE))
+            found.problems.append(Problem(message, file=path, hint=FOLDER_HINT))
 
 
 def _read_aggregate(path: str) -> Aggregate:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from highbar.errors import Problem
 
-RESTORE = "put back what is missing, or name the files to check one by one"
+FOLDER_HINT = "put back what is missing, or name the files to check one by one"
 
 
 class FolderCheck(Struct):

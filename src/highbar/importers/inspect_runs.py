@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from highbar.errors import InputError, Problem
-from highbar.importers.folder_check import RESTORE, FolderCheck
+from highbar.importers.folder_check import FOLDER_HINT, FolderCheck
 from highbar.importers.inspect import read_header
 from highbar.importers.reading import json
 from highbar.importers.record import Record, in_file, refuse
@@ -87,7 +87,7 @@ def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
             except InputError as error:
                 found.problems += in_file(error, path)
                 continue
-            found.problems += [Problem(message, file=path, hint=RESTORE) for message in missing[:1]]
+            found.problems += [Problem(message, file=path, hint=FOLDER_HINT) for message in missing[:1]]
             found.not_read[path] = f"{path}: read for what it lists: every log that it names is there"
     _leave_retried(runs, found)
 

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from highbar.importers import Row, junit_outcomes
 from highbar.importers.junit_cases import Ending, OpenCase
-from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
+from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_suite_counts
 from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TEXT
 from highbar.importers.naming import Trials
 from highbar.importers.reading import xml
@@ -250,7 +250,7 @@ class _JUnitReader:
             suite.whole.outside.subtract(suite.own.outside)
             suite.own.outside.clear()
         is_pytest = is_pytest and (bool(self._suites) or bool(suite.own.cases))  # pytest's outermost tag has no counts
-        if compare_counts(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
+        if compare_suite_counts(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
             for numbers in suite.whole.places.values():
                 self._repeated.update(numbers[:-1])
             suite.whole.again = suite.whole.repeated
@@ -284,7 +284,7 @@ class _JUnitReader:
         number = case.tags().get(_SUBTESTS, "").strip()
         found.subtests += int(number) if number.isascii() and number.isdigit() and len(number) <= 9 else 0
         if any(_SUBTEST.search(ending.message) or _SUBTEST.search("".join(ending.text)) for ending in endings):
-            found.shows_subtests = True
+            found.has_subtests = True
 
     def _put(self, row: Row) -> None:
         self._buffer.put(row, self._rows)

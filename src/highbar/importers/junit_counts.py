@@ -44,7 +44,7 @@ class ListedTests(Struct):
     flaky: int = 0  # test cases that passed only at a repeated attempt
     again: int = 0  # test cases that are earlier attempts at a test
     subtests: int = 0  # the number of subtests that properties of the tests declare
-    shows_subtests: bool = False
+    has_subtests: bool = False
 
     def add_case(self, scenario: str, number: int, ended: str, endings: Iterable[str]) -> None:
         """Add a test case by its worst ending and the kinds of all its endings."""
@@ -64,7 +64,7 @@ class ListedTests(Struct):
         self.flaky += inner.flaky
         self.again += inner.again
         self.subtests += inner.subtests
-        self.shows_subtests = self.shows_subtests or inner.shows_subtests
+        self.has_subtests = self.has_subtests or inner.has_subtests
 
     @property
     def repeated(self) -> int:
@@ -88,7 +88,7 @@ class ListedTests(Struct):
         return sum(ended[kind] + self.outside[kind] for kind in kinds)
 
 
-def compare_counts(
+def compare_suite_counts(
     name: str, attributes: Mapping[str, str], own: ListedTests, whole: ListedTests, *, is_pytest: bool
 ) -> bool:
     """Refuse a suite whose counts do not match its test cases, without (`own`) or with those of inner suites (`whole`).
@@ -104,10 +104,10 @@ def compare_counts(
     total = sum(counted.values())
     if own.cases and tests == own.cases and (not counted or total == own.not_passed(counted, is_pytest=is_pytest)):
         return False
-    shows = whole.not_passed(counted, is_pytest=is_pytest)
-    if counted and total != shows:
+    listed = whole.not_passed(counted, is_pytest=is_pytest)
+    if counted and total != listed:
         refuse(
-            f"{name} counts {total} tests that did not pass ({_listed(counted)}), and shows {shows} in its test cases",
+            f"{name} counts {total} tests that did not pass ({_listed(counted)}), and shows {listed} in its test cases",
             hint=_WRITE_AGAIN,
         )
     if tests is None or whole.listed - whole.again <= tests <= whole.listed:
@@ -119,15 +119,15 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests
     """Refuse a suite with an unknown count of bad tests, or that counts more flaky tests than it lists."""
     flakes = _number(name, attributes, (_FLAKES,)) or 0
     if flakes > found.flaky:
-        shows = f"{found.flaky} tests that passed only when they were made again"
-        refuse(f"{name} counts {flakes} {_FLAKES}, and shows {shows}", hint=_WRITE_AGAIN)
+        listed = f"{found.flaky} tests that passed only when they were made again"
+        refuse(f"{name} counts {flakes} {_FLAKES}, and shows {listed}", hint=_WRITE_AGAIN)
     for key, value in attributes.items():
         if key not in _KNOWN and _BAD_COUNT.search(key) and _WHOLE.fullmatch(value.strip()) and value.strip("0., "):
             refuse(f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS)
 
 
 def _explain_difference(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
-    """Explain why the counted and the listed number of tests differ, or refuse. Returns as `compare_counts` does."""
+    """Explain why the counted and the listed number of tests differ, or refuse. Returns as its caller does."""
     missing, extra = found.listed - tests, tests - found.listed
     # Only the last attempt at each test is counted (pytest-rerunfailures, gotestsum).
     if missing > 0 and found.repeated and tests >= len(found.places):
@@ -135,7 +135,7 @@ def _explain_difference(name: str, tests: int, found: ListedTests, *, is_pytest:
     # A broken suite is listed as a test case with an error, but not counted as a test (jest).
     if 0 < missing <= found.ended["error"]:
         return False
-    if is_pytest and extra > 0 and (found.shows_subtests or extra == found.subtests):
+    if is_pytest and extra > 0 and (found.has_subtests or extra == found.subtests):
         return False
     message, hint = f"{name} counts {tests} tests and lists {found.listed}", _WRITE_AGAIN
     if is_pytest and extra > 0:

@@ -56,7 +56,7 @@ _SETTING = re.compile(
     r"|(stop|fail|continue|exit|bail|abort|retry|rerun|screenshot)(on|after)[a-z]+"
 )
 _PREFIX = re.compile(r"(is|was|has|had|have|did|does|test|testcase|case)(?=[a-z])")
-_NEGATION = re.compile(r"(not|no|non|un|without|never)(?=[a-z])")
+_DENIAL = re.compile(r"(not|no|non|un|without|never)(?=[a-z])")
 _MARKS = str.maketrans(dict.fromkeys("❌✗✘✖", " failed ") | dict.fromkeys("✅✓✔", " passed "))
 _STEP_LEFT_OUT = frozenset({"skipped", "skip", "ignored", "disabled"})
 _LONGEST_WORD = 30
@@ -67,7 +67,7 @@ _ZERO = re.compile(r"[-+]?[0.,]*0[0.,]*(e[-+]?[0-9]+)?%?|0x0+|zero")
 _NO = frozenset({"false", "no", "n", "f"})
 _DENIED = _NO | {"", "none", "null", "nil", "n/a", "na", "-", "--", "undefined", "never", "off"}
 """Values that say that what an attribute is named after did not happen."""
-_MAY_DENY = re.compile(r"0|(no|not|none|nothing|without)\b")
+_MAY_BE_DENIED = re.compile(r"0|(no|not|none|nothing|without)\b")
 
 
 def attribute_outcome(name: str, value: str) -> str | None:
@@ -159,21 +159,20 @@ def _denial_of(core: str, word: str) -> str:
 
 def _by_bad_name(core: str, kind: str, value: str) -> str:
     """The ending, unless the value may deny it: `0/3`, `no error`, `passed`."""
-    plain, word = _plain(value), _word(value)
-    if _MAY_DENY.match(plain) or (word in _PASSED | _RAN) or (core == "timeout" and word not in {"true", "yes", "y"}):
-        return UNCLEAR
-    return kind
+    word = _word(value)
+    may_be_limit = core == "timeout" and word not in {"true", "yes", "y"}
+    return UNCLEAR if _MAY_BE_DENIED.match(_plain(value)) or word in _PASSED | _RAN or may_be_limit else kind
 
 
 def _is_good(core: str) -> bool:
     """Whether a name denies a bad ending: `no_errors`."""
-    found = _NEGATION.match(core)
+    found = _DENIAL.match(core)
     return found is not None and core not in _BAD_NAMES and core[found.end() :] in _BAD_NAMES
 
 
 def _bad_kind(core: str) -> str | None:
     """The ending that a name is a word for, also as a denial of a good one: `not_passed`."""
-    found = _NEGATION.match(core)
+    found = _DENIAL.match(core)
     is_denial = found is not None and core[found.end() :] in _PASSED | _RAN
     return _BAD_NAMES.get(core) or (UNCLEAR if is_denial else None)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from highbar.columns import SCENARIO_TEXTS
 from highbar.errors import InputError, Problem
 from highbar.importers import Row
-from highbar.importers.folder_check import RESTORE, FolderCheck
+from highbar.importers.folder_check import FOLDER_HINT, FolderCheck
 from highbar.importers.limits import LARGEST_SCORE, LONGEST_TAG, MOST_NAMED
 from highbar.importers.naming import score_columns, short_label
 from highbar.importers.reading import json
@@ -322,7 +322,7 @@ def check_folder(tools: Mapping[str, str | None], found: FolderCheck) -> None:
         lacking = [task for task in totals.documents if task not in tasks] if totals else []
         if lacking:
             message = f"the totals have the task {lacking[0]!r}, and there are no samples of it"
-            found.problems.append(Problem(message, file=path, hint=RESTORE))
+            found.problems.append(Problem(message, file=path, hint=FOLDER_HINT))
         found.not_read[path] = f"{path}: read for its totals: the samples of every task are there"
 
 

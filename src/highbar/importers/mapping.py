@@ -53,8 +53,8 @@ def reader(mapping: RowMap) -> Read:
     def read_mapped(path: str, report: Report) -> Iterator[Row]:
         _refuse_without_id(mapping)
         trials, watch, unread_judgments = Trials(), PathWatch(mapping), Counter[str]()
-        read = _first_steps(_paths(mapping))
-        fed = _first_steps([feed.path for _, feeds in mapping.columns for feed in feeds if feed.path])
+        read_fields = _first_steps(_paths(mapping))
+        feed_fields = _first_steps([feed.path for _, feeds in mapping.columns for feed in feeds if feed.path])
         for scope in scopes(mapping.rows, path, _needed(mapping)):
             report.records += 1
             watch.look(scope, _passes)
@@ -62,8 +62,8 @@ def reader(mapping: RowMap) -> Read:
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
             row = _with_unjudged(mapping, _row(mapping, scope, trials))
-            report.unread.update(unread := _unread(fed, scope))
-            unread_judgments.update(name for name in (unread & JUDGMENTS) - read if _says_something(scope, name))
+            report.unread.update(unread := _unread(feed_fields, scope))
+            unread_judgments.update(name for name in (unread & JUDGMENTS) - read_fields if _says_something(scope, name))
             report.unscored += not _JUDGING & row.keys()
             yield row
         watch.report_unused(report)
@@ -185,9 +185,9 @@ def _first_steps(paths: Collection[Path]) -> set[object]:
     return {path.steps[0] for path in paths if path.base == "record" and path.steps}
 
 
-def _unread(fed: Collection[object], scope: Scope) -> set[str]:
+def _unread(feed_fields: Collection[object], scope: Scope) -> set[str]:
     """The fields of a record that feed no column."""
-    return {key for key in scope.record if key not in fed} if isinstance(scope.record, Mapping) else set()
+    return {key for key in scope.record if key not in feed_fields} if isinstance(scope.record, Mapping) else set()
 
 
 def _says_something(scope: Scope, name: str) -> bool:

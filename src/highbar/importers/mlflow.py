@@ -42,7 +42,7 @@ _BUILT_IN = frozenset(
     | {"safety", "summarization", "tool_call_correctness", "tool_call_efficiency"}
 )
 """The default names of MLflow's own judges that answer yes or no, from its documentation."""
-_RATINGS = {"yes": True, "no": False}
+_VERDICT_WORDS = {"yes": True, "no": False}
 _SHOWN = ("inputs", "outputs", "predictions")
 _COLUMNS = frozenset(
     {"trace_id", "trace", "spans", "assessments", "state", "request", "response", "tags", "trace_metadata"}
@@ -110,17 +110,17 @@ class _MLflowSurvey:
                     silent[name] = None
                 else:
                     kind = "it gives scores" if is_number(value) else "it gives labels"
-                    self.scorers.declare_by_value(name, None if _rating(value) is not None else kind)
+                    self.scorers.declare_by_value(name, None if _verdict_of(value) is not None else kind)
         for name in silent:
             self.scorers.declare_without_value(name)
         self.scorers.settle()
 
 
-def _rating(value: object) -> bool | None:
+def _verdict_of(value: object) -> bool | None:
     """The verdict of a value, as MLflow reads it: true, false, yes or no; None for any other value."""
     if isinstance(value, bool):
         return value
-    return _RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
+    return _VERDICT_WORDS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 # --- mlflow.genai.evaluate ---------------------------------------------------------------------
@@ -221,11 +221,11 @@ def _compare(record: Record, values: Mapping[str, list[object]], given: Collecti
         if name == column or (name in given and name not in values):
             continue
         value = record.value(column)
-        assessed = [found for found in values.get(name, []) if found is not None]
-        if (value is None or value != value) and not assessed:  # noqa: PLR0124 - NaN is no value
+        given_values = [found for found in values.get(name, []) if found is not None]
+        if (value is None or value != value) and not given_values:  # noqa: PLR0124 - NaN is no value
             continue
-        if not any(_is_same(value, found) for found in assessed):
-            listed = ", ".join(shown(found) for found in assessed) or "nothing"
+        if not any(_is_same(value, found) for found in given_values):
+            listed = ", ".join(shown(found) for found in given_values) or "nothing"
             refuse(f"{record.place}: {column}: found {shown(value)}, and in assessments {listed}: they disagree")
 
 
@@ -246,7 +246,7 @@ def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, sc
         verdicts_alone = scorers.judges(name) and not scorers.by_policy
         score = None if verdicts_alone or isinstance(value, bool) else value
         why = f"said {shown(value)}, which is not a verdict"
-        scorers.add(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), why=why)
+        scorers.add(verdicts, name, verdict=_verdict_of(value), score=score, judge=_judge(assessment), why=why)
     else:
         report.unread["feedback that is neither a verdict nor a score nor a label"] += 1
 

@@ -19,7 +19,7 @@ from highbar.importers.naming import Trials, question_id
 from highbar.importers.otel_spans import dropped_count, span_calls, span_columns, span_error, span_question, text_of
 from highbar.importers.reading.otlp import Attributes, Interest, Item, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen_spans
-from highbar.importers.reading.otlp_numbers import finite_number
+from highbar.importers.reading.otlp_numbers import number_value
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
@@ -314,7 +314,7 @@ def _evaluation(found: Attributes) -> Evaluation:
     failure = found.get("error.type") if "error.type" in found else None
     return Evaluation(
         sys.intern(name) if isinstance(name, str) and name else "evaluation",
-        finite_number(found.get("gen_ai.evaluation.score.value")),
+        number_value(found.get("gen_ai.evaluation.score.value")),
         label if isinstance(label, str) else None,
         None if "error.type" not in found else text_of(failure) or "error",
     )

@@ -10,13 +10,12 @@ from highbar.errors import InputError
 from highbar.importers import Row
 from highbar.importers.reading.json import decode_value
 from highbar.importers.reading.otlp import Item
-from highbar.importers.reading.otlp_numbers import finite_number
+from highbar.importers.reading.otlp_numbers import MOST_INT_DIGITS, number_value
 from highbar.importers.record import refuse, shown
 from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.tool_calls import calls_in
 from highbar.language.tool_names import text_or_json
 
-_MOST_DIGITS = 20  # of a time in nanoseconds, a whole number of 64 bits
 _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 
 
@@ -37,7 +36,7 @@ def _nanoseconds(item: Item, value: object) -> int | None:
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if not text.isdecimal():
         return None
-    if len(text) > _MOST_DIGITS:
+    if len(text) > MOST_INT_DIGITS:
         refuse(f"{item.place}: found the time {shown(value)}, wanted nanoseconds since 1970")
     return int(text) or None
 
@@ -65,7 +64,7 @@ def dropped_count(value: object) -> int:
     """How much was dropped. A number that cannot be read counts as 1, because something was dropped."""
     if value is None or value is msgspec.UNSET:
         return 0
-    number = finite_number(value)
+    number = number_value(value)
     return 1 if number is None else abs(int(number))
 
 

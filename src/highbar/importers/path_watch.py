@@ -65,11 +65,11 @@ class PathWatch:
             if not place.looked or place.optional:
                 continue
             if place.reached:
-                found = _unequal_problem(place)
+                found = _missing_value(place)
             elif not place.condition and place.inside is None and self._given_by_other(place.column):
                 continue
             else:
-                found = _unreached_problem(place)
+                found = _missing_path(place)
             blocks = not place.reached if place.condition else self._strict or place.column in JUDGING
             # For any other column a warning is enough: the rules that need it are then undefined, and never pass.
             if blocks:
@@ -106,7 +106,7 @@ def _look_at(place: _WatchedPath, scope: Scope, passes: Passes) -> None:
         place.values.append(text)
 
 
-def _unreached_problem(place: _WatchedPath) -> Problem:
+def _missing_path(place: _WatchedPath) -> Problem:
     what = "a condition" if place.condition else "the mapping"
     message = f"no record has {place.path.text}, by which {what} decides {place.column}"
     if place.condition:
@@ -114,7 +114,7 @@ def _unreached_problem(place: _WatchedPath) -> Problem:
     return Problem(message, hint=f"correct the path; if it may be absent: {place.column}: {{ path: …, default: … }}")
 
 
-def _unequal_problem(place: _WatchedPath) -> Problem:
+def _missing_value(place: _WatchedPath) -> Problem:
     wanted = " or ".join(shown(value) for value in place.check.values) if place.check else ""
     found = ", ".join(place.values) or "no value"
     message = f"no record has {wanted} at {place.path.text}, which decides {place.column}"

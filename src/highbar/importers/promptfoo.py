@@ -34,7 +34,7 @@ _OTHER_FORMS = {
     "HTML": signs.PROMPTFOO_HTML,
     "database": signs.SQLITE,
 }
-_OUTERMOST = ("results", "data")
+_DOCUMENT_KEYS = ("results", "data")
 _START = 4096
 _SUCCESS = "success"
 _WRITE_AGAIN = "write it again with `promptfoo eval -o FILE`; nothing may be left out of it"
@@ -76,7 +76,7 @@ def _is_lines(stream: IO[bytes]) -> bool:
     if not line.rstrip().endswith(b"}") or len(line.strip()) == 1:
         return False
     try:
-        return json.members(line).keys().isdisjoint(_OUTERMOST)
+        return json.members(line).keys().isdisjoint(_DOCUMENT_KEYS)
     except InputError:  # a line that is not sound: the message about it is better if it is the right form
         return b'"results"' not in line[:_START]
 

@@ -35,7 +35,7 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     distinct: set[tuple[str, ...]] = set()
     with _rare_collection(), _refuse_depth(name):
         for given in _rows(read, path, name, report):
-            row = _trim(given, report)
+            row = _cut_row(given, report)
             # Rows have few different shapes: counting these is cheaper than counting every column of every row.
             shapes[tuple(row)] += 1
             report.plain = report.plain and _is_plain(row, distinct)
@@ -80,7 +80,7 @@ def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
-def _trim(given: Row, report: Report) -> Row:
+def _cut_row(given: Row, report: Report) -> Row:
     """The row without absent values and with long texts cut; counts the row in the report."""
     report.rows += 1
     row = {column: value for column, value in given.items() if value is not None}

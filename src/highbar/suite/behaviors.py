@@ -8,7 +8,7 @@ from typing import Any
 
 from highbar import checks
 from highbar.checks.glossary import GLOSSARY
-from highbar.documents.problems import Path_, ValueCursor, ValueProblem
+from highbar.documents.problems import ValueCursor, ValuePath, ValueProblem
 from highbar.suite.identity import behavior_names
 from highbar.suite.parts import Behavior
 from highbar.suite.values import entries, suggestion
@@ -50,7 +50,7 @@ class Glossary:
             return Behavior(name, reading.check, "suite")
         return Behavior(name, reading.check, "built-in", GLOSSARY[name].weak)
 
-    def read_list(self, value: Any, path: Path_, *, must_not: bool) -> dict[str, Behavior]:
+    def read_list(self, value: Any, path: ValuePath, *, must_not: bool) -> dict[str, Behavior]:
         """The behaviors that a scenario has under `expected_behaviors` or `must_not`, by name."""
         found: dict[str, Behavior] = {}
         if isinstance(value, dict):
@@ -67,7 +67,7 @@ class Glossary:
                 found[name] = behavior
         return found
 
-    def _read_own(self, name: str, value: Any, path: Path_, *, must_not: bool) -> Behavior | None:
+    def _read_own(self, name: str, value: Any, path: ValuePath, *, must_not: bool) -> Behavior | None:
         if not name.strip():
             self.place.at(*path).refuse("a behavior has no name")
             return None
@@ -75,7 +75,7 @@ class Glossary:
         note_problems(reading.problems, self.place, path)
         return None if reading.check is None else Behavior(name, reading.check, "scenario")
 
-    def _read_undefined(self, name: str, path: Path_) -> Behavior | None:
+    def _read_undefined(self, name: str, path: ValuePath) -> Behavior | None:
         if self.reported:
             return Behavior(name, checks.Reported(name), "agent")
         near = suggestion(name, self.definitions, self.place)
@@ -84,7 +84,7 @@ class Glossary:
         return None
 
 
-def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: Path_) -> None:
+def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: ValuePath) -> None:
     """Note the problems of a check, each once: a check may be read for both lists."""
     for problem in problems:
         moved = ValueProblem((*path, *problem.path), problem.text, problem.hint)
@@ -92,7 +92,7 @@ def note_problems(problems: Iterable[ValueProblem], place: ValueCursor, path: Pa
             place.problems.append(moved)
 
 
-def refuse_both(expected: Collection[str], must_not: Collection[str], place: ValueCursor, path: Path_) -> None:
+def refuse_both(expected: Collection[str], must_not: Collection[str], place: ValueCursor, path: ValuePath) -> None:
     """Note every behavior that a scenario both expects and forbids."""
     for name in expected:
         if name in must_not:

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from highbar.documents.problems import Path_
+from highbar.documents.problems import ValuePath
 from highbar.documents.scalars import scalar
 from highbar.errors import InputError, Problem
 from highbar.suite.decoding import NotPlain, decode
@@ -45,7 +45,7 @@ def read_csv(text: str, file: str) -> Located:
         items.append(_scenario(header, cells))
         lines.append(number)
 
-    def position(path: Path_, _key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
+    def position(path: ValuePath, _key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
         first = path[0] if path else None
         return (lines[first], None) if isinstance(first, int) and first < len(lines) else (1, None)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.columns import SCENARIO_TEXTS
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.documents.scalars import as_written
 from highbar.suite.identity import (
     FIXED_COLUMNS,
@@ -59,7 +59,7 @@ def _entry_columns(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> d
     return found
 
 
-def _text(value: Any, place: ValueCursor, path: Path_) -> str | None:
+def _text(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
     text = None if isinstance(value, bool) else as_written(value)
     if text is None:
         place.at(*path).refuse_value(value, "text")
@@ -70,7 +70,7 @@ def _text(value: Any, place: ValueCursor, path: Path_) -> str | None:
     return None
 
 
-def _tags(value: Any, place: ValueCursor, path: Path_) -> dict[str, str]:
+def _tags(value: Any, place: ValueCursor, path: ValuePath) -> dict[str, str]:
     if not isinstance(value, dict):
         place.at(*path).refuse_value(value, "a mapping of names to texts")
         return {}

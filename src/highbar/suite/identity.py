@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from highbar.catalogue import CATEGORIES
 from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, column_names
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.documents.scalars import as_written
 from highbar.language.spelling import near_miss
 
@@ -35,11 +35,11 @@ class SuiteEntry(Struct, frozen=True):
     """A scenario as it is written: its id, its path in the file, and its keys with their values."""
 
     id: str
-    path: Path_
+    path: ValuePath
     keys: Mapping[str, Any]
 
 
-def listed_scenarios(values: Any) -> tuple[Any, Path_]:
+def listed_scenarios(values: Any) -> tuple[Any, ValuePath]:
     """The list of scenarios in a file, and the path to it: the value under `scenarios`, or the whole file."""
     if isinstance(values, dict) and "scenarios" in values:
         return values["scenarios"], ("scenarios",)
@@ -71,7 +71,7 @@ def read_entries(values: Any, place: ValueCursor) -> Iterator[SuiteEntry]:
         yield SuiteEntry(id_, path, item if isinstance(item, dict) else {})
 
 
-def read_id(value: Any, place: ValueCursor, path: Path_) -> str | None:
+def read_id(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
     """A scenario's id: text without control characters, or a whole number as digits; None after noting a problem."""
     text = None if isinstance(value, bool) else as_written(value)
     if text is None:
@@ -87,7 +87,7 @@ def read_id(value: Any, place: ValueCursor, path: Path_) -> str | None:
     return None
 
 
-def check_key(key: str, known: Collection[str], place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
+def check_key(key: str, known: Collection[str], place: ValueCursor, path: ValuePath, allowed: Allowed) -> bool:
     """Whether a key is no near miss of a known one; a near miss is noted as a problem."""
     missed = None if key in allowed.columns else near_miss(key, known)
     if missed:
@@ -95,7 +95,7 @@ def check_key(key: str, known: Collection[str], place: ValueCursor, path: Path_,
     return not missed
 
 
-def check_category(category: str, place: ValueCursor, path: Path_, allowed: Allowed) -> bool:
+def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Allowed) -> bool:
     """Whether a category is no near miss of one of the guide's; a near miss is noted as a problem."""
     missed = None if category in allowed.categories else near_miss(category, CATEGORIES)
     if missed:
@@ -104,7 +104,7 @@ def check_category(category: str, place: ValueCursor, path: Path_, allowed: Allo
     return not missed
 
 
-def behavior_names(value: Any, place: ValueCursor, path: Path_) -> list[str]:
+def behavior_names(value: Any, place: ValueCursor, path: ValuePath) -> list[str]:
     """The names of behaviors, from a list of names or the keys of a mapping; a repeated name is a problem."""
     if isinstance(value, dict):
         return list(value)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar.documents.json_tree import parse_json
 from highbar.documents.limits import MOST_DIGITS
-from highbar.documents.problems import Path_
+from highbar.documents.problems import ValuePath
 from highbar.documents.scalars import scalar, written_number
 from highbar.documents.tree import KIND_NAMES, Node
 from highbar.documents.yaml_tree import parse_yaml
@@ -31,7 +31,7 @@ class Located(Struct, frozen=True):
     """The values of a file, a function that gives the position of a value or its key, and the problems of the form."""
 
     values: Any
-    position: Callable[[Path_, bool], Position]
+    position: Callable[[ValuePath, bool], Position]
     problems: tuple[Problem, ...] = ()
 
 
@@ -47,7 +47,7 @@ def locate(text: str, format_: Format, file: str) -> Located:
     before = [line - 1 for line, _ in items]
     found = _of_tree(root, file, problems, before)
 
-    def position(path: Path_, key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
+    def position(path: ValuePath, key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
         line, column = found.position(path, key)
         inside = path and isinstance(path[0], int) and path[0] < len(before) and line is not None
         return (line + before[path[0]], column) if inside else (line, column)  # type: ignore[operator,index]  # asked
@@ -85,13 +85,13 @@ def _of_tree(root: Node, file: str, problems: Sequence[Problem], before: Sequenc
     else:
         values = _value(root, file, found)
 
-    def position(path: Path_, key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
+    def position(path: ValuePath, key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
         return _position(root, path, key=key)
 
     return Located(values, position, tuple(found))
 
 
-def _position(root: Node, path: Path_, *, key: bool) -> Position:
+def _position(root: Node, path: ValuePath, *, key: bool) -> Position:
     node, of_key = root, root
     for part in path:
         if isinstance(part, int) and part < len(node.items):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from highbar.documents.files import decode_text, read_bytes
 from highbar.documents.limits import MOST_SUITE_BYTES
-from highbar.documents.problems import Path_, ValueCursor, ValueProblem
+from highbar.documents.problems import ValueCursor, ValuePath, ValueProblem
 from highbar.errors import InputError, Problem
 from highbar.suite.cut_texts import cut_texts
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
@@ -196,7 +196,7 @@ def _is_about_key(problem: ValueProblem) -> bool:
 def _message_of(problem: ValueProblem, values: Any) -> str:
     """The message of a problem, preceded by the scenario and the keys that lead to it."""
     items, start = listed_scenarios(values)
-    path: Path_ = problem.path[:-1] if _is_about_key(problem) else problem.path  # the message names the key
+    path: ValuePath = problem.path[:-1] if _is_about_key(problem) else problem.path  # the message names the key
     if path[: len(start)] == start and len(path) > len(start) and isinstance(items, list):
         index = path[len(start)]
         item = items[index] if isinstance(index, int) and index < len(items) else None
@@ -209,7 +209,7 @@ def _message_of(problem: ValueProblem, values: Any) -> str:
     return f"{keys}: {problem.text}" if keys else problem.text
 
 
-def _dotted_path(path: Path_) -> str:
+def _dotted_path(path: ValuePath) -> str:
     parts = (f"[{part}]" if isinstance(part, int) else f".{part[:60]}" for part in path)
     return "".join(parts).removeprefix(".")[:160]
 

@@ -12,7 +12,7 @@ import msgspec
 
 from highbar import checks
 from highbar.columns import BY_NAME, COLUMN_NAMES, SCENARIO_TEXTS
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note_problems, refuse_both
 from highbar.suite.check_files import CheckFiles
@@ -107,7 +107,7 @@ class ScenarioReader:
             merged["tags"] = {**tags, **own}
         return merged
 
-    def _settings(self, merged: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+    def _settings(self, merged: Mapping[str, Any], path: ValuePath) -> dict[str, Any]:
         trials: int | None = self.run.trials
         timeout: Fraction | None = self.run.timeout
         if "trials" in merged:
@@ -116,7 +116,7 @@ class ScenarioReader:
             timeout = duration(merged["timeout"], self.place.at(*path, "timeout"))
         return {"trials": trials, "timeout": timeout}
 
-    def _columns(self, merged: Mapping[str, Any], path: Path_) -> Iterator[tuple[str, Any]]:
+    def _columns(self, merged: Mapping[str, Any], path: ValuePath) -> Iterator[tuple[str, Any]]:
         """The columns that are copied into every row: descriptions, tags, and the user's own."""
         for key, value in merged.items():
             if key in SCENARIO_TEXTS:
@@ -141,7 +141,7 @@ class ScenarioReader:
             elif check_key(key, _RESERVED_NAMES, self.place, path, self.allowed):
                 yield key, value
 
-    def _weight(self, value: Any, path: Path_) -> Any:
+    def _weight(self, value: Any, path: ValuePath) -> Any:
         column = BY_NAME["weight"]
         found = decimal(value)
         if found is None or not (column.least or 0) <= found <= (column.most or 0):
@@ -149,12 +149,12 @@ class ScenarioReader:
             return None
         return int(found) if found == found.to_integral_value() else found
 
-    def _tags(self, value: Any, path: Path_) -> dict[str, str]:
+    def _tags(self, value: Any, path: ValuePath) -> dict[str, str]:
         tags = entries(value, self.place.at(*path, "tags"), "a mapping of names to texts")
         found = {name: text_value(tag, self.place.at(*path, "tags", name)) for name, tag in tags.items()}
         return {name: tag for name, tag in found.items() if tag is not None}
 
-    def _question(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+    def _question(self, keys: Mapping[str, Any], path: ValuePath) -> dict[str, Any]:
         given = [key for key in ASKED if key in keys]
         if len(given) > 1:
             self.place.at(*path, given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")
@@ -176,7 +176,7 @@ class ScenarioReader:
         refuse_answered(messages, place)
         return {"messages": messages}
 
-    def _answer(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+    def _answer(self, keys: Mapping[str, Any], path: ValuePath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if "answer" in keys:
             reading = checks.read_answer(keys["answer"], folder=self.folder)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from highbar.columns import UNBOUNDED
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.amounts import seconds, size, usd
 from highbar.suite.limits import LARGEST_REPLY, LONGEST_TIME, MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
 from highbar.suite.parts import Agent, RunSettings, Variable
@@ -150,7 +150,7 @@ def _body(fields: Mapping[str, Any], place: ValueCursor) -> None:
         place.at("body").refuse("the body has neither {input} nor {messages} nor {id}: every call would be the same")
 
 
-def _unquoted_slots(value: Any, path: Path_) -> Iterator[Path_]:
+def _unquoted_slots(value: Any, path: ValuePath) -> Iterator[ValuePath]:
     """The path of every `{input}` without quotes, which YAML reads as `{"input": null}`."""
     if isinstance(value, dict):
         if len(value) == 1 and None in value.values() and f"{{{next(iter(value))}}}" in SLOTS:
@@ -226,10 +226,10 @@ def variables_in_settings(top: Mapping[str, Any], place: ValueCursor) -> Iterato
                 place.at(*path).refuse(f"'${{{name[:60]}}}' is not the name of a variable")
 
 
-def _texts_with_variables(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
+def _texts_with_variables(top: Mapping[str, Any]) -> Iterator[tuple[ValuePath, str]]:
     """Every text in which variables are replaced, with its path."""
     judges = top["judges"] if isinstance(top.get("judges"), list) else []
-    blocks: list[tuple[Path_, Any, tuple[str, ...]]] = [
+    blocks: list[tuple[ValuePath, Any, tuple[str, ...]]] = [
         (("agent",), top.get("agent"), ("http", "key", "headers")),
         (("judge",), top.get("judge"), ("base_url", "key")),
         *((("judges", index), judge, ("base_url", "key")) for index, judge in enumerate(judges)),
@@ -239,7 +239,7 @@ def _texts_with_variables(top: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]
             yield from _texts(fields.get(key), (*path, key))
 
 
-def _texts(value: Any, path: Path_) -> Iterator[tuple[Path_, str]]:
+def _texts(value: Any, path: ValuePath) -> Iterator[tuple[ValuePath, str]]:
     """Every text inside a value, with its path."""
     if isinstance(value, str):
         yield path, value

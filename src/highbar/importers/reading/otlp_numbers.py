@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-_MOST_DIGITS = 20  # of a whole number of 64 bits
+MOST_INT_DIGITS = 20
+"""Digits of a whole number of 64 bits, such as a count or a time in nanoseconds."""
 
 
-def finite_number(value: object) -> float | None:
+def number_value(value: object) -> float | None:
     """A finite number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -21,9 +22,9 @@ def finite_number(value: object) -> float | None:
 def integer_value(value: object) -> int | None:
     """A whole number; None for anything else."""
     # Not as a float, which would round a number of 64 bits.
-    if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+    if isinstance(value, str) and value.isdecimal() and len(value) <= MOST_INT_DIGITS:
         return int(value)
-    if type(value) is int and abs(value) < 10**_MOST_DIGITS:
+    if type(value) is int and abs(value) < 10**MOST_INT_DIGITS:
         return value
-    found = finite_number(value)
+    found = number_value(value)
     return None if found is None else int(found)

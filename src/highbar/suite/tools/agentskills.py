@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.language.tool_names import short_name
 from highbar.suite.tools.rewritten import Draft, Rewritten
 from highbar.suite.values import entries, refuse_unknown
@@ -48,7 +48,7 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
     if "id" not in item:
         place.refuse("an eval without an id", "a position is no identity: give each an id")
     behaviors: dict[str, Any] = {}
-    paths: dict[Sequence[str], Path_] = {("input",): (*place.path, "prompt"), ("id",): (*place.path, "id")}
+    paths: dict[Sequence[str], ValuePath] = {("input",): (*place.path, "prompt"), ("id",): (*place.path, "id")}
     for name, statement, path in _statements(item, place):
         behaviors[name] = {"judge": statement}
         paths["expected_behaviors", name] = path
@@ -70,7 +70,7 @@ def _add(item: Mapping[str, Any], place: ValueCursor, draft: Draft) -> bool:
     return True
 
 
-def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[str, str, Path_]]:
+def _statements(item: Mapping[str, Any], place: ValueCursor) -> Iterator[tuple[str, str, ValuePath]]:
     """The name of each statement, the statement and its path; a short statement is its own name."""
     given = [key for key in _STATEMENTS if item.get(key)]
     if len(given) > 1:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.decoding import format_of
 from highbar.suite.located import Located, Position, locate
 from highbar.suite.parts import OtherTool, Suite
@@ -49,7 +49,7 @@ def located_elsewhere(path: Path) -> Located:
 
     lines = [line for line, _ in read_csv_rows(text, str(path))]
 
-    def position(inside: Path_, _key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
+    def position(inside: ValuePath, _key: bool) -> Position:  # noqa: FBT001  # as the field of Located has it
         first = inside[0] if inside else None
         return (lines[first] if isinstance(first, int) and first < len(lines) else 1), None
 

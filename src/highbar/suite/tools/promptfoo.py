@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.language.phrases import some
 from highbar.language.promptfoo_names import assertion_name, id_of_test, taggable
 from highbar.language.spelling import did_you_mean
@@ -162,7 +162,7 @@ class _Scenarios:
             scenario |= {"id": f"{test} · {scenario_id(label)}", "cluster": described.get("cluster", test)}
             tags = {**tags, "prompt": label}
         scenario |= {"trials": case.options.get("repeat"), "tags": tags or None, **checks.columns}
-        inside: dict[Sequence[str], Path_] = {(key,): (*case.path, "vars") for key in asked}
+        inside: dict[Sequence[str], ValuePath] = {(key,): (*case.path, "vars") for key in asked}
         inside |= {(key,): (*case.metadata_path, key) for key in described}
         inside |= {("tags",): case.metadata_path, ("trials",): (*case.path, "options", "repeat")}
         draft.add(scenario, case.path, {**inside, **checks.paths})
@@ -176,7 +176,7 @@ class _Checks:
         self.reader = AssertionReader(variables, file.folder, place)
         self.behaviors: defaultdict[str, list[Any]] = defaultdict(list)
         self.must_not: defaultdict[str, list[Any]] = defaultdict(list)
-        self.origins: dict[tuple[str, str], Path_] = {}
+        self.origins: dict[tuple[str, str], ValuePath] = {}
         top: list[Asserted] = []
         for path, assertion in case.asserts:
             at = ValueCursor(path, place.problems)
@@ -208,9 +208,9 @@ class _Checks:
         }
 
     @property
-    def paths(self) -> dict[Sequence[str], Path_]:
+    def paths(self) -> dict[Sequence[str], ValuePath]:
         """The path of the assertion behind each behavior, by the keys that lead to the behavior in the scenario."""
-        found: dict[Sequence[str], Path_] = {}
+        found: dict[Sequence[str], ValuePath] = {}
         for (key, name), path in self.origins.items():
             found[key, self._name_of_must_not(name) if key == "must_not" else name] = path
         right = [name for name in self.behaviors if means_correct(name)]
@@ -220,7 +220,7 @@ class _Checks:
         """A name that no expected behavior has: assertions of both kinds may share a metric, behaviors may not."""
         return f"not {name}" if name in self.behaviors else name
 
-    def _expect(self, name: str, check: Any, path: Path_) -> None:
+    def _expect(self, name: str, check: Any, path: ValuePath) -> None:
         self.behaviors[name].append(check)
         self.origins.setdefault(("expected_behaviors", name), path)
 

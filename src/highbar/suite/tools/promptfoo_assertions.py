@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.language.promptfoo_names import RED_TEAM, assertion_name
 from highbar.language.spelling import did_you_mean
 from highbar.suite.tools import js_patterns
@@ -68,7 +68,7 @@ class Asserted(Struct, frozen=True):
     name: str
     kind: str
     check: Any
-    path: Path_
+    path: ValuePath
     forbids: bool = False
     weight: Fraction = Fraction(1)
 

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.language.promptfoo_names import key_of_test
 from highbar.language.spelling import did_you_mean
 from highbar.suite.located import OtherFile
@@ -46,12 +46,12 @@ _UNREAD = (".py", ".js", ".cjs", ".mjs", ".ts", ".xlsx", ".xls")
 class Case(Struct, frozen=True):
     """One test with one value of each variable. `asserts` has every assertion with its path."""
 
-    path: Path_
+    path: ValuePath
     description: str | None
     variables: Mapping[str, Any]
-    asserts: tuple[tuple[Path_, Any], ...]
+    asserts: tuple[tuple[ValuePath, Any], ...]
     metadata: Mapping[str, Any]
-    metadata_path: Path_
+    metadata_path: ValuePath
     options: Mapping[str, Any]
     threshold: Any = None
     prompts: tuple[str, ...] | None = None
@@ -73,7 +73,7 @@ class CaseReader:
         self.providers: dict[str, None] = {}  # that single tests name
         self.has_graders = False  # models that read rubrics
         self.unused: dict[str, None] = {}  # options of a provider
-        self.default_path: Path_ = ("defaultTest",)
+        self.default_path: ValuePath = ("defaultTest",)
         self.default = self._default(values.get("defaultTest"))
 
     def _default(self, value: Any) -> Mapping[str, Any]:
@@ -194,7 +194,7 @@ class CaseReader:
 
     def _asserts(
         self, test: Mapping[str, Any], place: ValueCursor, options: Mapping[str, Any]
-    ) -> Iterator[tuple[Path_, Any]]:
+    ) -> Iterator[tuple[ValuePath, Any]]:
         default = ValueCursor(self.default_path, self.place.problems)
         sources = [] if options.get("disableDefaultAsserts") is True else [(self.default, default)]
         for source, at in (*sources, (test, place)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.decoding import NotPlain, decode
 from highbar.suite.tools.linked import PREFIX, file_text, files_named, values_of
 from highbar.suite.tools.templates import fill_template, is_template
@@ -29,7 +29,7 @@ class PromptTemplate(Struct, frozen=True):
     """A prompt: its text, or the messages of a conversation. `path` leads to it in the configuration."""
 
     label: str
-    path: Path_
+    path: ValuePath
     text: str | None = None
     messages: tuple[Any, ...] = ()
     id: str | None = None

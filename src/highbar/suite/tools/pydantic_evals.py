@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.documents.problems import Path_, ValueCursor
+from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.language.promptfoo_names import id_of_test
 from highbar.language.spelling import did_you_mean
 from highbar.language.tool_names import means_correct, scenario_id, text_or_json, value_digest
@@ -45,7 +45,7 @@ class _Evaluator(Struct, frozen=True):
 
     name: str
     arguments: Mapping[str, Any]
-    path: Path_
+    path: ValuePath
 
 
 def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
@@ -102,7 +102,7 @@ def _add(
         place.refuse("a case without inputs: there is nothing to ask")
     own = list(_evaluators(case.get("evaluators"), place.at("evaluators")))
     behaviors: dict[str, Any] = {}
-    paths: dict[Sequence[str], Path_] = {}
+    paths: dict[Sequence[str], ValuePath] = {}
     for evaluator in (*own, *shared):
         read = _read_evaluator(evaluator, case, place)
         if read is not None:
@@ -121,7 +121,7 @@ def _add(
     columns, tags = columns_and_tags(known, known)
     answer = joined_checks([behaviors[name] for name in right]) if right else None
     made = {"id": _id(case, names), "input": _question(case["inputs"]), **columns, "tags": tags or None}
-    inside: dict[Sequence[str], Path_] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
+    inside: dict[Sequence[str], ValuePath] = {("input",): (*place.path, "inputs"), ("tags",): (*place.path, "metadata")}
     inside |= {(name,): (*place.path, "metadata", name) for name in columns}
     draft.add({**made, "expected_behaviors": behaviors or None, "answer": answer}, place.path, {**inside, **paths})
     return True

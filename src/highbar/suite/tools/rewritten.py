@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from highbar.columns import SCENARIO_TEXTS
-from highbar.documents.problems import Path_
+from highbar.documents.problems import ValuePath
 from highbar.language.tool_names import flat_tags
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -30,10 +30,10 @@ class Rewritten(Struct, frozen=True):
 
     tool: str
     values: Mapping[str, Any]
-    paths: Mapping[Path_, Path_] = {}
+    paths: Mapping[ValuePath, ValuePath] = {}
     notes: tuple[str, ...] = ()
 
-    def origin(self, path: Path_) -> Path_:
+    def origin(self, path: ValuePath) -> ValuePath:
         """The path in the tool's file of a value, or of the nearest value around it that came from there."""
         return origin_of(path, self.paths)
 
@@ -44,7 +44,7 @@ class Rewritten(Struct, frozen=True):
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
-def origin_of(path: Path_, paths: Mapping[Path_, Path_]) -> Path_:
+def origin_of(path: ValuePath, paths: Mapping[ValuePath, ValuePath]) -> ValuePath:
     """The value in `paths` of the longest prefix of `path` that it has; () if it has none."""
     for end in range(len(path), 0, -1):
         if path[:end] in paths:
@@ -64,9 +64,9 @@ class Draft:
 
     def __init__(self) -> None:
         self.scenarios: list[Mapping[str, Any]] = []
-        self.paths: dict[Path_, Path_] = {}
+        self.paths: dict[ValuePath, ValuePath] = {}
 
-    def add(self, scenario: Mapping[str, Any], path: Path_, inside: Mapping[Sequence[str], Path_]) -> None:
+    def add(self, scenario: Mapping[str, Any], path: ValuePath, inside: Mapping[Sequence[str], ValuePath]) -> None:
         """Add a scenario that was made from the value at `path`; `inside` has the origins of values inside it."""
         here = ("scenarios", len(self.scenarios))
         self.scenarios.append({key: value for key, value in scenario.items() if value is not None})
