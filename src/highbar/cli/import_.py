@@ -47,7 +47,7 @@ def command(
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
     """
     _refuse_output(output, (*files, *(file for file in (map_file, policy) if file)))
-    from highbar.load.importing import import_files  # not needed for help, completion and usage errors
+    from highbar.load.files import import_files  # not needed for help, completion and usage errors
 
     guidance = _guidance(map_file, policy, calls=calls)
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:

@@ -55,6 +55,11 @@ class Typed(Struct, frozen=True):
     columns: tuple[tuple[str, str], ...]
     bad: str = "false"
 
+    @property
+    def sql(self) -> str:
+        """SQL for the first of them, which most columns have alone."""
+        return self.columns[0][1]
+
 
 Reader = Callable[[str, Raw], Typed]
 
@@ -112,7 +117,7 @@ def typed_description(name: str, raw: Raw) -> Typed:
     read = typed_text(name, raw)
     if raw.type == "JSON" and raw.may_be_blank:
         return Typed(((name, _json_or_absent(raw.as_json())),), read.bad)
-    return Typed(((name, or_absent(f"({read.columns[0][1]})", may_be_blank=raw.may_be_blank)),), read.bad)
+    return Typed(((name, or_absent(f"({read.sql})", may_be_blank=raw.may_be_blank)),), read.bad)
 
 
 def _json_or_absent(json: str) -> str:
@@ -222,7 +227,7 @@ def typed_label(name: str, raw: Raw) -> Typed:
 def typed_outcome(name: str, raw: Raw) -> Typed:
     """tp, fp, fn or tn."""
     read = typed_text(name, raw)
-    value = read.columns[0][1]
+    value = read.sql
     return Typed(read.columns, f"{read.bad} OR {value} NOT IN ('tp', 'fp', 'fn', 'tn')")
 
 
@@ -292,7 +297,7 @@ def typed_violations(name: str, raw: Raw) -> Typed:
     """What happened that must not: a list of text, or a count."""
     if raw.is_number:
         read = typed_whole(0)(name, raw)
-        return Typed((("violation_names", "NULL"), ("violation_count", read.columns[0][1])), read.bad)
+        return Typed((("violation_names", "NULL"), ("violation_count", read.sql)), read.bad)
     value, bad = _text_list(raw)
     if raw.type in TEXT_LISTS:
         return Typed((("violation_names", value), ("violation_count", f"len({value})")), bad)
@@ -326,8 +331,8 @@ def blank_output(name: str, raw: Raw) -> Typed:
     """Only whether the output is blank: the text itself is shown in reports, never judged."""
     read = typed_text(name, raw)
     if not raw.may_be_blank:
-        return Typed((("output_blank", f"coalesce({read.columns[0][1]} = '', true)"),), read.bad)
-    return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
+        return Typed((("output_blank", f"coalesce({read.sql} = '', true)"),), read.bad)
+    return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.sql}, {SEEN}), true)"),), read.bad)
 
 
 def checked_text(name: str, raw: Raw) -> Typed:

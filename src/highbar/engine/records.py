@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.columns import BY_NAME, EXTRA, QUANTITIES
@@ -42,29 +41,20 @@ def widen_request(request: Request, columns: Iterable[str]) -> Request:
     )
 
 
-class _RecordColumns(Struct, frozen=True):
-    """The names of a row's columns, in the order of the query."""
-
-    layout: Layout
-
-    def query(self) -> str:
-        return f"SELECT {', '.join(self.names())} FROM scenarios ORDER BY id"
-
-    def names(self) -> tuple[str, ...]:
-        layout = self.layout
-        names = [
-            "id",
-            *(f"by_{i}" for i in range(len(layout.slices))),
-            EVERY_TRIAL,
-            "passed_trials",
-            "failed_trials",
-            "lone",
-            SCORE_DENOMINATOR,
-        ]
-        for one in layout.quantities.values():
-            names += [one.count, one.total, *ends_of(one)]
-        names += layout.optional_columns()
-        return tuple(dict.fromkeys(names))
+def _record_columns(layout: Layout) -> tuple[str, ...]:
+    """The columns of `scenarios` from which a record is made."""
+    names = [
+        "id",
+        *(f"by_{i}" for i in range(len(layout.slices))),
+        EVERY_TRIAL,
+        "passed_trials",
+        "failed_trials",
+        "lone",
+        SCORE_DENOMINATOR,
+    ]
+    for one in layout.quantities.values():
+        names += [one.count, one.total, *ends_of(one)]
+    return tuple(dict.fromkeys([*names, *layout.optional_columns()]))
 
 
 def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
@@ -80,10 +70,10 @@ def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
 
 def scenario_records(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
     """All scenarios, as the relation `scenarios` has them now; `world` says how undecided trials count."""
-    columns = _RecordColumns(layout)
-    names = columns.names()
+    names = _record_columns(layout)
     ranks = _ranks(rows, layout, request, world)
-    records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]
+    found = rows(f"SELECT {', '.join(names)} FROM scenarios ORDER BY id")
+    records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in found]
     return tuple(sorted(records, key=lambda record: record.id))
 
 

@@ -67,7 +67,7 @@ def _has_value(part: SourcePart, place: int, where: Where, *, inherited: bool) -
     """SQL: whether a row has one of the values in one of the columns, itself or from its scenario's other trials."""
     column, values = where[place]
     listed = ", ".join(map(literal, values))
-    conditions = [f"({column_text('', column, part).columns[0][1]}) IN ({listed})"]
+    conditions = [f"({column_text('', column, part).sql}) IN ({listed})"]
     if inherited and "id" in part.columns:
         id_ = part.id_sql
         conditions.append(f"({id_}) IN (SELECT id FROM inherited WHERE col_{place} IN ({listed}))")
@@ -213,8 +213,7 @@ def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     if not with_column:
         return []
     each = " UNION ALL ".join(
-        f"SELECT {column_text('', column, part).columns[0][1]} AS value"
-        f" FROM {part.relation(_needed_columns(part, named))}"
+        f"SELECT {column_text('', column, part).sql} AS value FROM {part.relation(_needed_columns(part, named))}"
         for part in with_column
     )
     found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY 1 LIMIT 1000")

@@ -53,7 +53,11 @@ class SourcePart(Struct, frozen=True):
     @property
     def id_sql(self) -> str:
         """SQL for the id of a row, as text."""
-        return READERS["id"]("id", self.columns["id"]).columns[0][1]
+        return self.typed_sql("id")
+
+    def typed_sql(self, column: str) -> str:
+        """SQL for the typed value of one of our columns."""
+        return READERS[column](column, self.columns[column]).sql
 
     def duplicate_conditions(self) -> list[str]:
         """SQL conditions, each of which is true for a row with a duplicate."""

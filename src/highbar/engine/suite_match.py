@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from highbar.engine.column_readers import READERS
 from highbar.engine.limits import MOST_SUITE_IDS
 from highbar.engine.protocol import Database, Request
 from highbar.engine.scoring import LOOKED_AT
@@ -117,7 +116,7 @@ def _other_values(database: Database, parts: Sequence[SourcePart], column: str, 
     """
     database.list_texts("demanded", ("id", "wants"), list(fixed.items()))
     values = " UNION ALL ".join(
-        f"SELECT {part.id_sql} AS id, {column_text('has', column, part).columns[0][1]} AS has,"
+        f"SELECT {part.id_sql} AS id, {column_text('has', column, part).sql} AS has,"
         f" {_is_number(part, column)} AS is_number"
         f" FROM {part.relation(dict.fromkeys(('id', column.partition('.')[0], column)))}"
         for part in parts
@@ -136,7 +135,7 @@ def _missing_names(database: Database, parts: Sequence[SourcePart], column: str,
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
     database.list_texts("demanded", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(
-        f"SELECT {part.id_sql} AS id, CAST({READERS[column](column, part.columns[column]).columns[0][1]} AS VARCHAR[])"
+        f"SELECT {part.id_sql} AS id, CAST({part.typed_sql(column)} AS VARCHAR[])"
         f" AS has FROM {part.relation(['id', column])}"
         for part in parts
         if column in part.columns

@@ -46,23 +46,23 @@ def largest_values(rows: Rows, place: int) -> str:
     return f"CASE WHEN by_{place} IN ({', '.join(literal(value) for value, _ in largest)}) THEN by_{place} END"
 
 
-def profiles_of(rows: Rows, made: ReductionPlan, by: Sequence[str]) -> dict[Place, Profile]:
+def profiles_of(rows: Rows, plan: ReductionPlan, by: Sequence[str]) -> dict[Place, Profile]:
     """The profile of the whole and of each value of each slice; `by` is the SQL for the value of each slice."""
-    shape = [key for key in made.keys if not key.startswith("by_")]
-    names = [*shape, "scenarios", *made.sums]
+    shape = [key for key in plan.keys if not key.startswith("by_")]
+    names = [*shape, "scenarios", *plan.sums]
     found: dict[Place, list[Row]] = {}
-    for at, numbers in _sum_profile(rows, by, shape, [f"sum({name})" for name in ("scenarios", *made.sums)]):
+    for at, numbers in _sum_profile(rows, by, shape, [f"sum({name})" for name in ("scenarios", *plan.sums)]):
         found.setdefault(at, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
-    return {at: Profile(made.layout, lines) for at, lines in found.items()}
+    return {at: Profile(plan.layout, lines) for at, lines in found.items()}
 
 
-def products_of(rows: Rows, made: ReductionPlan, request: Request, by: Sequence[str]) -> dict[Place, Row]:
+def products_of(rows: Rows, plan: ReductionPlan, request: Request, by: Sequence[str]) -> dict[Place, Row]:
     """The sums of products of the same groups."""
-    if made.layout.clustered:
-        names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
-        found = _of_clusters(rows, made, request, by) if names else ()
+    if plan.layout.clustered:
+        names = [name for name, _ in ratios.aggregates(plan.sides, request, one_pass=False)]
+        found = _of_clusters(rows, plan, request, by) if names else ()
     else:
-        names = list(made.products)
+        names = list(plan.products)
         found = _sum_profile(rows, by, (), [ratios.profile_aggregate(name) for name in names]) if names else ()
     return {at: dict(zip(names, numbers, strict=True)) for at, numbers in found}
 
@@ -82,10 +82,10 @@ def _sum_profile(
 
 
 def _of_clusters(
-    rows: Rows, made: ReductionPlan, request: Request, by: Sequence[str]
+    rows: Rows, plan: ReductionPlan, request: Request, by: Sequence[str]
 ) -> Iterator[tuple[Place, Numbers]]:
     """Sums of products over clusters of scenarios, which the profile does not have."""
-    for group, *numbers in rows(ratios.by_cluster(made.sides, request, group_names(by))):
+    for group, *numbers in rows(ratios.by_cluster(plan.sides, request, group_names(by))):
         place, _, value = group.partition(":")
         yield ((int(place), value) if place else (None, None)), numbers
 

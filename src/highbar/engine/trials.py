@@ -163,13 +163,13 @@ def typed_trials(
         bad.append(_may_have_trailing_comma(part))
     for i, column in enumerate(columns):
         read = column_text(f"col_{i}", column, part)
-        values[f"col_{i}"] = read.columns[0][1]
+        values[f"col_{i}"] = read.sql
         bad.append(read.bad)
     for i, column in enumerate(extras):
         raw_number = part.columns.get(column)
         absent = Typed(((f"extra_{i}", "CAST(NULL AS DOUBLE)"),))
         read = typed_number(-LARGEST_EXTRA, LARGEST_EXTRA)(f"extra_{i}", raw_number) if raw_number else absent
-        values[f"extra_{i}"] = read.columns[0][1]
+        values[f"extra_{i}"] = read.sql
         bad.append(read.bad)
     bad += [_is_outside(range_, part) for range_ in ranges if range_.column in part.columns]
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
@@ -197,8 +197,8 @@ def _may_have_trailing_comma(part: SourcePart) -> str:
 
 def _is_outside(range_: ColumnRange, part: SourcePart) -> str:
     """SQL: whether a row has a value outside the range of a metric that counts the row."""
-    value = typed_number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
-    places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
+    value = typed_number(-LARGEST)("value", part.columns[range_.column]).sql
+    places = {column: f"({column_text('', column, part).sql})" for column, _ in range_.where}
     beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"
     return f"{beyond} AND {_is_selected(range_.where, places)}" if places else beyond
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from highbar.columns import OF_THE_RUN
-from highbar.engine.column_readers import READERS
 from highbar.engine.limits import MOST_EXAMPLES, MOST_VARIANT_ROWS
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
@@ -30,7 +29,7 @@ def find_differences(
         read = [f"CAST({part.columns[name].as_json()} AS VARCHAR)" for name in names]
         same = [f"({part.id_sql}) = {literal(id_)}"]
         if repeated and "trial" in part.columns:
-            number = READERS["trial"]("trial", part.columns["trial"]).columns[0][1]
+            number = part.typed_sql("trial")
             same.append(f"({number}) IS NULL" if trial is None else f"({number}) = {trial}")
         source = part.relation(["id", "trial", *names])
         found = rows(
@@ -87,8 +86,8 @@ def _first_values(rows: Rows, each: str, place: int) -> list[str]:
 def _values(part: SourcePart, columns: Sequence[str], *, clustered: bool) -> str:
     unit = part.id_sql
     if clustered and "cluster" in part.columns:
-        unit = f"coalesce({READERS['cluster']('cluster', part.columns['cluster']).columns[0][1]}, {unit})"
-    values = (f"{column_text('', column, part).columns[0][1]} AS value_{i}" for i, column in enumerate(columns))
+        unit = f"coalesce({part.typed_sql('cluster')}, {unit})"
+    values = (f"{column_text('', column, part).sql} AS value_{i}" for i, column in enumerate(columns))
     return f"SELECT {unit} AS unit, {', '.join(values)} FROM {part.relation(['id', 'cluster', 'tags', *columns])}"
 
 

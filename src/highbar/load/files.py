@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -140,6 +141,30 @@ def find_foreign(
             while notes:
                 made.report.warn(notes.pop(0))
             yield made
+
+
+def import_files(
+    arguments: Sequence[str],
+    tool: str,
+    target: str,
+    *,
+    stdin: BinaryIO | None = None,
+    guidance: foreign.Guidance = foreign.NO_GUIDANCE,
+) -> Iterator[str]:
+    """Write the rows of all files to `target`; yield lines that say what became of the records of each.
+
+    Raises InputError if a file cannot be read, or if a scorer judges in one file and not in another that has it.
+    """
+    read: list[ResultsFile] = []
+    with ExitStack() as stack, open(target, "wb") as rows:
+        for found in find_foreign(arguments, tool, stack=stack, stdin=stdin, guidance=guidance):
+            with open(found.file.path, "rb") as stream:
+                shutil.copyfileobj(stream, rows)
+            os.unlink(found.file.path)
+            yield from found.report.summary(found.file.name, found.title)
+            read.append(found.file)
+    if problems := foreign.contradictions(read):
+        raise InputError(*problems)
 
 
 def _check_folder(arguments: Sequence[str], input_format: str | None) -> FolderCheck:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers.report import Report
+from highbar.load import unpacking
 from highbar.load.counting import LONGEST_RESULT
 from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
@@ -28,6 +29,8 @@ MAPPED = "map"
 """The format of files that a mapping reads."""
 
 
+_PARQUET = b"PAR1"
+_BLOCK = 16
 _VERSION = r"\bversion\b"
 """Recognizes a warning about the version of a tool's format: an unknown change in it may be what matters."""
 
@@ -127,10 +130,57 @@ def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
     if format_name != MAPPED:
         yield path
         return
-    from highbar.load.plain_copies import plain_copy  # most checks have no mapping
-
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
-        yield plain_copy(path, name, folder)
+        yield _plain_copy(path, name, folder)
+
+
+def _plain_copy(path: str, name: str, folder: str) -> str:
+    """The path of the file itself if it is plain, else of a copy in `folder`. Messages call the file `name`."""
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(_BLOCK)
+        compression = unpacking.kind_of(start)
+        if compression:
+            return _unpack(path, name, folder, compression)
+        return _parquet_lines(path, name, folder) if start.startswith(_PARQUET) else path
+    except unpacking.Damaged as error:
+        raise InputError(error.of_file(name)) from error
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
+
+
+def _unpack(path: str, name: str, folder: str, compression: str) -> str:
+    suffix = os.path.splitext(os.path.splitext(name)[0])[1]  # `.csv` of `own.csv.gz`, by which the reader is chosen
+    copy = os.path.join(folder, f"unpacked{suffix if suffix.isascii() and len(suffix) <= 8 else ''}")
+    with open(copy, "wb") as target:
+        target.writelines(unpacking.unpack(unpacking.blocks_of(path), compression))
+    return copy
+
+
+def _parquet_lines(path: str, name: str, folder: str) -> str:
+    import duckdb  # only for Parquet
+
+    from highbar.load import counting, footer, parquet_rows  # only for Parquet
+
+    copy = os.path.join(folder, "unpacked.jsonl")
+    try:
+        footer.refuse_several(path, unpacking.blocks_of(path))
+        written = 0
+        with open(copy, "wb") as target:
+            for row in parquet_rows.read_parquet(path):
+                target.write(parquet_rows.line(row))
+                written += 1
+        declared = footer.row_count(path)
+    except InputError as error:
+        raise InputError(*(replace(problem, file=name) for problem in error.problems)) from error
+    except (counting.Uncountable, duckdb.Error, ValueError) as error:
+        reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(path, name)
+        message = f"this is not a sound Parquet file: {reason}"
+        raise InputError(Problem(message, file=name, hint="was it written to its end?")) from error
+    # DuckDB read the rows; the footer was read by our own code. A difference would be lost rows.
+    if written != declared:
+        raise InputError(Problem(f"its footer declares {declared} rows, and {written} can be read", file=name))
+    return copy
 
 
 def _is_urgent(note: str, report: Report) -> bool:
