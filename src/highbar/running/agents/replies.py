@@ -15,6 +15,7 @@ from typing import Any
 from highbar.columns import BY_NAME
 from highbar.documents import problems
 from highbar.documents.limits import MOST_DIGITS
+from highbar.documents.scalars import is_bounded
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, near_miss
 from highbar.model.answer import ToolCall
@@ -28,8 +29,6 @@ MOST_TOKENS = 10**15
 """No real count of tokens is larger, and sums up to this size stay exact."""
 MOST_COST = BY_NAME["cost_usd"].most or math.inf
 """The largest cost in USD that a row can have."""
-MOST_BITS = 1328
-"""Bits of an integer with MOST_DIGITS digits, as many as checks and suites accept."""
 _MOST_SAID = 3
 """Faults of one reply that a reason lists."""
 _LONGEST_MESSAGE = 200
@@ -174,15 +173,9 @@ def json_value(value: Any, depth: int = 1) -> Any:
 
 
 def _finite(value: float | Decimal) -> int | float | Decimal:
-    if isinstance(value, int):
-        if value.bit_length() > MOST_BITS:
-            raise MalformedReply(f"a number has more than {MOST_DIGITS} digits")
-        return value
-    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+    if not isinstance(value, int) and not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
         raise MalformedReply(f"{value} is not a number")
-    if isinstance(value, Decimal) and (
-        len(value.as_tuple().digits) > MOST_DIGITS or abs(value.adjusted()) > MOST_DIGITS
-    ):
+    if not isinstance(value, float) and not is_bounded(value):
         raise MalformedReply(f"a number has more than {MOST_DIGITS} digits")
     return value
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from highbar.running.agents.replies import DEEPEST_VALUE, MOST_BITS
+from highbar.documents.scalars import is_bounded
+from highbar.running.agents.replies import DEEPEST_VALUE
 
 _EXACT = 2**53
 _KEYS = ("role", "content", "tool_calls")
@@ -96,7 +97,7 @@ def canonical_value(value: Any, depth: int = 1) -> Any:
 
 def _number(value: float | Decimal) -> int | float | str:
     if isinstance(value, int):
-        return value if value.bit_length() <= MOST_BITS else "a whole number with more than 400 digits"
+        return value if is_bounded(value) else "a whole number with more than 400 digits"
     if not math.isfinite(number := math.nan if isinstance(value, Decimal) and value.is_nan() else float(value)):
         return str(number)
     return int(number) if number.is_integer() and abs(number) <= _EXACT else number
