@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # few checks compare, and these classes take time to make
 
 def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
     """Judge the results of a job by its policy. Raises InputError if either cannot be read."""
-    return checked(job, watch).verdict
+    return check_result(job, watch).verdict
 
 
-def checked(job: Job, watch: JobWatch = SILENT) -> CheckResult:
+def check_result(job: Job, watch: JobWatch = SILENT) -> CheckResult:
     """As `check`, but also returns what the verdict was made from; `run` has every scenario if the job wants it."""
     policy = policies.choose(job.policy, job.where)
     # Recalling earlier runs compares digests of the texts, and only DuckDB computes these.

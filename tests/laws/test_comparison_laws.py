@@ -57,7 +57,7 @@ def recorded(rows, folder, policy):
     """What a check says of these rows, and their baseline, whatever they come to, written and read again."""
     file = Path(folder, "baseline.json")
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
-    done = pipeline.checked(job)
+    done = pipeline.check_result(job)
     writing.replace_baseline(
         file, render(make_baseline(done.verdict, done.policy, done.run, None, "a law")), expected_digest=None
     )

@@ -62,7 +62,7 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
 
 
 def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> CheckResult:
-    """The result of `pipeline.checked`, with that verdict.
+    """The result of `pipeline.check_result`, with that verdict.
 
     Raises InputError if the ref, or the policy there, cannot be read: one of the two bars alone is not enough.
     """
@@ -158,7 +158,7 @@ def _judged_now(
 
         def judge_earlier(other: Job) -> CheckResult:
             if bar is None or needs(sums.columns)[1] is None:
-                return pipeline.checked(other, JobWatch(watch.progress))
+                return pipeline.check_result(other, JobWatch(watch.progress))
             seen = replace(found, policy=bar)
             with explain_refusals(seen):
                 refuse_columns(seen, sums.columns)

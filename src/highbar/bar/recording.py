@@ -52,7 +52,7 @@ def record(
     # The digest comes first: the write at the end is refused if the file changed in the meantime.
     seen = writing.digest(target)
     before = baseline_reading.read_baseline(target) if seen is not None else None
-    done = pipeline.checked(
+    done = pipeline.check_result(
         with_readers(replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True))),
         watch,
     )

@@ -110,7 +110,7 @@ def _new_run(name: str, job: Job, origin: Origin, *, quiet: bool) -> NewRun:
 
     whole = replace(job, results=(name,))
     with watching(quiet=quiet) as watch:
-        done = pipeline.checked(with_readers(whole), watch)
+        done = pipeline.check_result(with_readers(whole), watch)
     if done.verdict.verdict is None:
         raise InputError(_nothing_judged(name), *done.verdict.problems)
     return run_records.new_run(whole, done, origin)

@@ -206,7 +206,7 @@ def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs
     try:
         with watching(quiet=reports.quiet) as watch:
             if against_ref is None:
-                done = pipeline.checked(with_readers(job), watch)
+                done = pipeline.check_result(with_readers(job), watch)
             else:
                 done = _check_both(job, against_ref, watch)
     except InputError as error:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from highbar import history
 from highbar.history.pooled_records import pooled_record
 from highbar.model.job import Job, Wants
-from highbar.pipeline import checked
+from highbar.pipeline import check_result
 from highbar.running.order import permutation
 from highbar.store import baseline_reading
 from tests.commandline import run
@@ -402,7 +402,7 @@ def test_pooled_runs_are_what_one_run_with_all_their_trials_is(tmp_path_factory,
         file = folder / name
         file.write_text("".join(json.dumps(row) + "\n" for row in listed))
         job = Job((str(file),), policy={"thresholds": {"pass_rate": "1%"}}, wants=Wants(run=True))
-        found = checked(job).run
+        found = check_result(job).run
         assert found is not None
         return {one.id: one for one in found.records}
 

@@ -188,7 +188,7 @@ def test_an_internal_error_exits_4_with_one_line(project):
     program = (
         "import sys, highbar.pipeline, highbar.cli\n"
         "def check(*arguments, **options): raise MemoryError('no more \\x1b[31m')\n"
-        "highbar.pipeline.checked = check\n"
+        "highbar.pipeline.check_result = check\n"
         "sys.exit(highbar.cli.run_guarded(['check', 'results.jsonl']))\n"
     )
     for debug, traced in (("", False), ("1", True)):
@@ -211,7 +211,7 @@ def test_no_exception_borrows_the_exit_code_of_a_verdict(project, wrong):
     program = (
         "import sys, highbar.pipeline, highbar.cli\n"
         f"def check(*arguments, **options): raise {wrong}\n"
-        "highbar.pipeline.checked = check\n"
+        "highbar.pipeline.check_result = check\n"
         "sys.exit(highbar.cli.run_guarded(['check', 'results.jsonl']))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, check=False)

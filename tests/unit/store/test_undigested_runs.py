@@ -62,7 +62,7 @@ def checked(folder, ids, hour=0):
     file = folder / "results.jsonl"
     file.write_text("".join(json.dumps({"id": id_, "passed": True}) + "\n" for id_ in ids))
     job = Job((str(file),), policy=POLICY, wants=Wants(run=True))
-    done = pipeline.checked(job)
+    done = pipeline.check_result(job)
     undigested = replace(done, verdict=replace(done.verdict, results=(Source("s3://results", None),)))
     return run_records.new_run(job, undigested, replace(ORIGIN, now=ORIGIN.now.replace(hour=hour)))
 
@@ -79,7 +79,7 @@ def test_equal_results_of_another_commit_are_another_run(tmp_path):
     other = replace(ORIGIN, checkout=Checkout("d" * 40))
     assert first.run.results == second.run.results
     job = Job((str(tmp_path / "results.jsonl"),), policy=POLICY, wants=Wants(run=True))
-    done = pipeline.checked(job)
+    done = pipeline.check_result(job)
     undigested = replace(done, verdict=replace(done.verdict, results=()))
     assert run_records.new_run(job, undigested, other).run.results != first.run.results
     assert encode(verdicts.write(done.verdict)) == run_records.new_run(job, done, other).document
