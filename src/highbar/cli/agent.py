@@ -83,7 +83,7 @@ def try_(question: str | None, file: str | None, named: str | None, scenario: st
     chosen = _scenario(suite, scenario)
     call = _call(question, chosen, _seconds(timeout, suite, chosen))
     folder = Path(file or _SUITE).parent
-    started_ms, attempt = run_in_loop(_asked(agent, folder, call))
+    started_ms, attempt = run_in_loop(_ask(agent, folder, call))
     streams.print_text("\n".join(_lines(attempt, started_ms, streams.display(sys.stdout))) + "\n")
     return 0 if attempt.outcome == "answered" else REFUSED
 
@@ -155,7 +155,7 @@ def _seconds(text: str | None, suite: Suite | None, scenario: Scenario | None) -
     return float(found)
 
 
-async def _asked(agent: Agent, folder: Path, call: AgentCall) -> tuple[float, Attempt]:
+async def _ask(agent: Agent, folder: Path, call: AgentCall) -> tuple[float, Attempt]:
     """The milliseconds until the agent could be called, and the result of the call."""
     from time import perf_counter  # as above
 

@@ -140,7 +140,7 @@ def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, .
     """Print the report, then write the files, all even if one fails; returns the exit code, 4 if one failed."""
     page = replace(PAGE, meta=meta)
     failures = report_everywhere(
-        lambda: _printed(comparison, report_format, meta, quiet=quiet),
+        lambda: _printed_text(comparison, report_format, meta, quiet=quiet),
         outputs,
         lambda name: COMPARISONS[name](comparison, page),
     )
@@ -149,7 +149,7 @@ def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, .
     return NOT_WRITTEN if failures else _EXIT[comparison.verdict]
 
 
-def _printed(comparison: Comparison, report_format: str, meta: Meta, *, quiet: bool) -> str:
+def _printed_text(comparison: Comparison, report_format: str, meta: Meta, *, quiet: bool) -> str:
     screen = replace(streams.display(sys.stdout), meta=meta)
     if quiet and report_format == "text":
         from highbar.report.comparison_text import render_headline  # only for --quiet

@@ -81,7 +81,7 @@ def command(
         else:
             if suite is None:
                 raise InputError(Problem("--suite FILE is missing: only a run folder names its suite"))
-            found = _found(results, input_format, map_file, stack)
+            found = _find_results(results, input_format, map_file, stack)
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
             made = regrading.regrade_rows(found, by, stack)
         _refuse_overwriting(output, (*named, *run_folders.files_beside(runs), suite, *filter(None, [map_file])))
@@ -103,7 +103,7 @@ def _graded_by(suite: str, judge: str | None, *, fresh: bool) -> AbstractContext
     return graded_by(Path(suite), judges=judges, environment=os.environ, fresh=fresh)
 
 
-def _found(
+def _find_results(
     results: tuple[str, ...], input_format: str | None, map_file: str | None, stack: ExitStack
 ) -> tuple[ResultsFile, ...]:
     """The results files, those of other tools converted. Prints their urgent notes."""

@@ -52,8 +52,8 @@ def run_guarded(arguments: Sequence[str]) -> int:
     code = INTERNAL
     # A signal passes every other handler up to here, and then decides the exit code.
     with suppress(Stopped), _few_collections(), _signals(received):
-        code = _guarded(list(arguments), received)
-    return _stopped(received[0]) if received else code
+        code = _run_command(list(arguments), received)
+    return _say_stopped(received[0]) if received else code
 
 
 def _is_watched() -> bool:
@@ -86,21 +86,21 @@ def _end_now(code: int) -> None:
     os._exit(code)
 
 
-def _guarded(arguments: list[str], received: list[int]) -> int:
+def _run_command(arguments: list[str], received: list[int]) -> int:
     try:
         # A broken installation must end as an internal error, not with Python's own exit code 1, which means a fail.
         from highbar.cli.app import dispatch  # imported inside the `try` for that reason
 
         return dispatch(arguments)
     except InputError as error:
-        return _refused(error.problems, arguments)
+        return _say_refusal(error.problems, arguments)
     except ReportError as error:
-        return _failed(str(error))
+        return _say_failure(str(error))
     except Stopped:
         raise
     except BaseException as error:  # noqa: BLE001 - nothing at all may leave with the exit code of a verdict
         # An engine may turn `Stopped` into an error of its own. The signal that was received counts, not that error.
-        return INTERNAL if received else _crashed(error)
+        return INTERNAL if received else _say_crash(error)
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def _signals(received: list[int]) -> Iterator[None]:
             signal.signal(number, previous)
 
 
-def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
+def _say_refusal(problems: Iterable[Problem], arguments: list[str]) -> int:
     """Print all problems to stderr, and a no-verdict document in the requested format to stdout.
 
     For JSON, stderr stays empty: the document contains the problems. For text, stdout stays empty.
@@ -152,7 +152,7 @@ def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
     except InputError:  # the format comes from a broken package; the problems are on stderr already
         return REFUSED
     except ReportError as error:
-        return _failed(str(error))
+        return _say_failure(str(error))
     return REFUSED
 
 
@@ -163,21 +163,21 @@ def _format(arguments: list[str]) -> str:
     return named[-1] if named else "text"
 
 
-def _failed(message: str) -> int:
+def _say_failure(message: str) -> int:
     from highbar.cli import streams  # as above
 
     streams.say(f"highbar: {message}")
     return INTERNAL
 
 
-def _stopped(number: int) -> int:
-    _failed(f"stopped by {signal.Signals(number).name}")
+def _say_stopped(number: int) -> int:
+    _say_failure(f"stopped by {signal.Signals(number).name}")
     return KILLED_BY + number
 
 
-def _crashed(error: BaseException) -> int:
+def _say_crash(error: BaseException) -> int:
     if os.environ.get("HIGHBAR_DEBUG"):
         import traceback  # only for debugging
 
         traceback.print_exception(error)
-    return _failed(f"internal error: {type(error).__name__}: {error} (HIGHBAR_DEBUG=1 shows where it arose)")
+    return _say_failure(f"internal error: {type(error).__name__}: {error} (HIGHBAR_DEBUG=1 shows where it arose)")

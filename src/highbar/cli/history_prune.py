@@ -35,7 +35,7 @@ def command(*, folder: str, branch: str | None, keep: int | None, older_than: st
     """
     if keep is None and older_than is None:
         raise click.UsageError("say what to keep: --keep N or --older-than 90d")
-    limit = None if older_than is None else _before(older_than)
+    limit = None if older_than is None else _time_limit(older_than)
     runs = [run for run in read_folder(folder, may_be_empty=True).runs if branch is None or run.branch == branch]
     old = runs if keep is None else runs[: max(0, len(runs) - keep)]
     chosen = [run for run in old if limit is None or datetime.fromisoformat(run.time) < limit]
@@ -53,7 +53,7 @@ def _summary(chosen: Sequence[RunRecord], runs: Sequence[RunRecord], verb: str) 
     return f"{len(chosen)} of {count(len(runs), 'run')} {verb}"
 
 
-def _before(text: str) -> datetime:
+def _time_limit(text: str) -> datetime:
     """The time before which a run is too old."""
     found = _AGE.fullmatch(text)
     if found is None:

@@ -46,16 +46,16 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
     elif agent:
         from highbar.cli import starter_agent  # the texts are not needed for help
 
-        files, steps = _below(root, starter_agent.FILES), _then(folder, f"highbar run {starter_agent.SUITE}")
+        files, steps = _in_folder(root, starter_agent.FILES), _next_steps(folder, f"highbar run {starter_agent.SUITE}")
     elif tutorial:
         from highbar.cli import tutorial as texts  # as above
 
-        files, steps = _below(root, texts.FILES), _then(folder, "highbar check v1.jsonl")
+        files, steps = _in_folder(root, texts.FILES), _next_steps(folder, "highbar check v1.jsonl")
     else:
         from highbar.cli import starter  # as above
 
-        files = _below(root, starter.FILES)
-        steps = _then(folder, f"highbar check {starter.FAILS}", f"highbar check {starter.PASSES}")
+        files = _in_folder(root, starter.FILES)
+        steps = _next_steps(folder, f"highbar check {starter.FAILS}", f"highbar check {starter.PASSES}")
     _refuse_overwriting(list(files))
     _write(files)
     streams.print_text("".join(f"{path}\n" for path in files))
@@ -64,11 +64,11 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
     return 0
 
 
-def _below(root: Path, files: dict[str, str]) -> dict[Path, str]:
+def _in_folder(root: Path, files: dict[str, str]) -> dict[Path, str]:
     return {root / name: text for name, text in files.items()}
 
 
-def _then(folder: str, *commands: str) -> list[str]:
+def _next_steps(folder: str, *commands: str) -> list[str]:
     enter = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     return [f"Now try: {enter}{command}" for command in commands]
 
@@ -91,7 +91,7 @@ def _write(files: Mapping[Path, str]) -> None:
             for folder in _missing_folders(path):
                 folder.mkdir()
                 made.append(folder)
-            _put(path, text)
+            _write_new(path, text)
             made.append(path)
     except BaseException as error:
         # In reverse, so that a folder is empty again before it is removed.
@@ -104,7 +104,7 @@ def _write(files: Mapping[Path, str]) -> None:
         raise
 
 
-def _put(path: Path, text: str) -> None:
+def _write_new(path: Path, text: str) -> None:
     """Write a temporary file, then link it to `path`. Raises FileExistsError if `path` exists by now."""
     beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:

@@ -122,7 +122,7 @@ def _report(
     """Print the report, then write all files, all even if one fails; returns 0, or 4 if one failed."""
     calibration = found.calibration
     failures = report_everywhere(
-        lambda: _printed(calibration, report_format, quiet=quiet),
+        lambda: _printed_text(calibration, report_format, quiet=quiet),
         outputs,
         lambda name: CALIBRATIONS[name](calibration),
     )
@@ -133,7 +133,7 @@ def _report(
     return NOT_WRITTEN if failures else 0
 
 
-def _printed(calibration: Calibration, report_format: str, *, quiet: bool) -> str:
+def _printed_text(calibration: Calibration, report_format: str, *, quiet: bool) -> str:
     if quiet and report_format == "text":
         from highbar.report.calibration_words import headline  # only for --quiet
         from highbar.report.visible import visible  # as above

@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         raise InputError(Problem("results on standard input leave no room for answers", hint="name a file"))
     target = Path(output or (labels or _LABELS if terminal else _PAGE))
     _refuse_output(target, results, labels, terminal=terminal)
-    existing = _existing(target, labels, terminal=terminal)
+    existing = _existing_labels(target, labels, terminal=terminal)
     with ExitStack() as stack:
         found = files.find_files(
             results, stack=stack, input_format=input_format, stdin=streams.standard_input(), subset=True
@@ -93,12 +93,12 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         return _ask(book, by, target, quiet=quiet)
     _write_page(book, by, target)
     if not quiet:
-        streams.say(f"{_drawn(drawn)}: {target}")
+        streams.say(f"{_drawing_words(drawn)}: {target}")
         streams.say("open it in a browser, and save labels.jsonl; then: highbar judge calibrate")
     return 0
 
 
-def _drawn(drawn: Drawing) -> str:
+def _drawing_words(drawn: Drawing) -> str:
     return f"{count(len(drawn.trials), 'trial')} of {drawn.of} judged ones, {count(drawn.statements, 'statement')}"
 
 
@@ -119,7 +119,7 @@ def _refuse_output(target: Path, results: tuple[str, ...], labels: str | None, *
         raise InputError(Problem("this file is both read and written", str(target), hint="name another output"))
 
 
-def _existing(target: Path, labels: str | None, *, terminal: bool) -> Labels | None:
+def _existing_labels(target: Path, labels: str | None, *, terminal: bool) -> Labels | None:
     """The existing labels, or None. In the terminal, those in the output file, to which new ones are added."""
     from highbar.store.labels import read_labels  # see command
 
@@ -189,12 +189,12 @@ def _keys() -> Iterator[Callable[[str], str]]:
     try:
         # Set once for the whole session, and without discarding input, so that keys typed ahead count.
         tty.setcbreak(descriptor, termios.TCSADRAIN)
-        yield lambda question: _pressed(descriptor, question)
+        yield lambda question: _pressed_key(descriptor, question)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def _pressed(descriptor: int, question: str) -> str:
+def _pressed_key(descriptor: int, question: str) -> str:
     streams.print_text(question)
     key = os.read(descriptor, 1)
     streams.print_text("\n")

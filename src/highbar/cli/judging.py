@@ -253,7 +253,7 @@ def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...
     """Print the report, then write the files, and return the exit code, which is 4 if any of these failed."""
     page = replace(PAGE, verbose=screen.verbose, meta=screen.meta)
     failures = report_everywhere(
-        lambda: _printed(verdict, reports, screen), outputs, lambda name: reporter(name)(verdict, page)
+        lambda: _printed_text(verdict, reports, screen), outputs, lambda name: reporter(name)(verdict, page)
     )
     if verdict.problems and (reports.quiet or reports.format not in ("text", "json")):
         streams.say_problems(verdict.problems)  # text and JSON contain the problems already
@@ -273,7 +273,7 @@ def _has_warnings(verdict: Verdict) -> bool:
     return warnings(verdict) > 0
 
 
-def _printed(verdict: Verdict, reports: ReportOptions, screen: Display) -> str:
+def _printed_text(verdict: Verdict, reports: ReportOptions, screen: Display) -> str:
     if reports.quiet and reports.format == "text":
         from highbar.report import line  # only for --quiet
 

@@ -29,11 +29,11 @@ def command(report_format: str) -> int:
 
         streams.print_text(encode(_document()))
     else:
-        streams.print_text(_listed(streams.display(sys.stdout)))
+        streams.print_text(_list(streams.display(sys.stdout)))
     return 0
 
 
-def _listed(screen: Display) -> str:
+def _list(screen: Display) -> str:
     from highbar.catalogue import MEASURES, SETTINGS  # the catalogue is not needed for help
 
     lines: list[str] = []

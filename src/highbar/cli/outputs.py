@@ -143,7 +143,7 @@ def begin_outputs(outputs: Sequence[Output], formats: Formats, results: Sequence
         if mode is None or stat.S_ISREG(mode):  # a pipe or a device gets only the report itself
             text = refusal(formats, output.format, (UNFINISHED,))
             with suppress(OSError):  # write_output will fail too, and report it
-                replace_file(output.file, _encoded(text), sync=False)
+                replace_file(output.file, _encode(text), sync=False)
     if made:
         from highbar.load import files  # only for a report that was not there before
 
@@ -282,7 +282,7 @@ def write_output(file: str, text: str) -> None:
 
     A link keeps pointing to its file, which is replaced. A pipe or a device is written directly.
     """
-    data = _encoded(text)
+    data = _encode(text)
     try:
         mode = _mode(file)
         if mode is None or stat.S_ISREG(mode):
@@ -295,7 +295,7 @@ def write_output(file: str, text: str) -> None:
         raise ReportError(f"{file} could not be written: {error.strerror or error}") from error
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     # The name of a file that is not UTF-8 contains surrogates, which UTF-8 cannot encode.
     return text.encode("utf-8", "backslashreplace")
 
@@ -310,7 +310,7 @@ def _mode(file: str) -> int | None:
 
 def _feed(file: str, data: bytes) -> None:
     """Write into a pipe. Raises TimeoutError if the reader takes nothing for `_PATIENCE` seconds: a check must end."""
-    descriptor = _opened(file)
+    descriptor = _open_pipe(file)
     try:
         left = memoryview(data)
         while left:
@@ -321,7 +321,7 @@ def _feed(file: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _opened(file: str) -> int:
+def _open_pipe(file: str) -> int:
     """The writing end of a pipe. Raises TimeoutError if no reader opens it within `_PATIENCE` seconds."""
     until = time.monotonic() + _PATIENCE
     while True:

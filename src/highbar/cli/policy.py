@@ -32,10 +32,12 @@ def command(files: tuple[str, ...]) -> int:
     """
     from highbar import policy as policies  # help and completion need neither the reader nor its YAML parser
 
-    return print_described(files or (_found(),), lambda file, screen: _described(policies.read_named(file), screen))
+    return print_described(
+        files or (_policy_here(),), lambda file, screen: _describe(policies.read_named(file), screen)
+    )
 
 
-def _found() -> str:
+def _policy_here() -> str:
     """The path of the highbar.yaml in this folder or above. Raises InputError if there is none."""
     from highbar import policy as policies  # see command
 
@@ -45,7 +47,7 @@ def _found() -> str:
     return str(found)
 
 
-def _described(policy: Policy, screen: Display) -> str:
+def _describe(policy: Policy, screen: Display) -> str:
     from highbar.policy.words import say_all, say_reading  # see command
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]

@@ -85,7 +85,7 @@ class RunChoices(Struct, frozen=True, eq=False):
     def options(self, agent_version: str | None, policy: Policy | None) -> RunOptions:
         """The parsed options of a new run; `policy` decides it with --until-decided. Raises InputError."""
         from highbar.running.choices import RunOptions  # see command
-        from highbar.running.records import Chosen  # as above
+        from highbar.store.run_document import Chosen  # as above
 
         return RunOptions(
             self.settings(),
@@ -218,7 +218,7 @@ def command(
     try:
         policy = None if no_check else _policy(bar)
         until = partial(_until, choices=choices, bar=bar, reports=reports, policy=policy, subset=subset)
-        prepared = _with_rates(_prepared(suite, choices, bar, reports, policy, until), policy)
+        prepared = _with_rates(_prepare(suite, choices, bar, reports, policy, until), policy)
         done, ended_by = run_in_terminal(prepared, quiet=reports.quiet, until=until(prepared.plan))
         # An interrupted run is not judged; the code is the one that a shell gives a process killed by this signal.
         if ended_by is not None:
@@ -285,7 +285,7 @@ def _refuse_another_suite(prepared: Prepared, judged_by: str) -> None:
         raise InputError(Problem(message, prepared.suite.file, hint=hint))
 
 
-def _prepared(
+def _prepare(
     suite: str | None,
     choices: RunChoices,
     bar: BarOptions,
@@ -307,8 +307,8 @@ def _prepared(
             rerun_changed=choices.rerun_changed,
             refuse=refuse,
         )
-        if prepared.graded_anew and not reports.quiet:
-            named = some(prepared.graded_anew, 5)
+        if prepared.regraded and not reports.quiet:
+            named = some(prepared.regraded, 5)
             streams.say(f"note: files of checks have changed; the answers are graded anew by them: {named}")
     else:
         if choices.rerun_changed or choices.run_all:

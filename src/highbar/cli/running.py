@@ -22,7 +22,7 @@ from highbar.cli import streams
 from highbar.cli.progress import DRAWN_EVERY, in_background
 from highbar.language.phrases import count
 from highbar.report.visible import visible
-from highbar.running.execution import carry_out
+from highbar.running.execution import run_prepared
 from highbar.running.grading import says_failed
 from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
 from highbar.running.stopping import NothingCalled, StopRequest
@@ -30,7 +30,6 @@ from highbar.store.run_document import RESULTS, JudgeOfRun, is_run_folder
 
 if TYPE_CHECKING:  # only for annotations
     from highbar.running.deciding import UntilDecided
-    from highbar.running.execution import Done
     from highbar.running.preparing import Prepared
 
 _LONG = 60.0
@@ -53,7 +52,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
         for text in expected(prepared, until.policy):
             streams.say(text)
     stop = StopRequest()
-    with _stopping(stop) as received, _without_commands(), _show_progress(prepared.progress, quiet=quiet):
+    with _stop_on_signals(stop) as received, _without_commands(), _show_progress(prepared.progress, quiet=quiet):
         done = _carry_out(prepared, stop, until, quiet=quiet)
     if done is None:
         # Nothing is recorded yet, so the signal gets its usual effect: the handlers of before are back in place.
@@ -70,7 +69,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
 def _carry_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, quiet: bool) -> Done | None:
     """What the run did; None if it was stopped before it could call anything."""
     try:
-        return carry_out(prepared, stop, count_failures=not quiet, until=until)
+        return run_prepared(prepared, stop, count_failures=not quiet, until=until)
     except NothingCalled:
         return None
     except BaseException:
@@ -80,7 +79,7 @@ def _carry_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | None
 
 
 @contextmanager
-def _stopping(stop: StopRequest) -> Iterator[list[int]]:
+def _stop_on_signals(stop: StopRequest) -> Iterator[list[int]]:
     """On the first Ctrl-C, start nothing new and wait for what runs; on the second, or SIGTERM, stop at once.
 
     Yields the list of the signals received so far.

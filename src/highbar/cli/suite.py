@@ -31,10 +31,10 @@ def command(files: tuple[str, ...]) -> int:
     """
     from highbar.suite import read  # help and completion need neither the reader nor its YAML parser
 
-    return print_described(files, lambda file, screen: _described(read(file), screen))
+    return print_described(files, lambda file, screen: _describe(read(file), screen))
 
 
-def _described(suite: Suite, screen: Display) -> str:
+def _describe(suite: Suite, screen: Display) -> str:
     from highbar.suite import words  # see command
 
     scenarios, trials = count(len(suite.scenarios), "scenario"), count(suite.trials, "trial")

@@ -177,7 +177,7 @@ class _Installed(Reporter, frozen=True):
     def _text(self, function: str, found: object, display: Display) -> str:
         blame = f"the format {self.module!r} of an installed package failed"
         try:
-            text = getattr(_loaded(self.module), function)(found, display)
+            text = getattr(_load(self.module), function)(found, display)
         except Exception as error:
             raise ReportError(f"{blame}: {type(error).__name__}: {error}") from error
         if not isinstance(text, str):
@@ -189,14 +189,14 @@ def _installed(name: str) -> Reporter:
     """A format of another distribution, with the optional constants SUFFIXES, DETAILS and LISTS_SCENARIOS."""
     if name not in _entry_points():
         raise _unknown(name, report_formats())
-    module = _loaded(name)
+    module = _load(name)
     suffixes = tuple(str(suffix).lower() for suffix in getattr(module, "SUFFIXES", ()))
     return _Installed(
         name, suffixes, bool(getattr(module, "DETAILS", False)), bool(getattr(module, "LISTS_SCENARIOS", False))
     )
 
 
-def _loaded(name: str) -> Any:
+def _load(name: str) -> Any:
     """The module of an entry point. Raises InputError if it cannot be loaded or lacks a required function."""
     hint = "repair or remove that package"
     try:

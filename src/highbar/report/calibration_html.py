@@ -23,8 +23,8 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
         "metrics": ("Metrics", _metrics(calibration)),
         "people": ("Between people", _people(calibration)),
         "disagreements": ("Disagreements", _disagreements(calibration)),
-        "unused": ("Labels that do not count", _listed("Labels that do not count", "unused", calibration.unused)),
-        "notes": ("Notes", _listed("Notes", "notes", calibration.warnings)),
+        "unused": ("Labels that do not count", _list("Labels that do not count", "unused", calibration.unused)),
+        "notes": ("Notes", _list("Notes", "notes", calibration.warnings)),
     }
     about = element("p", Markup(words.about_labels(calibration, code)), *facts_section(display), class_="about")
     head = banner(words.headline(calibration, str), None, sections, about)
@@ -63,14 +63,14 @@ def _metrics(calibration: Calibration) -> Markup:
 
 def _people(calibration: Calibration) -> Markup:
     lines = words.people_lines(calibration, str)
-    return _listed("Between people", "people", lines)
+    return _list("Between people", "people", lines)
 
 
 def _disagreements(calibration: Calibration) -> Markup:
     found = calibration.disagreements
     if not found:
         return EMPTY
-    rest = more(len(found), min(len(found), _MOST))
+    rest = more(len(found), _MOST)
     rows = [_disagreement(one) for one in found[:_MOST]]
     names = ("trial", "statement", "people and the judge", "the judge's evidence")
     name = f"Where people disagree with the judge ({len(found)})"
@@ -83,9 +83,9 @@ def _disagreement(one: ReaderDisagreement) -> Sequence[Markup | str]:
     return place, statement, words.sides(one, str), code(one.evidence) if one.evidence else ""
 
 
-def _listed(name: str, anchor: str, texts: Sequence[str]) -> Markup:
+def _list(name: str, anchor: str, texts: Sequence[str]) -> Markup:
     if not texts:
         return EMPTY
-    rest = more(len(texts), min(len(texts), _MOST))
+    rest = more(len(texts), _MOST)
     listed = element("ul", *(element("li", text) for text in texts[:_MOST]))
     return _section(name, anchor, listed, element("p", rest) if rest else EMPTY)

@@ -37,8 +37,8 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
         [*title("Between people", display), *columns([("-", line) for line in people], 2, display)] if people else []
     )
     lines += _disagreements(calibration, display)
-    lines += _listed("Labels that do not count", calibration.unused, display)
-    lines += _listed("Notes", calibration.warnings, display)
+    lines += _list("Labels that do not count", calibration.unused, display)
+    lines += _list("Notes", calibration.warnings, display)
     return "\n".join(lines) + "\n"
 
 
@@ -56,7 +56,7 @@ def _disagreements(calibration: Calibration, display: Display) -> list[str]:
         lines += paragraph(words_of, 2, display)
         for one in trials:
             lines += _disagreement(one, display)
-    rest = more(len(found), min(len(found), _MOST))
+    rest = more(len(found), _MOST)
     return [*lines, *([f"  {rest}"] if rest else [])]
 
 
@@ -68,9 +68,9 @@ def _disagreement(one: ReaderDisagreement, display: Display) -> list[str]:
     return lines
 
 
-def _listed(heading: str, texts: Iterable[str], display: Display) -> list[str]:
+def _list(heading: str, texts: Iterable[str], display: Display) -> list[str]:
     rows = [("-", visible(text)) for text in texts]
     if not rows:
         return []
-    rest = more(len(rows), min(len(rows), _MOST))
+    rest = more(len(rows), _MOST)
     return [*title(heading, display), *columns(rows[:_MOST], 2, display), *([f"  {rest}"] if rest else [])]

@@ -12,7 +12,7 @@ from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
 from highbar.report.markdown import CUT_HERE, LONGEST, code_span
-from highbar.report.titles import demands
+from highbar.report.titles import demands, missed_first
 
 _MOST_ROWS = 50
 """Rows of a table: a GitHub comment has room for 65,536 characters."""
@@ -38,7 +38,7 @@ def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) ->
     if not rows:
         return ""
     shown = [f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows[:_MOST_ROWS])]
-    rest = more(len(rows), min(len(rows), _MOST_ROWS))
+    rest = more(len(rows), _MOST_ROWS)
     return "\n".join([heading, "", *shown, *(["", rest] if rest else [])])
 
 
@@ -51,7 +51,7 @@ def _rules(comparison: Comparison) -> str:
             f"{demand.title} ({', '.join(map(code_span, demand.paths))})",
             code_span(rule.reason),
         )
-        for demand in sorted(found, key=lambda each: (each.rule.outcome == "pass", each.rule.level != "blocking"))
+        for demand in sorted(found, key=missed_first)
         for rule in (demand.rule,)
     ]
     return _table("### Demands", ("outcome", "demand", "why"), rows)
@@ -76,7 +76,7 @@ def _scenarios(comparison: Comparison) -> str:
     for heading, ids in words.scenario_lists(comparison):
         if ids:
             shown = ", ".join(code_span(id_) for id_ in ids[:_MOST_ROWS])
-            lines += ["", f"- {heading} ({len(ids)}): {shown} {more(len(ids), min(len(ids), _MOST_ROWS))}".rstrip()]
+            lines += ["", f"- {heading} ({len(ids)}): {shown} {more(len(ids), _MOST_ROWS)}".rstrip()]
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
 from highbar.report.layout import columns, paint, paragraph, text_table, title
-from highbar.report.titles import demands
+from highbar.report.titles import demands, missed_first
 from highbar.report.value_words import undefined_by_reason
 from highbar.report.visible import cut, visible
 
@@ -50,10 +50,8 @@ def _color(comparison: Comparison) -> str:
 
 
 def _rules(comparison: Comparison, display: Display) -> list[str]:
-    found = demands(words.as_verdict(comparison))
-    missed = sorted(
-        (each for each in found if each.rule.outcome != "pass"), key=lambda each: each.rule.level != "blocking"
-    )
+    found = sorted(demands(words.as_verdict(comparison)), key=missed_first)
+    missed = [each for each in found if each.rule.outcome != "pass"]
     met = [each for each in found if each.rule.outcome == "pass"]
     lines: list[str] = []
     for heading, group in (("Demands that are not met", missed), ("Demands that are met", met)):
@@ -95,7 +93,7 @@ def _scenarios(comparison: Comparison, display: Display) -> list[str]:
     for heading, ids in words.scenario_lists(comparison):
         if ids:
             shown = ", ".join(visible(id_) for id_ in ids[:_MOST_ROWS])
-            rest = more(len(ids), min(len(ids), _MOST_ROWS))
+            rest = more(len(ids), _MOST_ROWS)
             lines += [f"  {heading} ({len(ids)})", *paragraph(f"{shown} {rest}".rstrip(), 4, display)]
     return lines
 
@@ -107,7 +105,7 @@ def _slices(comparison: Comparison, display: Display) -> list[str]:
         lines += title(f"By {visible(column)}", display)
         header = ("", "pass rate", "scenarios", "broke", "fixed", "difference")
         lines += text_table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
-        rest = more(len(parts), min(len(parts), _MOST_ROWS))
+        rest = more(len(parts), _MOST_ROWS)
         lines += [f"  {rest}"] if rest else []
     return lines
 

@@ -26,7 +26,7 @@ def headline(comparison: Comparison) -> str:
 
     If rules compare the two runs, their verdict comes first: `FAIL: 1 of 2 demands is not met; worse: pass rate …`.
     """
-    change = f"{main_number(comparison)}; {_moved(comparison)}"
+    change = f"{main_number(comparison)}; {_moved_words(comparison)}"
     if comparison.verdict is None:
         return f"{comparison.direction.upper()}: {change}"
     return f"{WORDS[comparison.verdict]}: {met(as_verdict(comparison))}; {comparison.direction}: {change}"
@@ -51,7 +51,8 @@ def as_verdict(comparison: Comparison) -> Verdict:
 
 def main_number(comparison: Comparison) -> str:
     """`pass rate 73.3% → 93.3%`, which most readers look for first; also the safety rate, if it fell."""
-    return ", ".join(_both(comparison, name) for name in ("pass_rate", *(["safety_rate"] * _fell(comparison))))
+    names = ("pass_rate", "safety_rate") if _is_safety_lower(comparison) else ("pass_rate",)
+    return ", ".join(_before_and_after(comparison, name) for name in names)
 
 
 def differences(comparison: Comparison) -> Mapping[str, Difference]:
@@ -59,7 +60,7 @@ def differences(comparison: Comparison) -> Mapping[str, Difference]:
     return {name: change.difference for name, change in comparison.metrics.items()}
 
 
-def _both(comparison: Comparison, name: str) -> str:
+def _before_and_after(comparison: Comparison, name: str) -> str:
     found = comparison.metrics[name].difference
     before, after = (
         "undefined" if value.value is None else amount(value.value, value.unit) for value in (found.base, found.head)
@@ -67,13 +68,13 @@ def _both(comparison: Comparison, name: str) -> str:
     return f"{name.replace('_', ' ')} {before} → {after}"
 
 
-def _fell(comparison: Comparison) -> bool:
+def _is_safety_lower(comparison: Comparison) -> bool:
     """Whether the safety rate is lower in the head, by chance or not."""
     change = comparison.metrics.get("safety_rate")
     return change is not None and change.difference.value is not None and change.difference.value < 0
 
 
-def _moved(comparison: Comparison) -> str:
+def _moved_words(comparison: Comparison) -> str:
     """`2 of 60 scenarios broke, 1 fixed`; if none broke, `1 of 60 scenarios fixed, none broke`."""
     broken, fixed = comparison.passes.broken, comparison.passes.fixed
     of = f"of {count(comparison.pairs, 'scenario')}"
@@ -93,11 +94,11 @@ def side(about: Side, encode: Encode) -> str:
     facts += [f"{about.runs} runs pooled"] if about.runs > 1 else []
     facts += [f"agent version {encode(about.agent_version)}"] if about.agent_version else []
     facts += [encode(about.date)] if about.date else []
-    facts += filter(None, (judged_line(about.judged_by, encode), _selected(about, encode)))
+    facts += filter(None, (judged_line(about.judged_by, encode), _selection_words(about, encode)))
     return ", ".join(facts)
 
 
-def _selected(about: Side, encode: Encode) -> str:
+def _selection_words(about: Side, encode: Encode) -> str:
     """Which rows were selected; a baseline does not record how many were left out."""
     text = selection_line(about.selection, encode)
     return text.partition(": ")[0] if about.is_baseline else text

@@ -129,11 +129,11 @@ def _where(where: Where) -> _Row:
 
 def _scenarios(verdict: Verdict) -> Iterator[_Row]:
     quarantined = quarantined_ids(verdict)
-    for row in _listed(verdict):
+    for row in _scenario_rows(verdict):
         yield {**row, "quarantined": _yes(row.get("name") in quarantined)} if quarantined else row
 
 
-def _listed(verdict: Verdict) -> Iterator[_Row]:
+def _scenario_rows(verdict: Verdict) -> Iterator[_Row]:
     """All scenarios if the verdict lists them, else the failed and undecided ones; a last row counts the others."""
     for one in verdict.scenarios:
         yield _scenario(one)

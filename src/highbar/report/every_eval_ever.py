@@ -127,7 +127,7 @@ def _source(meta: _Meta) -> dict[str, Any]:
     """Who evaluated. Other keys of `--meta` (commit, link) go into the additional details."""
     others = {key: value for key, value in meta.items() if key not in _KNOWN}
     return {
-        **_given(meta, _SOURCE),
+        **_chosen(meta, _SOURCE),
         "source_type": "evaluation_run",
         "source_organization_name": meta["source_organization_name"],
         "evaluator_relationship": meta["evaluator_relationship"],
@@ -141,14 +141,14 @@ def _model(verdict: Verdict, meta: _Meta) -> dict[str, Any]:
     return {
         "name": meta.get("model_name", meta["model_id"]),
         "id": meta["model_id"],
-        **_given(meta, _MODEL),
+        **_chosen(meta, _MODEL),
         "additional_details": {**unknown, **version},
     }
 
 
 def _dataset(meta: _Meta) -> dict[str, Any]:
     if "hf_repo" in meta:
-        kind: dict[str, Any] = {"source_type": "hf_dataset", **_given(meta, ("hf_repo", "hf_split"))}
+        kind: dict[str, Any] = {"source_type": "hf_dataset", **_chosen(meta, ("hf_repo", "hf_split"))}
     elif "dataset_url" in meta:
         kind = {"source_type": "url", "url": [meta["dataset_url"]]}
     else:
@@ -156,7 +156,7 @@ def _dataset(meta: _Meta) -> dict[str, Any]:
     return {"dataset_name": meta["dataset_name"], **kind}
 
 
-def _given(meta: _Meta, keys: Iterable[str]) -> _Texts:
+def _chosen(meta: _Meta, keys: Iterable[str]) -> _Texts:
     return {key: meta[key] for key in keys if key in meta}
 
 

@@ -61,12 +61,12 @@ def rule_annotations(verdict: Verdict, located: Located) -> str:
     errors = _of_problems(verdict.problems, located)  # GitHub counts both kinds of errors together
     errors += [_of_demand(demand, verdict, "error", located) for demand in missed if demand.rule.level == "blocking"]
     warned = [_of_demand(demand, verdict, "warning", located) for demand in missed if demand.rule.level == "warning"]
-    return _lines(_shown(errors)) + _lines(_shown(warned))
+    return _lines(_cut_to_limit(errors)) + _lines(_cut_to_limit(warned))
 
 
 def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
     """A line for each problem, written in place of a verdict; no more than GitHub shows."""
-    return _lines(_shown(_of_problems(problems, located)))
+    return _lines(_cut_to_limit(_of_problems(problems, located)))
 
 
 def _of_problems(problems: Iterable[Problem], located: Located) -> list[Annotation]:
@@ -142,7 +142,7 @@ def _of_demand(demand: DemandResult, verdict: Verdict, kind: str, located: Locat
     )
 
 
-def _shown(found: list[Annotation]) -> list[Annotation]:
+def _cut_to_limit(found: list[Annotation]) -> list[Annotation]:
     """As many annotations as GitHub shows; if there are more, the last one says how many."""
     if len(found) <= MOST_ANNOTATIONS:
         return found

@@ -121,7 +121,7 @@ def _spark(series: Series, room: int) -> tuple[str, str]:
     places = _places(series)[-room:]
     low, high = _range(point for point in places if isinstance(point, SeriesPoint))
     bars = "".join(_CUT if not isinstance(one, SeriesPoint) else _bar(one.value, low, high) for one in places)
-    misses = "".join(_MISSED if isinstance(one, SeriesPoint) and _missed(one) else " " for one in places)
+    misses = "".join(_MISSED if isinstance(one, SeriesPoint) and _is_missed(one) else " " for one in places)
     return bars, misses
 
 
@@ -160,7 +160,7 @@ def _bound(point: SeriesPoint) -> float | None:
     return None if rule is None else rule.bound
 
 
-def _missed(point: SeriesPoint) -> bool:
+def _is_missed(point: SeriesPoint) -> bool:
     return any(rule.level == "blocking" and rule.outcome != "pass" for rule in point.rules)
 
 
@@ -212,7 +212,7 @@ def _cell(place: SeriesPoint | Break, level: int, ends: tuple[float, float]) -> 
     if place.value is None and level == 0:
         return _UNDEFINED
     if place.value is not None and _level(place.value, *ends, _HEIGHT) == level:
-        return _MISSED if _missed(place) else _POINT
+        return _MISSED if _is_missed(place) else _POINT
     bound = _bound(place)
     return _THRESHOLD if bound is not None and _level(bound, *ends, _HEIGHT) == level else " "
 

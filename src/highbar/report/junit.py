@@ -126,7 +126,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     listed = 0
     quarantined = quarantined_ids(verdict)
     # The list has failed scenarios first, so that the ones that do not fit are the least important.
-    for scenario in verdict.scenarios or _failed(verdict):
+    for scenario in verdict.scenarios or _failed_scenarios(verdict):
         if scenarios.size > room:
             break
         scenarios.add(_scenario(scenario, quarantined=scenario.id in quarantined))
@@ -204,7 +204,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
     lines = [message, visible(rule.description or ""), how_sure(rule, verdict) if is_close(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
-        name=_titled(rule, verdict),
+        name=_case_name(rule, verdict),
         outcome=missed,
         type=rule.outcome,
         message=message,
@@ -225,7 +225,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
     )
 
 
-def _titled(rule: RuleResult, verdict: Verdict) -> str:
+def _case_name(rule: RuleResult, verdict: Verdict) -> str:
     """`Safety rate is 100% (thresholds.blocking.safety_rate)`: with the path, rules with equal titles differ."""
     words = rule_title(rule, verdict)
     return _name(words if words == visible(rule.rule) else f"{words} ({rule.rule})")
@@ -244,7 +244,7 @@ def _advice(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> _TestCase:
     message = f"advice: {visible(rule.reason)}"
     properties = _rule(rule, verdict, bounds).properties
     return _TestCase(
-        "highbar.advice", _titled(rule, verdict), "skipped", rule.outcome, message, message, properties=properties
+        "highbar.advice", _case_name(rule, verdict), "skipped", rule.outcome, message, message, properties=properties
     )
 
 
@@ -317,7 +317,7 @@ def _scenario(scenario: ScenarioResult, *, quarantined: bool = False) -> _TestCa
     )
 
 
-def _failed(verdict: Verdict) -> Iterator[ScenarioResult]:
+def _failed_scenarios(verdict: Verdict) -> Iterator[ScenarioResult]:
     """The failed and undecided scenarios, for a verdict without the list of all scenarios."""
     for one in verdict.scenarios_failed:
         yield ScenarioResult(

@@ -51,7 +51,7 @@ def _blocks(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
     widths = [max(cells(row[place]) for row, _ in table if len(row) > place) for place in range(count)]
     found: list[list[str]] = []
     for row, tail in table:
-        head = " " * indent + "".join(_padded(cell, width) + _GAP for cell, width in zip(row, widths, strict=False))
+        head = " " * indent + "".join(_pad(cell, width) + _GAP for cell, width in zip(row, widths, strict=False))
         found.append(_with_tail(head, tail, display))
     return found
 
@@ -88,7 +88,7 @@ def titled(rows: Sequence[tuple[str, str, str]], display: Display) -> list[str]:
     width = max((cells(name) for _, name, _ in rows if cells(name) <= widest), default=2)
     lines: list[str] = []
     for mark, name, text in rows:
-        head = f"{mark} {_padded(name, width)}{_GAP}"
+        head = f"{mark} {_pad(name, width)}{_GAP}"
         if cells(name) > width:
             first, *rest = paragraph(name, cells(mark) + 1, display)
             lines += [mark + first[cells(mark) :], *rest]
@@ -97,7 +97,7 @@ def titled(rows: Sequence[tuple[str, str, str]], display: Display) -> list[str]:
     return lines
 
 
-def _padded(text: str, width: int) -> str:
+def _pad(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 

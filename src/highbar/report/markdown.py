@@ -7,7 +7,7 @@ an issue. Inputs and outputs of scenarios are omitted, since more people read a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -32,9 +32,9 @@ from highbar.report.headline import (
 )
 from highbar.report.origin import origin_lines, quarantined_ids
 from highbar.report.reruns import how_sure, is_close, second_run_sentence
-from highbar.report.titles import DemandResult, demands, metric_words
+from highbar.report.titles import DemandResult, demands, metric_words, missed_first
 from highbar.report.value_words import scenarios_cell, short_reason
-from highbar.report.visible import cut, visible
+from highbar.report.visible import Encode, cut, visible
 
 LONGEST = 65_536  # characters that a GitHub comment may have
 _LONGEST_TEXT = 300
@@ -84,7 +84,7 @@ def within(verdict: Verdict, longest: int) -> str:
     room = longest - len(top) - len(_FOLDED) - len(_UNFOLD) - len(CUT_HERE) - 12
     parts: list[str] = []
     for section in (section for section in _sections(verdict) if section.rows):
-        text = _fitted(section, room)
+        text = _fit(section, room)
         parts.append(text or CUT_HERE)
         if not text:
             break
@@ -98,7 +98,7 @@ def within(verdict: Verdict, longest: int) -> str:
 def _sections(verdict: Verdict) -> Iterator[_Section]:
     """The folded sections; if the report is too long, the last ones are cut."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
-    if _is_calm(verdict):
+    if _needs_no_more(verdict):
         yield _Section("### Evidence", (), (_about(verdict),), 1)
     yield _rules(verdict, bounds)
     yield _table(
@@ -127,7 +127,7 @@ def _changes(verdict: Verdict) -> str:
 # --- not folded -------------------------------------------------------------------------------
 
 
-def _is_calm(verdict: Verdict) -> bool:
+def _needs_no_more(verdict: Verdict) -> bool:
     """Whether the headline is enough: the verdict is a pass, with or without warnings, and the bar is not weakened."""
     return verdict.verdict == "pass" and not weakened_rows(verdict, code_span)[1]
 
@@ -138,18 +138,18 @@ def _top(verdict: Verdict) -> str:
     The first of `_TRIES` that fits into `_MOST_BYTES` is used, or the last one if none fits.
     """
     heading = f"## {headline(verdict)}"
-    if _is_calm(verdict):
+    if _needs_no_more(verdict):
         return heading
     text = heading
     for longest, most in _TRIES:
-        sections = filter(None, _unfolded(verdict, longest, most))
+        sections = filter(None, _top_sections(verdict, longest, most))
         text = "\n\n".join([heading, *sections])
         if len(text.encode()) <= _MOST_BYTES:
             break
     return text
 
 
-def _unfolded(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
+def _top_sections(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
     """The sections that are not folded, with at most `longest` characters in a cell and `most` rows in a table."""
 
     def short(text: str) -> str:
@@ -165,22 +165,25 @@ def _unfolded(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
         _table(f"### {advice.HEADING}", ("metric", *advice.COLUMNS), rows),
         _list(f"### {word}", less),
         _table(
-            "### Not met", ("demand", "why"), [_missed(one, verdict, short) for one in blocking[:most]], len(blocking)
+            "### Not met",
+            ("demand", "why"),
+            [_missed_row(one, verdict, short) for one in blocking[:most]],
+            len(blocking),
         ),
-        _table("### Failed scenarios", _SCENARIO, _failed(verdict, short)[:most], verdict.counts.failed),
+        _table("### Failed scenarios", _SCENARIO, _failed_rows(verdict, short)[:most], verdict.counts.failed),
     )
     yield _about(verdict, short)
-    yield _since(verdict, short, most)
+    yield _changes_since(verdict, short, most)
     for section in sections:
         if section.rows:
             yield _lines(section, section.rows[:most])
 
 
-def _missed(demand: DemandResult, verdict: Verdict, short: Callable[[str], str]) -> tuple[str, str]:
+def _missed_row(demand: DemandResult, verdict: Verdict, short: Encode) -> tuple[str, str]:
     return demand.title, short_reason(demand.rule, verdict, short)
 
 
-def _since(verdict: Verdict, short: Callable[[str], str], most: int) -> str:
+def _changes_since(verdict: Verdict, short: Encode, most: int) -> str:
     """The scenarios that broke or were fixed since the baseline, and the metrics that are better or worse."""
     compared = verdict.details.comparison if verdict.details else None
     if compared is None:
@@ -188,7 +191,7 @@ def _since(verdict: Verdict, short: Callable[[str], str], most: int) -> str:
     lines = []
     for word, ids in (("broken", compared.broken), ("fixed", compared.fixed)):
         if ids:
-            rest = more(len(ids), min(len(ids), most))
+            rest = more(len(ids), most)
             lines.append(f"- {len(ids)} {word}: {', '.join(short(id_) for id_ in ids[:most])} {rest}".rstrip())
     moved = [
         f"- {metric_words(name, short)} {change.outcome}: {amount(base, unit)} → {amount(head, unit)}"
@@ -214,16 +217,16 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     """A list of all problems, written in place of a verdict, under a heading that no verdict has."""
     rows = tuple(_problem(problem) for problem in problems)
     section = _Section(f"## {NO_VERDICT}", (), rows, len(rows))
-    return _fitted(section, LONGEST - 1) + "\n"
+    return _fit(section, LONGEST - 1) + "\n"
 
 
-def _problem(problem: Problem, short: Callable[[str], str] = code_span) -> str:
+def _problem(problem: Problem, short: Encode = code_span) -> str:
     place = problem.place_text
     hint = f" (hint: {short(problem.hint)})" if problem.hint else ""
     return f"- {short(place) + ' ' if place else ''}{short(problem.message)}{hint}"
 
 
-def _fitted(section: _Section, room: int) -> str:
+def _fit(section: _Section, room: int) -> str:
     """The section with as many rows as fit, and the number of the others; empty if no row fits."""
     head = [section.heading, "", *section.opening]
     left = room - sum(len(line) + 1 for line in head) - _ROOM_FOR_A_COUNT
@@ -237,7 +240,7 @@ def _fitted(section: _Section, room: int) -> str:
     return "\n".join([*head, *shown, *(["", rest] if rest else [])]) if shown else ""
 
 
-def _about(verdict: Verdict, short: Callable[[str], str] = code_span) -> str:
+def _about(verdict: Verdict, short: Encode = code_span) -> str:
     parts = [evidence(verdict.counts)]
     if verdict.agent_version is not None:
         parts.append(f"agent version {short(verdict.agent_version)}")
@@ -260,9 +263,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _rules(verdict: Verdict, bounds: Bounds) -> _Section:
     """Every demand: those that are not met first, blocking ones before warnings."""
-    found = sorted(
-        demands(verdict, code_span), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking")
-    )
+    found = sorted(demands(verdict, code_span), key=missed_first)
     return _table(
         "### Demands",
         ("outcome", "demand", "value", "scenarios", "why"),
@@ -321,14 +322,14 @@ def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bo
 
 
 def _failed_scenarios(verdict: Verdict) -> _Section:
-    return _table("### Failed scenarios", _SCENARIO, _failed(verdict, code_span), verdict.counts.failed)
+    return _table("### Failed scenarios", _SCENARIO, _failed_rows(verdict, code_span), verdict.counts.failed)
 
 
 def _mark(scenario: FailedScenario, quarantined: frozenset[str]) -> str:
     return " **required**" if scenario.required else " **quarantined**" if scenario.id in quarantined else ""
 
 
-def _failed(verdict: Verdict, short: Callable[[str], str]) -> list[Sequence[str]]:
+def _failed_rows(verdict: Verdict, short: Encode) -> list[Sequence[str]]:
     quarantined = quarantined_ids(verdict)
     return [
         (

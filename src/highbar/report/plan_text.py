@@ -51,8 +51,8 @@ _EXPLANATIONS = {
 def render(plan: Plan, display: Display = PAGE) -> str:
     """The whole plan, wrapped to the display's width."""
     lines = [
-        _assumed(plan),
-        *_supposed(plan, display),
+        _assumption_line(plan),
+        *_sizes(plan, display),
         *_reaches(plan, display),
         *_chances(plan, display),
         *_early(plan, display),
@@ -64,7 +64,7 @@ def render(plan: Plan, display: Display = PAGE) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _assumed(plan: Plan) -> str:
+def _assumption_line(plan: Plan) -> str:
     assumed = plan.assumptions
     parts = [f"confidence {_percent(assumed.confidence)}"]
     if not plan.early:
@@ -81,7 +81,7 @@ def _assumed(plan: Plan) -> str:
 # --- plain numbers ---------------------------------------------------------------------------
 
 
-def _supposed(plan: Plan, display: Display) -> list[str]:
+def _sizes(plan: Plan, display: Display) -> list[str]:
     if not plan.supposed:
         return []
     repeated = plan.assumptions.trials > 1
@@ -147,7 +147,7 @@ def _early(plan: Plan, display: Display) -> list[str]:
         lines += _section(
             f"{name}: {_percent(rows[0].threshold)} of up to {count(rows[0].scenarios, 'scenario')}",
             ("true rate", "pass", "inconclusive", "fail", "scenarios", "as good as"),
-            [_stopped(row) for row in rows],
+            [_early_cells(row) for row in rows],
             display,
             ""
             if lines
@@ -156,25 +156,25 @@ def _early(plan: Plan, display: Display) -> list[str]:
     return lines + _early_joint(plan, display)
 
 
-def _stopped(row: EarlyChance) -> tuple[str, ...]:
+def _early_cells(row: EarlyChance) -> tuple[str, ...]:
     fixed = row.fixed
     pairs = ((row.passes, fixed.passes), (row.inconclusive, fixed.inconclusive), (row.fails, fixed.fails))
     return (
         _percent(row.rate),
-        *(f"{_briefly(early)} ({_briefly(once)})" for early, once in pairs),
+        *(f"{_short_percent(early)} ({_short_percent(once)})" for early, once in pairs),
         f"{row.expected:.0f} of {row.scenarios}",
         _count(row.equal),
     )
 
 
-def _briefly(share: float) -> str:
+def _short_percent(share: float) -> str:
     return _likely(share).replace("under ", "<").replace("over ", ">")
 
 
 def _early_joint(plan: Plan, display: Display) -> list[str]:
     if plan.early_joint is None or plan.joint is None:
         return []
-    early, once = _between(plan.early_joint), _between(plan.joint)
+    early, once = _chance_words(plan.early_joint), _chance_words(plan.joint)
     sentence = (
         f"All {plan.joint.rules} blocking rules at once, for an agent halfway to perfection: {early} if the run stops"
         f" early, {once} if all scenarios are judged once."
@@ -201,13 +201,13 @@ def _needs(plan: Plan, display: Display) -> list[str]:
     if plan.scenarios is None:
         header = ("", "wanted", "at least", "scenarios", "together", "halfway")
         rows = [
-            (*_named(row), str(row.fewest), _count(row.scenarios), _count(row.together), _supposition(row))
+            (*_rule_cells(row), str(row.fewest), _count(row.scenarios), _count(row.together), _supposition(row))
             for row in known
         ]
         lines = _section("Scenarios that each rule needs", header, rows, display, _EXPLANATIONS["needs"])
     else:
         heading = f"What {count(plan.scenarios, 'scenario')} can show of each rule"
-        sized = [(*_named(row), *_suited(row)) for row in known]
+        sized = [(*_rule_cells(row), *_rates_of_rule(row)) for row in known]
         lines = _section(heading, ("", "wanted", "passes", "fails"), sized, display, _EXPLANATIONS["passes"])
     lines += _joint(plan, display)
     return lines + _unknown([row for row in plan.rules if row.fewest is None], display)
@@ -220,14 +220,14 @@ def _joint(plan: Plan, display: Display) -> list[str]:
     each = (
         f"on {count(plan.scenarios, 'scenario')} for each" if plan.scenarios else "with the scenarios that each needs"
     )
-    chance_of_all = _between(plan.joint)
+    chance_of_all = _chance_words(plan.joint)
     sentence = (
         f"All {plan.joint.rules} blocking rules at once, {each}: {chance_of_all} for an agent halfway to perfection."
     )
     return ["", *paragraph(sentence, 2, display)]
 
 
-def _between(joint: Joint) -> str:
+def _chance_words(joint: Joint) -> str:
     low, high = _likely(joint.low), _likely(joint.high)
     if low == high:
         return f"a chance of {low}"
@@ -238,7 +238,7 @@ def _supposition(row: RuleNeed) -> str:
     return _NONE if row.supposed is None else _percent(row.supposed)
 
 
-def _suited(row: RuleNeed) -> tuple[str, ...]:
+def _rates_of_rule(row: RuleNeed) -> tuple[str, ...]:
     """The true rates from which an agent likely passes and fails, with signs for the metric's direction."""
     signs = ("≥", "≤") if row.better == "higher" else ("≤", "≥")
     rates = (row.rate_to_pass, row.rate_to_fail)
@@ -259,20 +259,23 @@ def _standings(plan: Plan, display: Display) -> list[str]:
     if plan.trials is None:
         return []
     needing = [row for row in rows if not row.settled and row.more_scenarios is not None]
-    stuck = [row for row in rows if not row.settled and row.more_scenarios is None]
+    unsettled = [row for row in rows if not row.settled and row.more_scenarios is None]
     lines = ["", _summary(plan)]
     lines += _section(
         "Rules that a larger run would settle",
         ("", "value", "wanted", "scenarios", "settled by"),
-        [(*_stood(row), _settled_by(row)) for row in needing],
+        [(*_standing_cells(row), _settled_by(row)) for row in needing],
         display,
         _EXPLANATIONS["settled"],
     )
     plain = ("", "value", "wanted", "scenarios")
     lines += _section(
-        "Rules that are on the threshold, or that no number of scenarios settles", plain, map(_stood, stuck), display
+        "Rules that are on the threshold, or that no number of scenarios settles",
+        plain,
+        map(_standing_cells, unsettled),
+        display,
     )
-    settled = [(*_stood(row), chance_cell(row)) for row in rows if row.settled]
+    settled = [(*_standing_cells(row), chance_cell(row)) for row in rows if row.settled]
     lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _EXPLANATIONS["clear"])
     return lines + _unknown([row for row in plan.standings if row not in rows], display)
 
@@ -289,8 +292,8 @@ def _summary(plan: Plan) -> str:
     return f"{counts}: {settled} of {len(plan.standings)} rules about a number are settled"
 
 
-def _stood(row: RuleStanding) -> tuple[str, str, str, str]:
-    name, bar = _named(row)
+def _standing_cells(row: RuleStanding) -> tuple[str, str, str, str]:
+    name, bar = _rule_cells(row)
     value = row.value
     shown = _NONE if value is None else show(replace(value, low=None, high=None), _bounds(row))
     return name, shown, bar, _NONE if value is None else str(value.scenarios)
@@ -301,7 +304,7 @@ def _bounds(row: RuleStanding) -> tuple[Fraction, ...]:
     return () if bound is None else (bound,)
 
 
-def _named(row: RuleNeed | RuleStanding) -> tuple[str, str]:
+def _rule_cells(row: RuleNeed | RuleStanding) -> tuple[str, str]:
     unit = row.unit if isinstance(row, RuleNeed) else row.value.unit if row.value else None
     bar = show_threshold(row.threshold or "", unit)
     return _name(row), "" if bar is None else bar
@@ -311,10 +314,10 @@ def _name(row: RuleNeed | RuleStanding) -> str:
     """The rule's name; with its metric and slice if it is in the list `rules`, where the name is only a number."""
     if not row.rule.startswith("rules["):
         return visible(row.rule)
-    return visible(f"{row.rule} {row.metric}") + _over(row.slice)
+    return visible(f"{row.rule} {row.metric}") + _slice_words(row.slice)
 
 
-def _over(where: Where) -> str:
+def _slice_words(where: Where) -> str:
     parts = (f"{visible(column)} {' or '.join(visible(value) for value in values)}" for column, values in where)
     return f" ({', '.join(parts)})" if where else ""
 

@@ -23,7 +23,7 @@ _COLORS = {"+": "green", "-": "red"}
 def render(ratchet: Ratchet, display: Display = PAGE) -> str:
     """Each threshold with its change and the reason, then the diff; `git apply` skips the text before the diff."""
     lines = [*_about(ratchet), *(line for each in ratchet.proposals for line in _proposal_lines(each, display))]
-    diff = [_shown(line, display) for line in ratchet.diff.splitlines()]
+    diff = [_diff_line(line, display) for line in ratchet.diff.splitlines()]
     return "\n".join([*lines, *([""] if diff else []), *diff]) + "\n"
 
 
@@ -34,7 +34,7 @@ def render_json(ratchet: Ratchet) -> str:
             "schema": SCHEMA,
             "policy": ratchet.policy,
             "baseline": ratchet.baseline if ratchet.pooled is None else None,
-            "history": None if ratchet.pooled is None else _pooled(ratchet.pooled),
+            "history": None if ratchet.pooled is None else _pooled_document(ratchet.pooled),
             "forced": ratchet.forced,
             "written": ratchet.written,
             "thresholds": [_proposal(proposal) for proposal in ratchet.proposals],
@@ -62,7 +62,7 @@ def _about_pooled(pooled: PooledRuns) -> Iterator[str]:
     yield from (f"  left out: {visible(one.file)}: {visible(one.reason)}" for one in pooled.damaged)
 
 
-def _pooled(pooled: PooledRuns) -> dict[str, object]:
+def _pooled_document(pooled: PooledRuns) -> dict[str, object]:
     return {
         "folder": pooled.folder,
         "records": list(pooled.records),
@@ -79,7 +79,7 @@ def _proposal_lines(proposal: Proposal, display: Display) -> list[str]:
     return ["", heading, *paragraph(visible(proposal.reason), 4, display)]
 
 
-def _shown(line: str, display: Display) -> str:
+def _diff_line(line: str, display: Display) -> str:
     """A line of the diff, made visible except for tabs, without which the diff could not be applied."""
     safe = "\t".join(visible(part) for part in line.removesuffix("\r").split("\t"))
     return paint(safe, _COLORS[line[0]], display) if line[:1] in _COLORS else safe

@@ -115,7 +115,7 @@ def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
     ]
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     heading = f"Failed scenarios ({total}), worst first" if total > 1 else "Failed scenario"
-    return [*title(heading, display), *columns(_squeezed(rows), 2, display), *rest_line(total, len(rows))]
+    return [*title(heading, display), *columns(_without_empty_columns(rows), 2, display), *rest_line(total, len(rows))]
 
 
 def undecided_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -141,7 +141,7 @@ def rest_line(total: int, shown: int) -> list[str]:
     return [f"  {text}"] if text else []
 
 
-def _squeezed(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
+def _without_empty_columns(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
     """The rows without the columns that are empty in all of them."""
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows)] if rows else []
     return [tuple(row[place] for place in used) for row in rows]
@@ -155,13 +155,13 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     missed = [demand for demand in found if demand.rule.outcome != "pass"]
     blocking = [demand for demand in missed if demand.rule.level == "blocking"]
     warning = [demand for demand in missed if demand.rule.level == "warning"]
-    closing = paragraph(_closing(verdict, found, display.report_option), 0, display)
+    closing = paragraph(_closing_sentences(verdict, found, display.report_option), 0, display)
     return [
         *about_lines(verdict, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
-        *(["", *_missed(verdict, blocking, display)] if blocking else []),
-        *([*title("Warnings", display), *_missed(verdict, warning, display)] if warning else []),
+        *(["", *_missed_lines(verdict, blocking, display)] if blocking else []),
+        *([*title("Warnings", display), *_missed_lines(verdict, warning, display)] if warning else []),
         *advice_lines(verdict, display),
         *failed_lines(verdict, _MOST_SCENARIOS, display),
         *undecided_lines(verdict, display),
@@ -170,10 +170,12 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     ]
 
 
-def _missed(verdict: Verdict, found: Sequence[DemandResult], display: Display) -> list[str]:
+def _missed_lines(verdict: Verdict, found: Sequence[DemandResult], display: Display) -> list[str]:
     """For each missed demand a mark, the title, and the value with its interval or the reason."""
     shown = found[:_MOST_DEMANDS]
-    lines = titled([(_mark(demand.rule), demand.title, _why(demand.rule, verdict)) for demand in shown], display)
+    lines = titled(
+        [(_mark(demand.rule), demand.title, _reason_words(demand.rule, verdict)) for demand in shown], display
+    )
     colors = {"✗": "red", "?": "yellow", "!": "yellow"}
     painted = [paint(line[:1], colors.get(line[:1], "dim"), display) + line[1:] for line in lines]
     return [*painted, *rest_line(len(found), len(shown))]
@@ -183,16 +185,16 @@ def _mark(rule: RuleResult) -> str:
     return "!" if rule.level == "warning" else "?" if rule.outcome == "inconclusive" else "✗"
 
 
-def _why(rule: RuleResult, verdict: Verdict) -> str:
+def _reason_words(rule: RuleResult, verdict: Verdict) -> str:
     """The value or the reason, and for a close rule how likely a re-run has another outcome."""
-    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), rerun_words(rule, verdict))))
+    return "; ".join(filter(None, (short_reason(rule, verdict, _short_text), rerun_words(rule, verdict))))
 
 
-def _shortened(text: str) -> str:
+def _short_text(text: str) -> str:
     return cut(visible(text), _LONGEST_REASON)
 
 
-def _closing(verdict: Verdict, found: Sequence[DemandResult], report_option: str) -> str:
+def _closing_sentences(verdict: Verdict, found: Sequence[DemandResult], report_option: str) -> str:
     """Sentences on how certain the verdict is, how many blocking demands are met, and how to see more."""
     met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
     narrow = sum(is_close(rule) for rule in met)

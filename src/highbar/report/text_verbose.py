@@ -42,7 +42,7 @@ from highbar.report.text import (
     undecided_lines,
     weakened_lines,
 )
-from highbar.report.titles import DemandResult, demands
+from highbar.report.titles import DemandResult, demands, missed_first
 from highbar.report.value_words import accepted_words, scenarios_cell, uncorrected_words, undefined_by_reason
 from highbar.report.visible import cells, cut, visible
 
@@ -67,15 +67,15 @@ def report_lines(verdict: Verdict, display: Display) -> list[str]:
         *paragraph(" ".join(filter(None, (second_run_sentence(verdict), evidence_sentence(verdict)))), 0, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
-        *_missed([demand for demand in found if demand.rule.outcome != "pass"], verdict, display),
+        *_missed_lines([demand for demand in found if demand.rule.outcome != "pass"], verdict, display),
         *advice_lines(verdict, display),
-        *_met([demand for demand in found if demand.rule.outcome == "pass"], bounds, display),
+        *_met_lines([demand for demand in found if demand.rule.outcome == "pass"], bounds, display),
         *_progressive(verdict, display),
         *_metrics(verdict, bounds, display),
         *_slices(verdict, bounds, display),
         *failed_lines(verdict, _MOST_ROWS, display),
         *undecided_lines(verdict, display),
-        *_repeated(verdict, display),
+        *_repeated_lines(verdict, display),
         *_judge(verdict, display),
         *note_lines(other_notes(verdict), _MOST_ROWS, display),
     ]
@@ -84,13 +84,13 @@ def report_lines(verdict: Verdict, display: Display) -> list[str]:
 # --- demands ---------------------------------------------------------------------------------
 
 
-def _missed(found: list[DemandResult], verdict: Verdict, display: Display) -> list[str]:
+def _missed_lines(found: list[DemandResult], verdict: Verdict, display: Display) -> list[str]:
     """The demands that are not met, the blocking ones first."""
     if not found:
         return []
     text = title("Demands that are not met", display)
-    for demand in sorted(found, key=lambda demand: demand.rule.level != "blocking"):
-        word, color = _outcome(demand.rule)
+    for demand in sorted(found, key=missed_first):
+        word, color = _outcome_word(demand.rule)
         indent = 4 + len(word)
         # The title can be blank: a document that was read back can have any name for a rule.
         first, *others = paragraph(demand.title, indent, display) or [""]
@@ -102,27 +102,27 @@ def _missed(found: list[DemandResult], verdict: Verdict, display: Display) -> li
     return text
 
 
-def _outcome(rule: RuleResult) -> tuple[str, str]:
+def _outcome_word(rule: RuleResult) -> tuple[str, str]:
     """The word and color for a rule that did not pass; `WARN` for a warning, whatever its outcome."""
     if rule.level == "warning":
         return "WARN", "bold yellow"
     return ("INCONCLUSIVE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
 
 
-def _met(found: list[DemandResult], bounds: Bounds, display: Display) -> list[str]:
+def _met_lines(found: list[DemandResult], bounds: Bounds, display: Display) -> list[str]:
     """The demands that are met; first, in a separate list, those that a re-run may judge differently."""
     close = [demand for demand in found if is_close(demand.rule)]
-    firm = [demand for demand in found if not is_close(demand.rule)]
+    clear = [demand for demand in found if not is_close(demand.rule)]
     text: list[str] = []
     if close:
         text += title("Demands that are met narrowly", display)
         text += [paint(line, "dim", display) for line in paragraph(_CLOSE, 2, display)]
         rows = [_close_row(demand.rule, bounds) for demand in close[:_MOST_MET]]
         text += _with_paths(("", "value", "could fail", "settled by"), close, rows, display)
-    if firm:
+    if clear:
         text += title("Demands that are met", display)
-        rows = [_firm_row(demand.rule, bounds) for demand in firm[:_MOST_MET]]
-        text += _with_paths(("", "value", "scenarios"), firm, rows, display)
+        rows = [_clear_row(demand.rule, bounds) for demand in clear[:_MOST_MET]]
+        text += _with_paths(("", "value", "scenarios"), clear, rows, display)
     return text
 
 
@@ -139,17 +139,17 @@ def _with_paths(
     return [*text, *rest_line(len(found), _MOST_MET)]
 
 
-def _firm_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
+def _clear_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
     if rule.value is None or not _is_plain(rule):
         return (cut(visible(rule.reason), _LONGEST_REASON),)
     marks = rule_bounds(rule, bounds)
     size = scenarios_cell(rule.value, marks)
     rests = ", ".join(filter(None, (size, at_stopping(rule), uncorrected_words(rule), accepted_words(rule))))
-    return _bare(rule.value, marks), rests
+    return _without_interval(rule.value, marks), rests
 
 
 def _close_row(rule: RuleResult, bounds: Bounds) -> tuple[str, ...]:
-    value = _bare(rule.value, rule_bounds(rule, bounds)) if rule.value else ""
+    value = _without_interval(rule.value, rule_bounds(rule, bounds)) if rule.value else ""
     value = ", ".join(filter(None, (value, at_stopping(rule), uncorrected_words(rule), accepted_words(rule))))
     return value, chance_cell(rule), _settled_cell(rule)
 
@@ -173,7 +173,7 @@ def _is_plain(rule: RuleResult) -> bool:
     return rule.metric == "final_score" and show_threshold(threshold, "ratio") is not None
 
 
-def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
+def _without_interval(value: Value, bounds: Iterable[Fraction]) -> str:
     """The value without its interval, for short lists; the table of metrics shows the intervals."""
     return show(replace(value, low=None, high=None), bounds)
 
@@ -206,7 +206,7 @@ def _slices(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     for column, group in groupby(verdict.slices, key=lambda part: part.by[0]):
         parts = list(group)
-        names = [name for name in verdict.metrics if name in ruled and _has(parts, name)]
+        names = [name for name in verdict.metrics if name in ruled and _has_value(parts, name)]
         text += title(f"By {visible(column)}", display)
         text += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
         text += rest_line(len(parts), _MOST_ROWS)
@@ -214,7 +214,7 @@ def _slices(verdict: Verdict, bounds: Bounds, display: Display) -> list[str]:
     return text
 
 
-def _has(parts: Iterable[Slice], name: str) -> bool:
+def _has_value(parts: Iterable[Slice], name: str) -> bool:
     return any(name in part.metrics and part.metrics[name].value is not None for part in parts)
 
 
@@ -240,7 +240,7 @@ def _slice_row(part: Slice, names: list[str], bounds: Bounds, *, intervals: bool
         if value is None or value.value is None:
             row.append("-")
         else:
-            row.append((show if intervals else _bare)(value, bounds.get(name, ())))
+            row.append((show if intervals else _without_interval)(value, bounds.get(name, ())))
     return row
 
 
@@ -257,7 +257,7 @@ def _fitting(rows: list[list[str]], width: int) -> int:
 # --- repeated trials -------------------------------------------------------------------------
 
 
-def _repeated(verdict: Verdict, display: Display) -> list[str]:
+def _repeated_lines(verdict: Verdict, display: Display) -> list[str]:
     sentences = [("-", sentence) for sentence in repetition_sentences(verdict)]
     return [*title("Repeated trials", display), *columns(sentences, 2, display)] if sentences else []
 

@@ -99,6 +99,11 @@ def _key(rule: RuleResult, verdict: Verdict) -> object:
     return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
 
+def missed_first(demand: DemandResult) -> tuple[bool, bool]:
+    """A sort key: missed demands first, and blocking ones before warnings."""
+    return demand.rule.outcome == "pass", demand.rule.level != "blocking"
+
+
 def rule_title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
     """What the rule demands: `Pass rate of happy_path is at least 90%`; units and confidence come from the verdict.
 
@@ -150,7 +155,7 @@ def _of_metric(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     threshold = rule.threshold or ""
     plain, relative = parse_threshold(threshold), parse_baseline_threshold(threshold)
     if plain:
-        return f"{subject} {_compared(*plain, unit, metric)}"
+        return f"{subject} {_comparison_words(*plain, unit, metric)}"
     if relative:
         return f"{subject} is {_relative_to_baseline(*relative, unit)} the baseline"
     if threshold:
@@ -160,7 +165,7 @@ def _of_metric(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     return f"{subject} {wanted}"
 
 
-def _compared(operator: str, bound: Fraction, unit: Unit | None, metric: str) -> str:
+def _comparison_words(operator: str, bound: Fraction, unit: Unit | None, metric: str) -> str:
     """`is at least 90%`; `is 100%` if no value can be better."""
     best = {">=": 1, "<=": 0}.get(operator)
     # Only final_score can exceed 100 %: its weights need not add up to 1.
@@ -173,11 +178,11 @@ def _relative_to_baseline(operator: str, way: str, size: Fraction, share: bool, 
     if not size:
         return "not below" if operator == ">=" else "not above"
     slack = (operator == ">=") == (way == "-")  # a margin that is accepted; else an improvement that is demanded
-    apart = f"{write_decimal(size * 100)}%" if share else _apart(size, unit)
+    apart = f"{write_decimal(size * 100)}%" if share else _gap_words(size, unit)
     return f"at {'most' if slack else 'least'} {apart} {'below' if way == '-' else 'above'}"
 
 
-def _apart(size: Fraction, unit: Unit | None) -> str:
+def _gap_words(size: Fraction, unit: Unit | None) -> str:
     if unit != "ratio":
         return bound_words(size, unit)
     points = write_decimal(size * 100)
@@ -199,7 +204,7 @@ def _evidence_words(rule: RuleResult, verdict: Verdict) -> str:
         return "".join(parts)
     unit = rule.value.unit if rule.value else _unit(rule.metric or "", verdict)
     if demand.margin:
-        parts.append(f", {_apart(demand.margin, unit)} worse is accepted")
+        parts.append(f", {_gap_words(demand.margin, unit)} worse is accepted")
     if demand.failures:
         parts.append(f", {count(demand.failures, 'failed scenario')} accepted")
     if demand.min_scenarios:
@@ -234,7 +239,7 @@ def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
     turned = metric_first(comparison)
     left, operator, right = turned.left, turned.operator, turned.right
     if isinstance(left, Name) and isinstance(right, Constant):
-        words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
+        words = _comparison_words(operator, right.value, _unit(left.name, verdict), left.name)
         return f"{metric_words(left.name, encode)} {words}"
     return encode(unparse(comparison))
 

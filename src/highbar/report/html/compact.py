@@ -10,12 +10,12 @@ from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
 from highbar.report.early import at_stopping
-from highbar.report.headline import MOST_UNDECIDED, evidence, headline, more
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.page import package_text
-from highbar.report.html.parts import badge, code, icon, table
+from highbar.report.html.parts import badge, code, icon, more_line, table
 from highbar.report.origin import origin_lines
-from highbar.report.titles import DemandResult, demands
+from highbar.report.titles import DemandResult, demands, missed_first
 
 _MOST_ROWS = 20
 """Rows of a table in a notebook; the HTML report has all."""
@@ -26,7 +26,7 @@ def compact(verdict: Verdict) -> str:
     word, _, rest = headline(verdict).partition(": ")
     kind = verdict.verdict or "inconclusive"
     bounds = bounds_by_metric(verdict.rules)
-    ordered = sorted(demands(verdict, to_markup), key=_place)
+    ordered = sorted(demands(verdict, to_markup), key=missed_first)
     rows = [_row(demand, bounds) for demand in ordered[:_MOST_ROWS]]
     listed = table(("outcome", "demand", "value"), rows) if verdict.verdict else _unjudged(verdict)
     return element(
@@ -36,16 +36,11 @@ def compact(verdict: Verdict) -> str:
         element("p", evidence(verdict.counts), class_="dim"),
         *(element("p", Markup(line), class_="dim") for line in origin_lines(verdict, code) if line),
         listed,
-        _rest(len(ordered), _MOST_ROWS),
+        more_line(len(ordered), _MOST_ROWS),
         _failed(verdict),
         _undecided(verdict),
         class_="highbar",
     )
-
-
-def _place(demand: DemandResult) -> tuple[bool, bool]:
-    """A sort key: missed demands first, and blocking ones before warnings."""
-    return demand.rule.outcome == "pass", demand.rule.level != "blocking"
 
 
 def _unjudged(verdict: Verdict) -> Markup:
@@ -70,7 +65,7 @@ def compact_comparison(comparison: Comparison) -> str:
             for name, side in (("base", comparison.base), ("head", comparison.head))
         ),
         table(("metric", "change", "before", "after", "difference"), rows[:_MOST_ROWS]),
-        _rest(len(rows), _MOST_ROWS),
+        more_line(len(rows), _MOST_ROWS),
         *lists,
         class_="highbar",
     )
@@ -78,7 +73,7 @@ def compact_comparison(comparison: Comparison) -> str:
 
 def _ids(title: str, ids: Sequence[str]) -> Markup:
     listed = [join(code(id_), " ") for id_ in ids[:_MOST_ROWS]]
-    return element("details", element("summary", f"{title} ({len(ids)})"), *listed, _rest(len(ids), _MOST_ROWS))
+    return element("details", element("summary", f"{title} ({len(ids)})"), *listed, more_line(len(ids), _MOST_ROWS))
 
 
 def _row(demand: DemandResult, bounds: Bounds) -> tuple[Markup | str, ...]:
@@ -95,7 +90,7 @@ def _failed(verdict: Verdict) -> Markup:
     rows = [(code(one.id), code(one.reason)) for one in verdict.scenarios_failed[:_MOST_ROWS]]
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     title = element("summary", f"failed scenarios ({total})")
-    return element("details", title, table(("scenario", "why"), rows), _rest(total, len(rows)))
+    return element("details", title, table(("scenario", "why"), rows), more_line(total, len(rows)))
 
 
 def _undecided(verdict: Verdict) -> Markup:
@@ -104,9 +99,4 @@ def _undecided(verdict: Verdict) -> Markup:
         return EMPTY
     rows = [(code(one.id), code(one.reason)) for one in found[:MOST_UNDECIDED]]
     title = element("summary", f"undecided scenarios ({len(found)})")
-    return element("details", title, table(("scenario", "why"), rows), _rest(len(found), len(rows)))
-
-
-def _rest(total: int, shown: int) -> Markup:
-    text = more(total, shown)
-    return element("p", text, class_="dim") if text else EMPTY
+    return element("details", title, table(("scenario", "why"), rows), more_line(len(found), len(rows)))

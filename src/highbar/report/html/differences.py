@@ -8,10 +8,18 @@ from itertools import groupby
 from highbar.model.comparison import Change, Comparison, MetricChange, MovedScenario, SliceChange
 from highbar.model.details import Excerpt, TrialDetail
 from highbar.report import comparison_words as words
-from highbar.report.headline import more
 from highbar.report.html.charts import change_line
 from highbar.report.html.markup import EMPTY, Markup, element, join, legible
-from highbar.report.html.parts import LONGEST_TEXT, code, for_screen_readers, heading, icon, table, undefined_metrics
+from highbar.report.html.parts import (
+    LONGEST_TEXT,
+    code,
+    for_screen_readers,
+    heading,
+    icon,
+    more_line,
+    table,
+    undefined_metrics,
+)
 from highbar.report.value_words import undefined_by_reason
 from highbar.report.visible import cut, revealed
 
@@ -77,8 +85,7 @@ def _ids(title: str, ids: Sequence[str], shown: Mapping[str, MovedScenario], *, 
     both = [_side_by_side(shown[id_]) for id_ in ids if id_ in shown]
     others = [id_ for id_ in ids if id_ not in shown]
     listed = element("ul", *(element("li", code(id_)) for id_ in others[:MOST_IDS]), class_="ids") if others else EMPTY
-    left_out = more(len(others), min(len(others), MOST_IDS))
-    rest = element("p", left_out, class_="dim") if left_out else EMPTY
+    rest = more_line(len(others), MOST_IDS)
     return element("details", element("summary", f"{title} ({len(ids)})"), *both, listed, rest, open=opened)
 
 
@@ -148,6 +155,5 @@ def _column(column: str, parts: list[SliceChange]) -> Markup:
         "difference",
         for_screen_readers("drawn"),
     )
-    left_out = more(len(parts), min(len(parts), MOST_ROWS))
-    rest = element("p", left_out, class_="dim") if left_out else EMPTY
+    rest = more_line(len(parts), MOST_ROWS)
     return join(element("h3", "By ", code(column)), table(names, rows, "changes"), rest)

@@ -26,7 +26,12 @@ def metrics_section(verdict: Verdict) -> Markup:
     known = {name: value for name, value in verdict.metrics.items() if value.value is not None}
     axis = shared_axis([value for value in known.values() if value.unit == "ratio"], _WHOLE)
     rows = [
-        (code(name), show(value, bounds.get(name, ())), scenarios(value, bounds.get(name, ())), _drawn(axis, value))
+        (
+            code(name),
+            show(value, bounds.get(name, ())),
+            scenarios(value, bounds.get(name, ())),
+            _value_drawing(axis, value),
+        )
         for name, value in known.items()
     ]
     names = ("metric", bounds_label(verdict), "scenarios", join(for_screen_readers("drawn"), axis_scale(axis)))
@@ -34,7 +39,7 @@ def metrics_section(verdict: Verdict) -> Markup:
     return folded(f"All metrics ({len(verdict.metrics)})", "metrics", listed, _undefined(verdict))
 
 
-def _drawn(axis: Axis, value: Value) -> Markup:
+def _value_drawing(axis: Axis, value: Value) -> Markup:
     return value_line(axis, value, "plain") if value.unit == "ratio" else EMPTY
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from highbar.model import Level, Outcome, Value
+from highbar.report.headline import more
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.value_words import scenarios_cell
 from highbar.report.visible import cut, revealed
@@ -81,6 +82,12 @@ def undefined_metrics(title: str, names_by_reason: Mapping[str, Sequence[str]]) 
         for reason, names in names_by_reason.items()
     ]
     return element("details", element("summary", title), element("dl", *entries, class_="undefined"))
+
+
+def more_line(total: int, shown: int) -> Markup:
+    """`… and 12 more`; empty if all are shown."""
+    text = more(total, shown)
+    return element("p", text, class_="dim") if text else EMPTY
 
 
 def scenarios(value: Value, bounds: Iterable[Fraction]) -> Markup:

@@ -61,7 +61,7 @@ def rules(verdict: Verdict) -> Markup:
         ("Warnings", [each for each in missed if each.rule.level == "warning"]),
         ("Met, but narrowly: a re-run may end differently", [each for each in met if is_close(each.rule)]),
     )
-    shown = [(f"{name} ({_counted(group, name)})", group) for name, group in groups if group]
+    shown = [(f"{name} ({_group_size(group, name)})", group) for name, group in groups if group]
     return element(
         "section",
         heading("Demands", "rules"),
@@ -79,7 +79,7 @@ def _legend(verdict: Verdict) -> Markup:
     return element("p", f"{marks}; stroke: threshold; green: accepted", class_="dim legend")
 
 
-def _counted(group: Sequence[DemandResult], name: str) -> str:
+def _group_size(group: Sequence[DemandResult], name: str) -> str:
     """`15, and 4 of level warning`: separate counts, because the headline counts only blocking demands."""
     warn = sum(each.rule.level == "warning" for each in group)
     if not warn or name == "Warnings":
@@ -205,7 +205,7 @@ class _DemandTables:
     def _charts(self, rule: RuleResult) -> list[Markup]:
         difference = _difference(rule, self.details)
         if difference is not None:
-            drawn = change_line(difference, look(rule), _allowed(rule, difference))
+            drawn = change_line(difference, look(rule), _allowed_difference(rule, difference))
             return [element("p", "difference to the baseline", class_="dim"), drawn] if drawn else []
         return [self._chart(part, look(rule)) for part in _drawn(rule, self.details)]
 
@@ -243,7 +243,7 @@ def _is_about(rule: RuleResult, by: tuple[str, str]) -> bool:
     return rule.slice == ((by[0], (by[1],)),)
 
 
-def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
+def _allowed_difference(rule: RuleResult, difference: Difference) -> Fraction | None:
     """The worst difference to the baseline that the rule accepts, where its threshold is drawn; None if unknown."""
     found = parse_baseline_threshold(rule.threshold or "")
     if found is None:

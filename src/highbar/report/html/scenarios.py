@@ -14,10 +14,10 @@ from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.model.verdict import ScenarioResult
 from highbar.report.failures import KINDS, kinds_of
-from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repetition_sentences
+from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, repetition_sentences
 from highbar.report.html.markup import EMPTY, Markup, element, legible
 from highbar.report.html.page import pack, script_data
-from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, heading, table
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, heading, more_line, table
 from highbar.report.origin import quarantined_ids
 from highbar.report.visible import cut, revealed
 
@@ -39,7 +39,6 @@ def failed_section(verdict: Verdict) -> Markup:
     quarantined = quarantined_ids(verdict)
     rows = element("ul", *_rows(listed[:PAGE_LENGTH], quarantined), class_="scenarios")
     shown = min(len(listed), PAGE_LENGTH)
-    left_out = element("p", more(total, len(listed)), class_="dim") if more(total, len(listed)) else EMPTY
     quiet = element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim", id="quiet")
     return element(
         "section",
@@ -48,8 +47,8 @@ def failed_section(verdict: Verdict) -> Markup:
         rows,
         _pager() if opened else EMPTY,
         quiet if opened else EMPTY,
-        left_out,
-        _packed(opened, quarantined) if opened else EMPTY,
+        more_line(total, len(listed)),
+        _packed_details(opened, quarantined) if opened else EMPTY,
         aria_labelledby="failed",
     )
 
@@ -60,12 +59,11 @@ def open_scenarios(verdict: Verdict) -> Markup:
     if not found:
         return EMPTY
     rows = [(code(one.id), code(one.category) if one.category else EMPTY, code(one.reason)) for one in found]
-    left_out = more(len(found), MOST_UNDECIDED)
     return element(
         "section",
         heading(UNDECIDED, "undecided"),
         table(("scenario", "category", "why"), rows[:MOST_UNDECIDED], "undecided"),
-        element("p", left_out, class_="dim") if left_out else EMPTY,
+        more_line(len(found), MOST_UNDECIDED),
         aria_labelledby="undecided",
     )
 
@@ -124,8 +122,8 @@ def _pager(name: str = "") -> Markup:
 # --- what the script unpacks -----------------------------------------------------------------
 
 
-def _packed(opened: Sequence[ScenarioDetail], quarantined: frozenset[str]) -> Markup:
-    index = [_indexed(detail, quarantined) for detail in opened]
+def _packed_details(opened: Sequence[ScenarioDetail], quarantined: frozenset[str]) -> Markup:
+    index = [_index_row(detail, quarantined) for detail in opened]
     # In blocks, because the list and its search need only the index, and opening a scenario then unpacks one block.
     blocks = [
         pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
@@ -135,7 +133,7 @@ def _packed(opened: Sequence[ScenarioDetail], quarantined: frozenset[str]) -> Ma
     return script_data("data", data)
 
 
-def _indexed(detail: ScenarioDetail, quarantined: frozenset[str]) -> list[Any]:
+def _index_row(detail: ScenarioDetail, quarantined: frozenset[str]) -> list[Any]:
     scenario = detail.scenario
     return [
         revealed(scenario.id),
@@ -202,13 +200,12 @@ def all_scenarios(verdict: Verdict) -> Markup:
         for one in verdict.scenarios
     ]
     shown = [(code(one[0]), *one[1:]) for one in rows[:PAGE_LENGTH]]
-    left_out = more(verdict.counts.scenarios, len(rows))
     return folded(
         f"All scenarios ({verdict.counts.scenarios})",
         "all",
         table(("scenario", "category", "outcome", "trials passed"), shown, "all"),
         _pager("all-"),
-        element("p", left_out, class_="dim") if left_out else EMPTY,
+        more_line(verdict.counts.scenarios, len(rows)),
         script_data("everything", {"page": PAGE_LENGTH, "rows": pack(rows)}),
     )
 
@@ -233,14 +230,13 @@ def flaky_section(verdict: Verdict) -> Markup:
     names = ("scenario", "trials passed", for_screen_readers("drawn"))
     first, rest = rows[:MOST_FLAKY], rows[MOST_FLAKY:]
     closed = element("details", element("summary", f"{len(rest)} more"), table(names, rest, "flaky")) if rest else EMPTY
-    left_out = more(total, len(rows))
     return element(
         "section",
         heading("Repeated trials", "flaky"),
         element("ul", *items) if items else EMPTY,
         table(names, first, "flaky") if first else EMPTY,
         closed,
-        element("p", left_out, class_="dim") if left_out else EMPTY,
+        more_line(total, len(rows)),
         aria_labelledby="flaky",
     )
 

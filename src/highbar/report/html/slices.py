@@ -9,10 +9,10 @@ from itertools import groupby
 from highbar.language.digits import Bounds, bounds_by_metric, show
 from highbar.language.phrases import count
 from highbar.model import Slice, Value, Verdict
-from highbar.report.headline import more, slice_sentences
+from highbar.report.headline import slice_sentences
 from highbar.report.html.charts import axis_scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, icon, table
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, icon, more_line, table
 from highbar.report.titles import metric_words
 from highbar.report.visible import cut
 
@@ -39,15 +39,14 @@ def slices(verdict: Verdict) -> Markup:
 
 def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, room: int) -> Markup:
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
-    names = [name for name in verdict.metrics if name in ruled and any(_known(part, name) for part in parts)]
+    names = [name for name in verdict.metrics if name in ruled and any(_has_value(part, name) for part in parts)]
     names.sort(key=lambda name: name != "pass_rate")
-    drawn = _most_telling(parts, min(MOST_ROWS, room))
+    drawn = _slices_to_draw(parts, min(MOST_ROWS, room))
     sentences = [element("p", sentence, ".") for sentence in _standings(parts)]
     charts = [_chart(name, column, drawn, verdict, bounds) for name in names[:1]]
-    left_out = more(len(parts), len(drawn))
     title = element("h3", "By ", code(column))
     others = _others(names[1:], column, drawn, verdict, bounds, room)
-    return join(title, *sentences, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, others)
+    return join(title, *sentences, *charts, more_line(len(parts), len(drawn)), others)
 
 
 def _others(
@@ -59,15 +58,14 @@ def _others(
         return EMPTY
     charts = [_chart(name, column, drawn, verdict, bounds) for name in fitting]
     title = element("summary", f"{count(len(fitting), 'more metric')} by ", code(column))
-    left_out = more(len(names), len(fitting))
-    return element("details", title, *charts, element("p", left_out, class_="dim") if left_out else EMPTY)
+    return element("details", title, *charts, more_line(len(names), len(fitting)))
 
 
 def _standings(parts: Sequence[Slice]) -> list[Markup]:
     return [Markup(sentence) for sentence in slice_sentences(parts, lambda text: to_markup(cut(text, LONGEST_TEXT)))]
 
 
-def _most_telling(parts: list[Slice], most: int) -> list[Slice]:
+def _slices_to_draw(parts: list[Slice], most: int) -> list[Slice]:
     """The slices to draw, in their order: all worse ones, and as many of the others as `most` allows."""
     if len(parts) <= most:
         return parts
@@ -81,14 +79,14 @@ def _most_telling(parts: list[Slice], most: int) -> list[Slice]:
     return drawn
 
 
-def _known(part: Slice, name: str) -> bool:
+def _has_value(part: Slice, name: str) -> bool:
     value = part.metrics.get(name)
     return value is not None and value.value is not None
 
 
 def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bounds: Bounds) -> Markup:
     whole = verdict.metrics[name].value
-    values = [part.metrics[name] for part in parts if _known(part, name)]
+    values = [part.metrics[name] for part in parts if _has_value(part, name)]
     axis = shared_axis(values, () if whole is None else (whole,))
     rows = []
     for part in parts:
@@ -98,11 +96,11 @@ def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bou
             code(part.by[1]), element("span", icon("warn"), "worse", class_="badge warn") if flagged else EMPTY
         )
         drawn = value_line(axis, value, "warned" if flagged else "plain", whole)
-        rows.append((named, str(part.scenarios), _shown(value, bounds.get(name, ())), drawn))
+        rows.append((named, str(part.scenarios), _value_cell(value, bounds.get(name, ())), drawn))
     return table(
         (column, "scenarios", metric_words(name), join(for_screen_readers("drawn"), axis_scale(axis))), rows, "slices"
     )
 
 
-def _shown(value: Value | None, bounds: tuple[Fraction, ...]) -> str:
+def _value_cell(value: Value | None, bounds: tuple[Fraction, ...]) -> str:
     return "–" if value is None or value.value is None else show(value, bounds)

@@ -55,7 +55,7 @@ def _row(one: ChangePoint) -> tuple[str, ...]:
     runs = f"mean of {count(one.runs_before, 'run')}, then of {one.runs_after}"
     place = ""
     if (one.earliest, one.latest) != (one.after, one.after):
-        place = f"nine of ten resamples: first run after it from {_named(one.earliest)} to {_named(one.latest)}"
+        place = f"nine of ten resamples: first run after it from {_run_words(one.earliest)} to {_run_words(one.latest)}"
     return (
         join(code(one.metric), element("span", look, class_=f"chip {look}")),
         join(_between(one), element("span", "branch ", code(short_text(one.branch)), class_="dim")),
@@ -66,7 +66,7 @@ def _row(one: ChangePoint) -> tuple[str, ...]:
 
 def _between(one: ChangePoint) -> Markup:
     """The two runs, and the git command that lists the commits between them."""
-    runs = join(_named(one.before), " and ", _named(one.after))
+    runs = join(_run_words(one.before), " and ", _run_words(one.after))
     before, after = one.before.commit, one.after.commit
     if before is None or after is None:
         return runs
@@ -76,5 +76,5 @@ def _between(one: ChangePoint) -> Markup:
     return join(runs, " ", code(listed))
 
 
-def _named(run: RunRecord) -> str:
+def _run_words(run: RunRecord) -> str:
     return f"{moment(run)} ({commit(run)})"

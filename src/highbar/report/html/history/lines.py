@@ -69,12 +69,12 @@ def chart(
     others = [part for one in rest for part in _track(one, axis, columns, dotted=dotted)]
     drawn = element(
         "svg",
-        element("title", _described(metric, runs)),
+        element("title", _description(metric, runs)),
         *_grid(axis, runs, columns),
         *groups,
         element("g", *others, class_="others") if others else EMPTY,
         *_cuts(metric, columns),
-        *(_changed(one, columns) for one in changes),
+        *(_change_mark(one, columns) for one in changes),
         element("line", x1=0, x2=0, y1=TOP, y2=BOTTOM, class_="chosen"),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         class_="trend",
@@ -107,7 +107,7 @@ def _numbers(metric: MetricTracks) -> Iterator[float]:
                     yield float(f"{number:.9g}") if abs(number) > 1 / _LARGEST else 0.0
 
 
-def _described(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
+def _description(metric: MetricTracks, runs: Sequence[RunRecord]) -> str:
     return f"{short_text(metric.metric)} over {count(len(runs), 'run')}. Last: {_last(metric, runs)}"
 
 
@@ -133,7 +133,7 @@ def _grid(axis: Axis, runs: Sequence[RunRecord], columns: RunColumns) -> Iterato
 def _track(track: Track, axis: Axis, columns: RunColumns, *, dotted: bool) -> Iterator[Markup]:
     bands, lines = "", ""
     for segment in track.series.segments:
-        for points in _joined(segment):
+        for points in _joined_points(segment):
             bands += _band(points, axis, columns)
             lines += _line(points, axis, columns)
     if bands:
@@ -144,7 +144,7 @@ def _track(track: Track, axis: Axis, columns: RunColumns, *, dotted: bool) -> It
     yield from _marks(track.series.points, axis, columns, dotted=dotted)
 
 
-def _joined(segment: Segment) -> Iterator[list[SeriesPoint]]:
+def _joined_points(segment: Segment) -> Iterator[list[SeriesPoint]]:
     """The groups of points that a line joins: a point without a value cuts it."""
     for has_value, points in groupby(segment.points, lambda point: point.value is not None):
         if has_value:
@@ -255,7 +255,7 @@ def _reasons(metric: MetricTracks) -> Markup:
     return element("details", element("summary", summary), element("ul", *items), rest)
 
 
-def _changed(change: ChangePoint, columns: RunColumns) -> Markup:
+def _change_mark(change: ChangePoint, columns: RunColumns) -> Markup:
     x = (columns.at(change.before) + columns.at(change.after)) / 2
     look = "change better" if change.is_better else "change worse"
     mark = element("path", d=f"M{x:g} {BOTTOM + 1:g}l-6 10h12z", class_=look)
