@@ -16,9 +16,9 @@ from highbar.running.finishing import describe
 from highbar.running.functions import CheckFunctions
 from highbar.running.grading import Grader
 from highbar.running.order import permutation
-from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
+from highbar.running.records import RunPlan, TrialEnded, TurnEnd
 from highbar.running.rows import line
-from highbar.store.run_document import RunEnd
+from highbar.store.run_document import Chosen, RunEnd
 from highbar.suite import Suite, read
 
 AT = "2026-11-16T14:25:30Z"

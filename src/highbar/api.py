@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # most checks need none of these; the functions that do impor
     from highbar.model.mapping import RowMap
     from highbar.running.deciding import UntilDecided
     from highbar.running.preparing import Prepared
-    from highbar.running.records import Chosen
+    from highbar.store.run_document import Chosen
     from highbar.suite import Agent, Judge
 
 
@@ -205,7 +205,7 @@ def run(  # noqa: PLR0913 - what the command line can say
     from highbar.load.checkout import checkout  # only for a run
     from highbar.running.choices import RunOptions, read_run_choices, read_shard  # only for a run
     from highbar.running.preparing import prepare  # only for a run
-    from highbar.running.records import Chosen  # only for a run
+    from highbar.store.run_document import Chosen  # only for a run
 
     given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
     given |= {"retries": retries, "budget": budget, "max_time": max_time}
@@ -277,12 +277,12 @@ def _without_places(error: InputError, file: str) -> InputError:
 
 def _run_in_thread(prepared: Prepared, until: UntilDecided | None) -> Path:
     """Carry out a run in a thread of its own, because a notebook already runs an event loop in this one."""
-    from highbar.running.execution import carry_out  # only for a run
+    from highbar.running.execution import run_prepared  # only for a run
     from highbar.running.stopping import StopRequest  # only for a run
 
     stop = StopRequest()
     with ThreadPoolExecutor(1, "highbar-run") as thread:
-        done = thread.submit(carry_out, prepared, stop, until=until)
+        done = thread.submit(run_prepared, prepared, stop, until=until)
         try:
             return done.result().folder
         except KeyboardInterrupt:

@@ -128,7 +128,7 @@ def test_a_plan_without_some_scenarios_of_its_suite_is_refused(tmp_path: Path) -
         document = run_document.read_document(made)
         end = opened.journal.end
         journal_end = run_document.StoredJournal(end.size, end.lines, end.checksum.decode())
-        chosen = run_document.ChosenOfRun()
+        chosen = run_document.Chosen()
         opened.write_document(replace(document, chosen=chosen, whole=True, results=stored, journal=journal_end))
     (tmp_path / "highbar.json").write_text(json.dumps({**POLICY, "suite": "suite.json"}))
     refused(check(tmp_path), "the plan of the run is not that of its suite")

@@ -23,7 +23,7 @@ from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some, some_and_more
 
 if TYPE_CHECKING:  # only for the folder of a run
-    from highbar.store.run_document import RunDocument, ShardOfRun
+    from highbar.store.run_document import RunDocument
 
 
 # The same as in `store.run_document`, which takes time to load, and few checks read the folder of a run.
@@ -189,7 +189,7 @@ def _part(document: RunDocument) -> str:
     chosen = document.chosen
     options = [*(f"--only {one}" for one in chosen.only), *(f"--category {one}" for one in chosen.category)]
     options += [f"--limit {chosen.limit}"] if chosen.limit is not None else []
-    options += [f"--shard {chosen.shard.number}/{chosen.shard.count}"] if chosen.shard is not None else []
+    options += [f"--shard {chosen.shard[0]}/{chosen.shard[1]}"] if chosen.shard is not None else []
     return count(document.planned.scenarios, "scenario") + (f" ({some(options, 5)})" if options else "")
 
 
@@ -270,8 +270,8 @@ def _other_run_problems(path: str, document: RunDocument, first: RunDocument) ->
         )
     if document.suite.digest != first.suite.digest:
         yield Problem("this is a shard of another suite, or of another version of it", folder, hint=_ALL)
-    if shard is not None and of is not None and shard.count != of.count:
-        yield Problem(f"this is a shard of {shard.count}, and the first one of {of.count}", folder, hint=_ALL)
+    if shard is not None and of is not None and shard[1] != of[1]:
+        yield Problem(f"this is a shard of {shard[1]}, and the first one of {of[1]}", folder, hint=_ALL)
     if _agent(document) != _agent(first):
         yield Problem("another agent was run, or one with other settings", folder, hint=_ALL)
     judges = [judge for judge in (first.judge, document.judge) if judge is not None]
@@ -286,14 +286,14 @@ def _agent(document: RunDocument) -> tuple[str, str, str]:
     return document.agent.kind, document.agent.target, document.agent.settings
 
 
-def _missing_shards(found: Mapping[str, ShardOfRun]) -> Iterator[Problem]:
+def _missing_shards(found: Mapping[str, tuple[int, int]]) -> Iterator[Problem]:
     seen: dict[int, str] = {}
-    for path, shard in found.items():
-        if shard.number in seen:
-            message = f"shard {shard.number} of {shard.count} is named twice, {seen[shard.number]} is it too"
+    count = next(iter(found.values()))[1]
+    for path, (number, _) in found.items():
+        if number in seen:
+            message = f"shard {number} of {count} is named twice, {seen[number]} is it too"
             yield Problem(message, str(_folder(path)), hint="each result counts once")
-        seen[shard.number] = str(_folder(path))
-    count = next(iter(found.values())).count
+        seen[number] = str(_folder(path))
     missing = [str(number) for number in range(1, count + 1) if number not in seen]
     if missing:
         many = len(missing) > 1

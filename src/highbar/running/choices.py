@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from highbar.documents.problems import ValueCursor
 from highbar.errors import InputError, Problem
 from highbar.model import Source
-from highbar.running.records import Chosen
+from highbar.store.run_document import Chosen
 from highbar.suite import Agent, Judge, RunSettings, Suite
 from highbar.suite.settings import read_run_settings
 

@@ -35,12 +35,12 @@ from highbar.running.journal import JournalEnd
 from highbar.running.order import StartOrder
 from highbar.running.preparing import Prepared, functions_of, utc
 from highbar.running.progress import Standing
-from highbar.running.records import Chosen, Finished, encode
+from highbar.running.records import Finished, encode
 from highbar.running.rule_scenarios import describe_scenarios, required_scenarios, scenarios_of_rules
 from highbar.running.stopping import StopRequest
 from highbar.running.summary import Summary
 from highbar.store import run_document
-from highbar.store.run_document import JOURNAL, RESULTS
+from highbar.store.run_document import JOURNAL, RESULTS, Chosen
 
 _SHARE = 0.1
 """Processor time of all looks, as a share of the time that the run has taken so far."""
@@ -111,7 +111,7 @@ class LiveCheck:
         # Taken here, in the loop: the journal grows while the thread copies it.
         end = None if opened is None else opened.journal.end
         loop = asyncio.get_running_loop()
-        standing, took = await loop.run_in_executor(self._thread, self._timed, opened, end)
+        standing, took = await loop.run_in_executor(self._thread, self._timed_standing, opened, end)
         if self.looks:  # the first look comes before the first call, so it slows no trial down
             self.seconds += took
         self.looks += 1
@@ -130,13 +130,15 @@ class LiveCheck:
         first = required_scenarios(self._until.policy, self._scenarios)
         order = StartOrder({id_: trials for id_, trials in left.items() if trials}, first)
         if self._prepared.progress.standing is not None:
-            order.focus(self._needed(self._prepared.progress.standing))
+            order.focus(self._needed_scenarios(self._prepared.progress.standing))
         return order
 
-    async def during(self, trials: Coroutine[Any, Any, Summary], opened: RunFolder, order: StartOrder) -> Summary:
+    async def run_with_looks(
+        self, trials: Coroutine[Any, Any, Summary], opened: RunFolder, order: StartOrder
+    ) -> Summary:
         """Run the trials, and look from time to time. Raises the errors of both."""
         running = asyncio.ensure_future(trials)
-        looking = asyncio.ensure_future(self._follow(opened, order))
+        looking = asyncio.ensure_future(self._keep_looking(opened, order))
         try:
             await asyncio.wait({running, looking}, return_when=asyncio.FIRST_COMPLETED)
             if looking.done():
@@ -147,7 +149,7 @@ class LiveCheck:
                 task.cancel()
             await asyncio.gather(running, looking, return_exceptions=True)
 
-    async def _follow(self, opened: RunFolder, order: StartOrder) -> None:
+    async def _keep_looking(self, opened: RunFolder, order: StartOrder) -> None:
         progress = self._prepared.progress
         began, needed = time.monotonic(), frozenset[str]()
         seen = (progress.done, progress.to_judge)
@@ -158,12 +160,12 @@ class LiveCheck:
                 continue
             seen = now
             standing = await self.look(opened)
-            asked = self._needed(standing)
+            asked = self._needed_scenarios(standing)
             if asked != needed:
                 needed = asked
                 order.focus(needed)
 
-    def _needed(self, standing: Standing) -> frozenset[str]:
+    def _needed_scenarios(self, standing: Standing) -> frozenset[str]:
         """The scenarios that the open rules are about; all scenarios if an open rule is not in the policy."""
         if not standing.open or any(result.rule not in self._rules for result in standing.open):
             return frozenset(self._scenarios.scenarios)
@@ -172,7 +174,7 @@ class LiveCheck:
 
     # --- in the thread -------------------------------------------------------------------------
 
-    def _timed(self, opened: RunFolder | None, end: JournalEnd | None) -> tuple[Standing, float]:
+    def _timed_standing(self, opened: RunFolder | None, end: JournalEnd | None) -> tuple[Standing, float]:
         began = time.thread_time()  # processor time: while a look waits on a busy machine, it disturbs nobody
         return self._standing(opened, end), time.thread_time() - began
 
@@ -180,7 +182,7 @@ class LiveCheck:
         with tempfile.TemporaryDirectory(prefix="highbar-") as beside:
             copy = Path(beside, "run")
             try:
-                self._as_if_ended(opened, end, copy)
+                self._write_copy(opened, end, copy)
                 verdict = self._until.judge(copy)
             except InputError as error:  # no verdict yet; if that remains, the check at the end reports it
                 return Standing(problem=error.problems[0].message)
@@ -188,7 +190,7 @@ class LiveCheck:
                 return Standing(problem=str(error))
         return Standing(verdict, still_open(verdict.rules, strict=self._until.strict))
 
-    def _as_if_ended(self, opened: RunFolder | None, end: JournalEnd | None, copy: Path) -> None:
+    def _write_copy(self, opened: RunFolder | None, end: JournalEnd | None, copy: Path) -> None:
         """Write the folder that the run would leave if it ended now. It is temporary, so nothing is synced."""
         if opened is None or end is None:
             with folder.create(copy, self._prepared.plan) as begun:
@@ -203,18 +205,18 @@ class LiveCheck:
             document = finishing.grade_run(
                 self._prepared,
                 finishing.RunJournal(copy, history, end),
-                lambda lines: folder.write_lines(self._as_long_as_wanted(lines), stream),
-                self._remembered(),
+                lambda lines: folder.write_lines(self._until_over(lines), stream),
+                self._check_functions(),
             )
         run_document.save(document, copy)
 
-    def _as_long_as_wanted(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+    def _until_over(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
             if self._is_over:
                 raise InputError(Problem("the run has ended"))
             yield line
 
-    def _remembered(self) -> _RememberedCalls | None:
+    def _check_functions(self) -> _RememberedCalls | None:
         """The functions of checks, if the suite has any, in a process of their own beside the one of the run."""
         plan = self._prepared.plan
         if self._functions is None and functions_of(self._prepared.suite, plan.order):

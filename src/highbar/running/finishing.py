@@ -19,16 +19,14 @@ from highbar.running.grading import Grader
 from highbar.running.history import RunHistory
 from highbar.running.journal import JournalEnd
 from highbar.running.preparing import Prepared, functions_of
-from highbar.running.records import Chosen
 from highbar.running.results import result_lines
 from highbar.store.run_document import (
     AgentOfRun,
-    ChosenOfRun,
+    Chosen,
     JudgeOfRun,
     OrderOfRun,
     RunDocument,
     RunExtent,
-    ShardOfRun,
     StoredJournal,
     StoredRows,
     SuiteOfRun,
@@ -67,7 +65,7 @@ def grade_run(
             functions = stack.enter_context(CheckFunctions(Path(prepared.plan.suite_file).parent))
         judgments, judge = _judgments(stack, prepared, run) if prepared.open_judge else (None, None)
         grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments)
-        recorded = stack.enter_context(folder.recorded(run.path))
+        recorded = stack.enter_context(folder.open_answers(run.path))
         rows = write_results(result_lines(run.history, recorded, grader))
     document = describe(run.history, run.end, rows, prepared.suite, version)
     return document if judge is None else replace(document, judge=judge())
@@ -100,12 +98,7 @@ def describe(
         suite=SuiteOfRun(suite.name, plan.suite_file, suite.digest, hashlib.sha256(history.suite_text).hexdigest()),
         agent=_agent(plan.agent, version),
         planned=RunExtent(len(plan.order), sum(plan.trials.values())),
-        chosen=ChosenOfRun(
-            plan.chosen.only,
-            plan.chosen.category,
-            plan.chosen.limit,
-            None if plan.chosen.shard is None else ShardOfRun(*plan.chosen.shard),
-        ),
+        chosen=plan.chosen,
         done=history.counts(),
         retried=history.counts(retried=True),
         order=OrderOfRun(_digest(list(plan.order)), plan.seed),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import did_you_mean
-from highbar.running.records import Chosen
+from highbar.store.run_document import Chosen
 from highbar.suite import Suite
 
 

@@ -13,19 +13,7 @@ from highbar.model import Source
 from highbar.model.answer import Answer
 from highbar.model.judgments import JudgeAnswer
 from highbar.running.calls import Reply, TrialOutcome
-from highbar.store.run_document import RunEnd
-
-
-class Chosen(Struct, frozen=True):
-    """The scenarios of the suite to run, as the options select them. Empty: all of them.
-
-    `shard`: the number of a part of the suite, from 1, and the number of parts.
-    """
-
-    only: tuple[str, ...] = ()
-    category: tuple[str, ...] = ()
-    limit: int | None = None
-    shard: tuple[int, int] | None = None
+from highbar.store.run_document import Chosen, RunEnd
 
 
 class RunPlan(Struct, frozen=True, tag="plan"):

@@ -92,20 +92,16 @@ class RunExtent(Struct, frozen=True):
     trials: int
 
 
-class ShardOfRun(Struct, frozen=True):
-    """Which part of the suite was run, counted from 1, and into how many parts it was split."""
+class Chosen(Struct, frozen=True):
+    """The scenarios of the suite to run, as the options select them; the default selects all.
 
-    number: int
-    count: int
-
-
-class ChosenOfRun(Struct, frozen=True):
-    """The options that select scenarios of the suite; the default selects all."""
+    `shard`: the number of a part of the suite, counted from 1, and the number of parts.
+    """
 
     only: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     limit: int | None = None
-    shard: ShardOfRun | None = None
+    shard: tuple[int, int] | None = None
 
 
 class TrialCounts(Struct, frozen=True):
@@ -161,7 +157,7 @@ class RunDocument(Struct, frozen=True):
     suite: SuiteOfRun
     agent: AgentOfRun
     planned: RunExtent
-    chosen: ChosenOfRun
+    chosen: Chosen
     done: TrialCounts
     retried: TrialCounts
     order: OrderOfRun
@@ -207,6 +203,11 @@ def _counts(description: str) -> Form:
     )
 
 
+_SHARD = object_of(
+    lambda number, of: (number, of),
+    field("number", COUNT, of=lambda shard: shard[0]),
+    field("of", COUNT, of=lambda shard: shard[1]),
+)
 _RUN = object_of(
     RunDocument,
     constant("schema", SCHEMA),
@@ -255,11 +256,11 @@ _RUN = object_of(
     field(
         "chosen",
         object_of(
-            ChosenOfRun,
+            Chosen,
             field("only", TEXTS),
             field("category", TEXTS),
             field("limit", optional(COUNT)),
-            field("shard", optional(object_of(ShardOfRun, field("number", COUNT), field("of", COUNT, of="count")))),
+            field("shard", optional(_SHARD)),
             description="The options that chose scenarios of the suite.",
         ),
     ),
@@ -375,10 +376,10 @@ def _contradictions(document: RunDocument) -> Iterator[tuple[tuple[str, ...], st
     for name in ("answered", "errors", "undecided"):
         if getattr(document.retried, name) > getattr(document.done, name):
             yield ("retried", name), "more than there are in all"
-    shard = document.chosen.shard
-    if shard is not None and not 1 <= shard.number <= shard.count:
-        yield ("chosen", "shard"), f"found {shard.number} of {shard.count}"
-    if document.whole and document.chosen != ChosenOfRun():
+    number, shards = document.chosen.shard or (1, 1)
+    if not 1 <= number <= shards:
+        yield ("chosen", "shard"), f"found {number} of {shards}"
+    if document.whole and document.chosen != Chosen():
         yield ("whole",), "found true, but scenarios were chosen"
     if document.is_finished and document.ended is None:
         yield ("ended",), f"found null, but the state is {document.state}"

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import highbar
-from highbar.engine import scenarios
+from highbar.engine import scenario_lists
 from highbar.mcp_server import checking
 from highbar.mcp_server.arguments import path_arguments
 from highbar.mcp_server.confinement import Workspace
@@ -80,7 +80,7 @@ def test_failures_are_listed_page_by_page(example: Path) -> None:
 
 
 def test_more_undecided_scenarios_than_are_listed_are_not_said_to_be_all(tmp_path: Path, monkeypatch) -> None:
-    for module in (scenarios, checking):
+    for module in (scenario_lists, checking):
         monkeypatch.setattr(module, "MOST_UNDECIDED_LISTED", 3)
     rows = "".join(f"{json.dumps({'id': str(number), 'unjudged': 'lost'})}\n" for number in range(5))
     put(tmp_path, {"r.jsonl": rows, "highbar.json": json.dumps({"thresholds": {"pass_rate": "80%"}})})

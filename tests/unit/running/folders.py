@@ -9,8 +9,8 @@ from highbar.running import folder
 from highbar.running.calls import Reply, TrialOutcome
 from highbar.running.finishing import describe
 from highbar.running.folder import RunFolder
-from highbar.running.records import Chosen, RunPlan, TrialEnded, TurnEnd
-from highbar.store.run_document import RunDocument
+from highbar.running.records import RunPlan, TrialEnded, TurnEnd
+from highbar.store.run_document import Chosen, RunDocument
 from highbar.suite import Suite
 
 AT = "2026-11-16T14:25:30Z"

@@ -16,8 +16,8 @@ import pytest
 
 from highbar.errors import InputError, ReportError
 from highbar.running import folder
-from highbar.running.records import Began, Chosen, Resumed, decode
-from highbar.store.run_document import read_run_document
+from highbar.running.records import Began, Resumed, decode
+from highbar.store.run_document import Chosen, read_run_document
 from tests.architecture.repository import ROOT
 from tests.patience import PATIENCE
 from tests.unit.running.folders import AT, completed, ended, finish, plan_of
@@ -56,7 +56,7 @@ def test_what_was_recorded_is_read_back(path):
         assert run.history.offset("B", 2) == offset
     history = folder.read_run(path)
     assert (history.offset("B", 2), history.outcome("B", 2), history.outcome("A", 1)) == (offset, "answered", None)
-    with folder.recorded(path) as at:
+    with folder.open_answers(path) as at:
         assert at(offset) == ended("B", 2)
 
 

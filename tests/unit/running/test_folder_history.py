@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from highbar.errors import InputError
 from highbar.running import folder
 from highbar.running.history import RunHistory
-from highbar.running.records import Began, Chosen, Finished, Resumed, encode
-from highbar.store.run_document import TrialCounts
+from highbar.running.records import Began, Finished, Resumed, encode
+from highbar.store.run_document import Chosen, TrialCounts
 from tests.patience import processor_time
 from tests.unit.running.folders import AT, DIGEST, ended, plan_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from highbar.errors import InputError
 from highbar.running.order import choose_scenarios, permutation
-from highbar.running.records import Chosen
+from highbar.store.run_document import Chosen
 from highbar.suite import Suite, read_values
 
 IDS = [f"S{place}" for place in range(200)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import highbar
 from highbar.running.order import choose_scenarios, shard_of
-from highbar.running.records import Chosen
+from highbar.store.run_document import Chosen
 from highbar.suite import read_values
 from tests.commandline import Run, judged, refused, run
 from tests.runs.projects import Project, python_project, scenarios

@@ -18,7 +18,7 @@ from highbar.store import run_document
 from highbar.store.run_document import (
     AgentKind,
     AgentOfRun,
-    ChosenOfRun,
+    Chosen,
     OrderOfRun,
     RunDocument,
     RunExtent,
@@ -40,7 +40,7 @@ DOCUMENT = RunDocument(
     suite=SuiteOfRun("library-agent", "suite.yaml", DIGEST, DIGEST),
     agent=AgentOfRun("http", "https://example.com/${PART}", "1.2", DIGEST),
     planned=RunExtent(3, 9),
-    chosen=ChosenOfRun(),
+    chosen=Chosen(),
     done=TrialCounts(7, 1, 1),
     retried=TrialCounts(2, 0, 1),
     order=OrderOfRun(DIGEST, 2**64),
@@ -92,7 +92,7 @@ DOCUMENTS = st.builds(
         suite=st.builds(SuiteOfRun, st.none() | TEXTS, TEXTS, st.just(DIGEST), st.just(DIGEST)),
         agent=st.builds(AgentOfRun, st.sampled_from(get_args(AgentKind)), TEXTS, st.none() | TEXTS, st.just(DIGEST)),
         chosen=st.builds(
-            ChosenOfRun,
+            Chosen,
             st.lists(TEXTS, max_size=2).map(tuple),
             st.lists(TEXTS, max_size=2).map(tuple),
             st.none() | st.integers(1, 9),
