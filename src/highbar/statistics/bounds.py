@@ -43,9 +43,9 @@ class Sums(Struct, frozen=True):
         return cls.of_repeated((z, d, 1) for z, d in pairs)
 
     @classmethod
-    def of_repeated(cls, triples: Iterable[tuple[Real, Real, int]]) -> Sums:
+    def of_repeated(cls, clusters: Iterable[tuple[Real, Real, int]]) -> Sums:
         """The sums of (score, weight, number of such clusters)."""
-        exact = [(Fraction(z), Fraction(d), count) for z, d, count in triples if d > 0 and count > 0]
+        exact = [(Fraction(z), Fraction(d), count) for z, d, count in clusters if d > 0 and count > 0]
         return cls(
             clusters=sum(count for _, _, count in exact),
             d=sum(count * d for _, d, count in exact),

@@ -60,7 +60,7 @@ class JudgeRates(Struct, frozen=True):
     sensitivity: Estimate | None
     specificity: Estimate | None
 
-    def tells_apart(self) -> bool:
+    def is_better_than_chance(self) -> bool:
         """Whether the lower bound (MOVER) of sensitivity + specificity - 1 is above 0."""
         if self.sensitivity is None or self.specificity is None:
             return False
@@ -229,7 +229,7 @@ def rogan_gladen(
     answer on average) is Q = t·sensitivity + (1 - t)·(1 - specificity) for a truth of t (Rogan & Gladen 1978). The
     bounds are the farthest t at which the two sides differ by no more than their own bounds allow (MOVER, Fieller).
     """
-    if not clusters or rates.sensitivity is None or rates.specificity is None or not rates.tells_apart():
+    if not clusters or rates.sensitivity is None or rates.specificity is None or not rates.is_better_than_chance():
         return None
     (sens, sens_ends), (spec, spec_ends) = rates.sensitivity, rates.specificity
     total = math.fsum(one.count * one.weight for one in clusters)

@@ -102,13 +102,11 @@ def share_again(
     # The bound toward the threshold tells how much the estimate varies; if that one is no help, the other one does.
     second = _SecondEstimate.of(share, (below if threshold <= share.value else above) or below or above, noise)
     if not confident:
-        passes = second.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
+        passes = second.at_least(*_first_to_pass(threshold, share.parts, strict=strict))
         return Outlook(passes, 0.0, 1.0 - passes)
-    passes = second.chance_to_reach(passing_share(float(threshold), below or above, alpha), share.parts)
-    turned = _SecondEstimate.of(share.complement(), above or below, noise)
-    fails = min(
-        turned.chance_to_reach(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes
-    )
+    passes = second.chance_to_reach(passing_share(float(threshold), below or above, alpha))
+    failures = _SecondEstimate.of(share.complement(), above or below, noise)
+    fails = min(failures.chance_to_reach(passing_share(float(1 - threshold), above or below, alpha)), 1.0 - passes)
     return Outlook(passes, 1.0 - passes - fails, fails)
 
 
@@ -125,11 +123,11 @@ def effective_size(share: Share, alpha: float) -> float | None:
     if value >= 1.0:
         return math.log(alpha) / math.log(low)
 
-    def surprise(power: float) -> float:
+    def excess(power: float) -> float:
         size = math.exp(power)
         return beta_cdf(low, value * size, (1 - value) * size + 1) - alpha
 
-    return math.exp(_root(surprise, 0.0, _LARGEST_LOG))
+    return math.exp(_root(excess, 0.0, _LARGEST_LOG))
 
 
 def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
@@ -141,7 +139,7 @@ def passing_share(threshold: float, size: float | None, alpha: float) -> float |
     return _root(lambda share: beta_cdf(threshold, share * size, (1 - share) * size + 1) - alpha, threshold, 1.0)
 
 
-def _first_that_passes(threshold: Fraction, parts: int | None, *, strict: bool) -> tuple[float, int | None]:
+def _first_to_pass(threshold: Fraction, parts: int | None, *, strict: bool) -> tuple[float, int | None]:
     """The threshold as a share, and as the first count of parts that reaches it."""
     if parts is None:
         return float(threshold), None
@@ -167,11 +165,11 @@ class _SecondEstimate(Struct, frozen=True):
         variance = 2 * noise * usual * (1 - usual) / size
         return cls(mean, max(mean * (1 - mean) / variance - 1, 1e-3), share.parts)
 
-    def chance_to_reach(self, share: float | None, parts: int | None) -> float:
+    def chance_to_reach(self, share: float | None) -> float:
         """How likely it reaches a share; 0 for None, which no share reaches."""
         if share is None:
             return 0.0
-        return self.at_least(share, math.ceil(share * parts - 1e-9) if parts else None)
+        return self.at_least(share, math.ceil(share * self.parts - 1e-9) if self.parts else None)
 
     def at_least(self, share: float, count: int | None) -> float:
         """How likely it is at least this share; with a `count`, from half a part below it (continuity correction)."""

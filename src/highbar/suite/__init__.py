@@ -4,7 +4,19 @@
     read_fixed(path)                    -> by id, the columns that results are compared with: a policy's `suite`
     unmet_needs(suite, environment)     -> what a run of the suite still needs, as problems with their lines
 
-`suite.words` describes a suite in sentences; `suite.schema` is the JSON Schema of the file, for editors.
+From the file to the suite:
+
+    reading                                the steps in order, and the line of every problem
+    decoding; located, csv_rows, cut_texts its text to plain values: fast; and with positions, if something is wrong
+    tools                                  the values of another tool's suite to values of ours
+    building                               values to a `Suite` (`parts`), block by block:
+    settings, judge_settings, secrets          agent, run and judges
+    behaviors, canaries, messages              the glossary, and known answers
+    identity, scenarios, check_files           scenarios, each with its id and its digest
+    values, amounts                            single values of any block
+
+`fixed_columns` reads only what a policy compares. `agent_text` and `judge_text` read what is named outside of a suite.
+`words` and `check_words` describe a suite in sentences; `schema` and `check_schema` are its JSON Schema, for editors.
 """
 
 from highbar.suite.identity import Allowed

@@ -217,10 +217,10 @@ def _dotted_path(path: ValuePath) -> str:
 @contextmanager
 def _without_collection() -> Iterator[None]:
     """Turn garbage collection off: nothing is garbage before the end, and looking for it takes a third of the time."""
-    was_on = gc.isenabled()
+    is_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
+        if is_on:
             gc.enable()

@@ -318,13 +318,13 @@ def test_a_constant_judge_tells_nothing_apart():
     assert rates.sensitivity.value == 1
     assert rates.specificity.value == 0
     assert rates.sensitivity.bounds.low < 1
-    assert not rates.tells_apart()
+    assert not rates.is_better_than_chance()
 
 
 def test_a_judge_by_chance_does_not_tell_apart_and_a_good_one_does():
-    assert not judge_rates(strata_of(45, 5, 44, 6, 500, 500), ALPHA).tells_apart()
-    assert judge_rates(strata_of(48, 2, 10, 40, 900, 100), ALPHA).tells_apart()
-    assert not JudgeRates(None, None).tells_apart()
+    assert not judge_rates(strata_of(45, 5, 44, 6, 500, 500), ALPHA).is_better_than_chance()
+    assert judge_rates(strata_of(48, 2, 10, 40, 900, 100), ALPHA).is_better_than_chance()
+    assert not JudgeRates(None, None).is_better_than_chance()
 
 
 # --- Rogan and Gladen ------------------------------------------------------------------------

@@ -4,7 +4,9 @@
     rewrite(tool, values, place, file)          the same suite in our keys
 
 A scenario passes if and only if the tool would call it passed. Anything that our checks cannot express is a problem,
-with its line: nothing is left out. Each tool has a module of its own.
+with its line: nothing is left out. Each tool has a module of its own; promptfoo has one for each part of a
+configuration, and `templates`, `thresholds` and `js_patterns` for what it computes. `linked` reads the files that a
+suite names.
 """
 
 from __future__ import annotations
