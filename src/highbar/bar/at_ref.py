@@ -75,7 +75,7 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
         here = policies.choose(job.policy)
         if here.advisory:  # fail closed: a change that deletes the policy is not judged
-            raise InputError(_deleted(there, path))
+            raise InputError(_deleted_policy(there, path))
         before = _read_policy(there, path)
         flaky = _flaky_before(there, path, before, here, job)
         recalls = flaky is not None or before.recalls is not None or here.recalls is not None
@@ -93,24 +93,24 @@ def checked_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) ->
         asked = replace(again(), policy=bounded, flaky=flaky, recall=job.recall, order=job.order, wants=job.wants)
         # The rows of runs are not alike: at the ref they are graded by the suite as it was there.
         with _judged_now(asked, earlier, watch, alike=not runs) as (now, judge_earlier):
-            earlier_baseline = _baseline(there, before, job.baseline)
+            earlier_baseline = _baseline_before(there, before, job.baseline)
             named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
-            graded = regrading.regraded(runs, there, before, Path(rows))
+            graded = regrading.regrade(runs, there, before, Path(rows))
             try:
                 then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
-                raise _renamed(error, there) from None
+                raise _problems_there(error, there) from None
         listed = (
             *weakened(before, here),
             *weakened_labels(before, here),
-            *_quarantined(before, here),
+            *_weakened_quarantine(before, here),
             *graded.weakened,
         )
-        lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
+        lost = weakened_baseline(before, earlier_baseline, _baseline_now(here, job.baseline))
     # The file was read twice. If it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
-    merged = _merged(now, then, there, (*listed, *lost))
+    merged = _merge_verdicts(now, then, there, (*listed, *lost))
     return replace(now, verdict=replace(merged, warnings=(*merged.warnings, *graded.notes)))
 
 
@@ -130,7 +130,7 @@ def _quarantine_bounded(here: Policy, before: Policy) -> Policy:
     return bounded(here, before)
 
 
-def _quarantined(before: Policy, here: Policy) -> Iterator[Weakening]:
+def _weakened_quarantine(before: Policy, here: Policy) -> Iterator[Weakening]:
     if here.quarantine is not None:
         from highbar.bar.quarantining import weakened_quarantine  # as above
 
@@ -177,7 +177,7 @@ def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
     return bar if alike else None
 
 
-def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
+def _baseline_before(there: Revision, before: Policy, named: str | None) -> Path | None:
     """The baseline of the policy at the ref; None if that policy does not compare."""
     if not before.comparing:
         return None
@@ -187,11 +187,11 @@ def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None
     return there.read(path) if there.has(path) else there.folder / path
 
 
-def _named(here: Policy, named: str | None) -> Path | None:
+def _baseline_now(here: Policy, named: str | None) -> Path | None:
     return policies.baseline_file(here, named) if named or here.comparing else None
 
 
-def _deleted(there: Revision, path: str) -> Problem:
+def _deleted_policy(there: Revision, path: str) -> Problem:
     missing = policies.missing()
     hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
     return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
@@ -249,7 +249,7 @@ def _read_policy(there: Revision, path: str) -> Policy:
     try:
         return policies.read(copy)
     except InputError as error:
-        raise _renamed(error, there) from None
+        raise _problems_there(error, there) from None
 
 
 def _with_new_scenarios(before: SuiteDemands | None, now: SuiteDemands | None) -> SuiteDemands | None:
@@ -259,7 +259,7 @@ def _with_new_scenarios(before: SuiteDemands | None, now: SuiteDemands | None) -
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
-def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
+def _merge_verdicts(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
     """The verdict now, plus every rule of the ref that has changed since or has another outcome, named after the ref.
 
     The verdict of all these rules together is the worse of the two. A rule that is the same in both is there once.
@@ -267,7 +267,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
     # Compares what rules demand, not their sentences: the wording of a report must not decide which are the same.
     known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
     others = [
-        _as_there(result, there)
+        _result_there(result, there)
         for rule, result in zip(then.policy.rules, then.verdict.rules, strict=True)
         if _key(rule, result, then) not in known
     ]
@@ -316,13 +316,13 @@ def _evidence(rule: Rule, result: RuleResult, checked: CheckResult) -> object:
     return result.value
 
 
-def _as_there(rule: RuleResult, there: Revision) -> RuleResult:
+def _result_there(rule: RuleResult, there: Revision) -> RuleResult:
     file = rule.place.file
     place = replace(rule.place, file=there.renamed(file)) if file else rule.place
     return replace(rule, rule=there.name(rule.rule), reason=there.renamed(rule.reason), place=place, slack=None)
 
 
-def _renamed(error: InputError, there: Revision) -> InputError:
+def _problems_there(error: InputError, there: Revision) -> InputError:
     """The same problems, each marked as a problem of the policy at the ref."""
     return InputError(
         *(

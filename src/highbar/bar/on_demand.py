@@ -21,9 +21,9 @@ def with_readers(job: Job, there: Revision | None = None) -> Job:
     """The job with functions that read the history (as it was at the ref `there`, if any) and the order of its run."""
 
     def recall(policy: Policy, run: ScoredRun, texts: Mapping[str, str], /) -> Recalled:
-        from highbar.bar.recalling import recalled  # see above
+        from highbar.bar.recalling import recall_trials  # see above
 
-        return recalled(job, there, policy, run, texts)
+        return recall_trials(job, there, policy, run, texts)
 
     def order(files: Sequence[ResultsFile], /) -> RunOrder | NoOrder:
         from highbar.running.replaying import recorded_order  # see above

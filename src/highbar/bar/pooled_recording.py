@@ -84,7 +84,7 @@ def record_pooled(
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=last.agent_version)
     run = _pool_runs(history, policy, found)
     rules = tuple(_judge_rules(policy, run, before))
-    reasons = (*_missed(rules), *_lost(policy, run, before))
+    reasons = (*_missed_rules(rules), *_lost_scenarios(policy, run, before))
     forced = force if reasons else None
     # The rules may all be about single runs. Then nothing was judged, and nothing is claimed.
     verdict = gate.decide(rules) if rules else "inconclusive"
@@ -212,7 +212,7 @@ def _is_corrected(policy: Policy, run: ScoredRun) -> bool:
     return policy.judge is not None and policy.judge.correct and bool(run.judges)
 
 
-def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
+def _missed_rules(rules: Sequence[RuleResult]) -> Iterator[str]:
     """Why the runs together are not good enough. An inconclusive comparison with the present baseline is no reason."""
     bad = [one for one in rules if one.level == "blocking" and one.outcome != "pass"]
     failed = [one.rule for one in bad if one.outcome != "inconclusive"]
@@ -224,7 +224,7 @@ def _missed(rules: Sequence[RuleResult]) -> Iterator[str]:
         yield f"the runs together are inconclusive: {some(unsure)}{why}"
 
 
-def _lost(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[str]:
+def _lost_scenarios(policy: Policy, run: ScoredRun, before: Baseline | None) -> Iterator[str]:
     """What the runs lost compared with the present baseline or the suite."""
     there = {record.id: record for record in run.records}
     wanted = list(policy.suite.scenarios) if policy.suite is not None else []

@@ -37,20 +37,22 @@ _REPAIRS = {
 """What to do about runs with an unknown fact."""
 
 
-def recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
+def recall_trials(
+    job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]
+) -> Recalled:
     """The earlier trials of a run's scenarios; `texts` are the digests from the rows.
 
     If the history cannot be read, `problem` says why, and nothing else is known.
     """
     try:
-        return _recalled(job, there, policy, run, texts_of(job, policy) or texts)
+        return _recall(job, there, policy, run, texts_of(job, policy) or texts)
     except InputError as error:
         first = error.problems[0]
         message = first.message + (f"; {first.hint}" if first.hint else "")
         return Recalled(problem=message if there is None else there.renamed(message))
 
 
-def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
+def _recall(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, texts: Mapping[str, str]) -> Recalled:
     history = histories.read_history(_folder(there, policy.recalls or ""))
     line: frozenset[str] | None = None
     if there is not None:
@@ -60,10 +62,10 @@ def _recalled(job: Job, there: Revision | None, policy: Policy, run: ScoredRun, 
         line = frozenset(ancestry.commits)
     else:
         line = ancestors()
-    judged = _judged(job, line, policy, run)
+    judged = _judged_run(job, line, policy, run)
     # A record of this same run, added before it was resumed, is not an earlier run.
     earlier = [one for one in _earlier(history.runs, judged.results) if one.begun is None or one.begun != judged.begun]
-    alike = [one for one in earlier if _is_alike(one, policy, run)]
+    alike = [one for one in earlier if _is_comparable(one, policy, run)]
     runs = [one for one in alike if one.agent_name == judged.agent[0]]
     chosen = comparable(runs, _commit_line(line, there, runs), MOST_RUNS, changed=there is None, any_suite=True)
     read, damaged = counts_by_run(history.folder, chosen.runs)
@@ -95,7 +97,7 @@ def _with_texts(found: CountsByKey, texts: Mapping[str, str]) -> Mapping[str, Tr
     }
 
 
-def _judged(job: Job, line: frozenset[str] | None, policy: Policy, run: ScoredRun) -> JudgedRun:
+def _judged_run(job: Job, line: frozenset[str] | None, policy: Policy, run: ScoredRun) -> JudgedRun:
     return JudgedRun(
         commits=None if line is None else own_commits(os.environ) | commits_of(job),
         agent=agent_of(job, policy),
@@ -174,7 +176,7 @@ def _folder(there: Revision | None, named: str) -> Path:
     return folder_as_there(there, here.absolute())
 
 
-def _is_alike(one: RunRecord, policy: Policy, run: ScoredRun) -> bool:
+def _is_comparable(one: RunRecord, policy: Policy, run: ScoredRun) -> bool:
     """Whether the run was scored and judged like this one, or may have been: an unknown digest counts as equal."""
     known = (scoring_digest(policy, run.scoring), judge_digest(run))
     return all(part in (None, own) for part, own in zip((one.scoring, one.judge), known, strict=True))

@@ -64,7 +64,7 @@ def runs_in(arguments: Sequence[str]) -> tuple[str, ...]:
     return tuple(path for path in files.paths_named(arguments) if run_folders.results_in(path) is not None)
 
 
-def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path) -> Regraded:
+def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) -> Regraded:
     """The runs with these results, graded by their suites at the ref; writes the rows into `folder`.
 
     Raises InputError if a run cannot be read, or if its suite cannot be in the repository.
@@ -87,7 +87,7 @@ def _planned_in_shards(runs: Sequence[str]) -> frozenset[str]:
 
 def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards: frozenset[str]) -> Regraded:
     from highbar.running.folder import read_run  # only for the folder of a run
-    from highbar.running.regrading import asked_otherwise  # likewise
+    from highbar.running.regrading import changed_questions  # likewise
 
     folder = Path(path).parent
     history = read_run(folder)
@@ -99,7 +99,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards:
         # A renamed suite has no checks at the ref to be graded by, so a reviewer must see the change.
         listed = Weakening(f"suite of {folder}", "changed", f"{why} at {there.ref}", "graded as it is now")
         return Regraded(notes=(f"{there.ref}: {note}",), weakened=(listed,))
-    others = asked_otherwise(history, suite)
+    others = changed_questions(history, suite)
     with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
         grader = _grader(suite, there.folder / PurePosixPath(named).parent, folder, history, stack)
         stream.writelines(
@@ -108,7 +108,7 @@ def _of_run(path: str, there: Revision, before: Policy, target: Path, in_shards:
     changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
     note = f"{there.ref}: {folder}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
     beside = there.folder / PurePosixPath(named).parent
-    weakened = [*_weakened(history, suite, before, named, in_shards), *_of_judge(history, suite, beside, named)]
+    weakened = [*_weakened_checks(history, suite, before, named, in_shards), *_of_judge(history, suite, beside, named)]
     if others:
         weakened.append(Weakening(f"{named}: {some_and_more(others)}", "changed", "its question", "another question"))
     return Regraded({path: str(target)}, (note,) if changed else (), tuple(weakened))
@@ -189,7 +189,7 @@ def _grader(suite: Suite, beside: Path, run: Path, history: RunHistory, stack: E
     return Grader(suite, stack.enter_context(CheckFunctions(beside)), judgments=judgments)
 
 
-def _weakened(
+def _weakened_checks(
     history: RunHistory, suite: Suite, before: Policy, path: str, in_shards: frozenset[str]
 ) -> Iterator[Weakening]:
     """Scenarios and trials that the suite at the ref had and the run has not.
@@ -259,11 +259,11 @@ def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[st
 
     `not_asked` has, by id, why a scenario was not run as the suite has it.
     """
-    from highbar.running.folder import recorded  # only for the folder of a run
+    from highbar.running.folder import open_answers  # only for the folder of a run
     from highbar.running.rows import line  # likewise
 
     results = Path(path)
-    with results.open("rb") as stream, recorded(results.parent) as answer_at:
+    with results.open("rb") as stream, open_answers(results.parent) as answer_at:
         for text in stream:
             row = _row_in(text)
             if row.id not in grader.suite.scenarios:
@@ -274,10 +274,10 @@ def _lines(path: str, history: RunHistory, grader: Grader, not_asked: Mapping[st
                 yield line(grader.row(None, scenario, row.trial, reason=not_asked[row.id]))
                 continue
             offset = history.offset(row.id, row.trial)
-            yield line(_graded(row, None if offset is None else answer_at(offset), grader))
+            yield line(_grade_row(row, None if offset is None else answer_at(offset), grader))
 
 
-def _graded(row: _RunRow, ended: TrialEnded | None, grader: Grader) -> dict[str, Any]:
+def _grade_row(row: _RunRow, ended: TrialEnded | None, grader: Grader) -> dict[str, Any]:
     if ended is not None and ended.outcome != "error" and row.error:
         # The run itself made this trial an error: it never got an answer or a judgment, while others did.
         ended = replace(ended, outcome="error", reason=row.error)

@@ -59,11 +59,11 @@ def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
         return  # it is removed only with the whole quarantine, and a bar without exceptions is not weaker
     if any(_covers(other, rule) for other in now.rules):
         return
-    other = next((each for each in now.rules if each.name == rule.name and _alike(each, rule)), None)
+    other = next((each for each in now.rules if each.name == rule.name and _is_about_same(each, rule)), None)
     if other is None:
-        other = next((each for each in now.rules if _alike(each, rule)), None)
+        other = next((each for each in now.rules if _is_about_same(each, rule)), None)
     if other is None:
-        yield Weakening(rule.name, "removed", _in_words(rule, before))
+        yield Weakening(rule.name, "removed", _say_rule(rule, before))
         return
     first, second = _difference(rule, other, before, now)
     yield Weakening(rule.name, "changed" if isinstance(rule, ConditionRule) else "lowered", first, second)
@@ -71,13 +71,13 @@ def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
 
 def _covers(other: Rule, rule: Rule) -> bool:
     """Whether `other` demands at least as much as `rule`."""
-    if not _alike(other, rule) or (rule.level == "blocking" and other.level != "blocking"):
+    if not _is_about_same(other, rule) or (rule.level == "blocking" and other.level != "blocking"):
         return False
     match rule:
         case ThresholdRule():
             if isinstance(other, ProgressiveRule):
-                return all(_reaches(step, rule) for step in other.steps)
-            return isinstance(other, ThresholdRule) and _reaches(other, rule)
+                return all(_reaches_threshold(step, rule) for step in other.steps)
+            return isinstance(other, ThresholdRule) and _reaches_threshold(other, rule)
         case ConditionRule():
             same = isinstance(other, ConditionRule) and other.condition == rule.condition
         case BaselineRule():
@@ -93,7 +93,7 @@ def _covers(other: Rule, rule: Rule) -> bool:
             return True  # such rules demand the same if they are alike; `_of_steps` compares progressive ones
         case _:
             assert_never(rule)
-    return same and isinstance(other, _WEIGHED) and _weighs(other.demand, rule.demand)
+    return same and isinstance(other, _WEIGHED) and _weighs_evidence(other.demand, rule.demand)
 
 
 def _spares_no_more(other: NewFailuresRule, rule: NewFailuresRule) -> bool:
@@ -102,7 +102,7 @@ def _spares_no_more(other: NewFailuresRule, rule: NewFailuresRule) -> bool:
     return not explained and ("*" in other.patterns or set(other.patterns) >= set(rule.patterns))
 
 
-def _alike(other: Rule, rule: Rule) -> bool:
+def _is_about_same(other: Rule, rule: Rule) -> bool:
     """Whether both rules are about the same thing, even if they demand different things."""
     match other, rule:
         case ThresholdRule(), ThresholdRule():
@@ -122,11 +122,11 @@ def _alike(other: Rule, rule: Rule) -> bool:
     return type(other) is type(rule)
 
 
-def _reaches(other: ThresholdRule | Step, rule: ThresholdRule | Step) -> bool:
-    return not is_looser(other.threshold, rule.threshold) and _weighs(other.demand, rule.demand)
+def _reaches_threshold(other: ThresholdRule | Step, rule: ThresholdRule | Step) -> bool:
+    return not is_looser(other.threshold, rule.threshold) and _weighs_evidence(other.demand, rule.demand)
 
 
-def _weighs(other: Demand, demand: Demand) -> bool:
+def _weighs_evidence(other: Demand, demand: Demand) -> bool:
     """Whether `other` demands at least as much evidence as `demand`."""
     return (
         _weighs_alike(other, demand)
@@ -150,18 +150,18 @@ def _weighs_alike(other: Demand, demand: Demand) -> bool:
 
 def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[str, str]:
     """What the two rules demand, in as few words as show the difference."""
-    first, second = _short(rule, before), _short(other, now)
+    first, second = _say_short(rule, before), _say_short(other, now)
     if rule.level != other.level:
         first, second = f"{rule.level} {first}".rstrip(), f"{other.level} {second}".rstrip()
-    if isinstance(rule, _WEIGHED) and isinstance(other, _WEIGHED) and not _weighs(other.demand, rule.demand):
+    if isinstance(rule, _WEIGHED) and isinstance(other, _WEIGHED) and not _weighs_evidence(other.demand, rule.demand):
         first, second = (
-            f"{first} {_evidence(rule.demand, other.demand)}",
-            f"{second} {_evidence(other.demand, rule.demand)}",
+            f"{first} {_say_evidence(rule.demand, other.demand)}",
+            f"{second} {_say_evidence(other.demand, rule.demand)}",
         )
-    return (first, second) if first != second else (_in_words(rule, before), _in_words(other, now))
+    return (first, second) if first != second else (_say_rule(rule, before), _say_rule(other, now))
 
 
-def _evidence(demand: Demand, other: Demand) -> str:
+def _say_evidence(demand: Demand, other: Demand) -> str:
     """The fields of `demand` that differ from `other`, in words."""
     texts = {
         "evidence": demand.evidence,
@@ -176,12 +176,12 @@ def _evidence(demand: Demand, other: Demand) -> str:
     return f"({', '.join(differ)})"
 
 
-def _short(rule: Rule, policy: Policy) -> str:
+def _say_short(rule: Rule, policy: Policy) -> str:
     """What a rule demands, in short; empty if there is no short form."""
     if isinstance(rule, ThresholdRule):
-        return _shown(rule.threshold)
+        return _say_threshold(rule.threshold)
     if isinstance(rule, ProgressiveRule):
-        return ", ".join(f"{_shown(step.threshold)} from {step.version}" for step in rule.steps)
+        return ", ".join(f"{_say_threshold(step.threshold)} from {step.version}" for step in rule.steps)
     if isinstance(rule, BaselineRule | StepRule):
         size = rule.margin if isinstance(rule, BaselineRule) else rule.step
         unit = policy.metrics[rule.metric].unit
@@ -195,11 +195,11 @@ def _short(rule: Rule, policy: Policy) -> str:
     return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""
 
 
-def _in_words(rule: Rule, policy: Policy) -> str:
-    return _short(rule, policy) or rule_in_words(rule, policy).removesuffix(".")
+def _say_rule(rule: Rule, policy: Policy) -> str:
+    return _say_short(rule, policy) or rule_in_words(rule, policy).removesuffix(".")
 
 
-def _shown(threshold: Threshold) -> str:
+def _say_threshold(threshold: Threshold) -> str:
     return show_threshold(threshold.text, threshold.unit) or threshold.text
 
 
@@ -212,14 +212,14 @@ def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
         blocking = _blocking(rule, step, now)
         name = f"{rule.name}.{step.version}"
         if not blocking:
-            yield Weakening(name, "removed", _shown(step.threshold))
-        elif not any(_reaches(each, step) for each in blocking):
-            yield Weakening(name, "lowered", _shown(step.threshold), _shown(blocking[0].threshold))
+            yield Weakening(name, "removed", _say_threshold(step.threshold))
+        elif not any(_reaches_threshold(each, step) for each in blocking):
+            yield Weakening(name, "lowered", _say_threshold(step.threshold), _say_threshold(blocking[0].threshold))
     other = next((each for each in now.rules if isinstance(each, ProgressiveRule) and each.name == rule.name), None)
     if rule.target and other and other.target is None:
-        yield Weakening(f"{rule.name}.target", "removed", _shown(rule.target))
+        yield Weakening(f"{rule.name}.target", "removed", _say_threshold(rule.target))
     elif rule.target and other and other.target and is_looser(other.target, rule.target):
-        yield Weakening(f"{rule.name}.target", "lowered", _shown(rule.target), _shown(other.target))
+        yield Weakening(f"{rule.name}.target", "lowered", _say_threshold(rule.target), _say_threshold(other.target))
 
 
 def _blocking(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | ThresholdRule]:
@@ -245,10 +245,12 @@ def _of_suite(before: Policy, now: Policy) -> Iterator[Weakening]:
         yield Weakening("suite", "removed", some_and_more(gone))
     for name, columns in before.suite.scenarios.items():
         if name in scenarios and scenarios[name] != columns:
-            yield Weakening(f"suite.{name}", "changed", _fixed(columns.items()), _fixed(scenarios[name].items()))
+            yield Weakening(
+                f"suite.{name}", "changed", _say_columns(columns.items()), _say_columns(scenarios[name].items())
+            )
 
 
-def _fixed(columns: Iterable[tuple[str, str]]) -> str:
+def _say_columns(columns: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{column} {value}" for column, value in columns) or "nothing fixed"
 
 

@@ -60,9 +60,9 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
         return replace(_undefined(compared.problem).result(rule), threshold=_threshold_text(rule, evidence))
     match rule:
         case BaselineRule():
-            return _margin(rule, compared, evidence)
+            return _judge_margin_rule(rule, compared, evidence)
         case StepRule():
-            return _step(rule, compared, evidence)
+            return _judge_step_rule(rule, compared, evidence)
     return judge_new_failures(rule, compared, evidence).result(rule)
 
 
@@ -82,7 +82,7 @@ def _threshold_text(rule: ComparingRule, evidence: Evidence) -> str | None:
 # --- no worse by more than a margin -----------------------------------------------------------
 
 
-def _margin(rule: BaselineRule, compared: Compared, evidence: Evidence) -> RuleResult:
+def _judge_margin_rule(rule: BaselineRule, compared: Compared, evidence: Evidence) -> RuleResult:
     difference = compared.difference(rule.metric, rule.where)
     judged = _judge_margin(rule, difference, compared, evidence)
     head = difference.head
@@ -190,7 +190,7 @@ def _say_missing(difference: Difference, compared: Compared) -> str:
 # --- better by a step -------------------------------------------------------------------------
 
 
-def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
+def _judge_step_rule(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
     base, head = compared.base_value(rule.metric, rule.where), evidence.measured.value(rule.metric, rule.where)
     text = _write_threshold(head.better, head.unit, rule.step, relative=rule.relative)
     if base.value is None:

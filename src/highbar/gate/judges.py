@@ -37,20 +37,20 @@ def _outcome(rule: JudgeRule, known: JudgeKnown | None) -> tuple[Outcome, str]:
     if known.report is None:
         return "pass", NOTHING_RESTS
     if rule.bound is None:
-        return _calibrated(known.report)
+        return _judge_calibration(known.report)
     if rule.key == "min_labels":
-        return _labels(known.report, rule.bound)
+        return _judge_labels(known.report, rule.bound)
     rate = known.report.sensitivity if rule.key == "min_sensitivity" else known.report.specificity
-    return _rate(rule, rate, rule.bound, known.report)
+    return _judge_rate(rule, rate, rule.bound, known.report)
 
 
-def _calibrated(report: JudgeReport) -> tuple[Outcome, str]:
+def _judge_calibration(report: JudgeReport) -> tuple[Outcome, str]:
     if report.calibrated and report.labels is not None:
         return "pass", f"people labeled {count(report.labels.trials, 'trial')} of this judge"
     return "inconclusive", f"the judge is not calibrated: {report.why or 'it has no labels'}"
 
 
-def _labels(report: JudgeReport, bound: Fraction) -> tuple[Outcome, str]:
+def _judge_labels(report: JudgeReport, bound: Fraction) -> tuple[Outcome, str]:
     labeled = 0 if report.labels is None else report.labels.trials
     wanted = f"at least {bound} {'is' if bound == 1 else 'are'} demanded"
     found = f"people labeled {count(labeled, 'trial')} of this judge"
@@ -60,7 +60,7 @@ def _labels(report: JudgeReport, bound: Fraction) -> tuple[Outcome, str]:
     return "inconclusive", f"{found}, but {wanted}{why}"
 
 
-def _rate(rule: JudgeRule, rate: JudgeRate | None, bound: Fraction, report: JudgeReport) -> tuple[Outcome, str]:
+def _judge_rate(rule: JudgeRule, rate: JudgeRate | None, bound: Fraction, report: JudgeReport) -> tuple[Outcome, str]:
     name, verb = _WORDS[rule.key]
     if rate is None:
         why = report.why or f"people labeled no trial of which they say that it {verb}"

@@ -155,7 +155,7 @@ def outlooks_of_value(
         share = share if value.better == "higher" else share.complement()
         noise = _noise(share, value, alpha, support)
         if at_end:
-            return cases(lambda f: _perfect(share, value, demand, alpha, support, f), noise)
+            return cases(lambda f: _perfection_outlook(share, value, demand, alpha, support, f), noise)
         if bar.operator in ("=", "!="):
             return ()
         aim, strict = bar.value if value.better == "higher" else 1 - bar.value, bar.operator in ("<", ">")
@@ -163,7 +163,7 @@ def outlooks_of_value(
     if bar.operator in ("=", "!="):
         return ()
     if not confident and value.high is None and support.percentile is not None and bar.met_by(number):
-        return _ranked(value, support, support.percentile)
+        return _percentile_outlooks(value, support, support.percentile)
     sign = 1 if value.better == "higher" else -1
     low = -math.inf if value.low is None else value.low
     high = math.inf if value.high is None else value.high
@@ -188,7 +188,9 @@ def _noise(share: Share, value: Value, alpha: float, support: ValueSupport) -> N
     return support.noise.for_clusters(size, value.scenarios)
 
 
-def _perfect(share: Share, value: Value, demand: Demand, alpha: float, support: ValueSupport, noise: float) -> Outlook:
+def _perfection_outlook(
+    share: Share, value: Value, demand: Demand, alpha: float, support: ValueSupport, noise: float
+) -> Outlook:
     """A threshold of 100 %: it fails beyond the accepted failures, and passes if the tolerated rate is excluded."""
     trials = value.scenarios * support.noise.trials
     size = effective_size(share, alpha) or float(value.scenarios)
@@ -208,7 +210,7 @@ def _perfect(share: Share, value: Value, demand: Demand, alpha: float, support: 
     return Outlook(passes, max(0.0, unfailing - passes), 1.0 - unfailing)
 
 
-def _ranked(value: Value, support: ValueSupport, percentile: Fraction) -> Outlooks:
+def _percentile_outlooks(value: Value, support: ValueSupport, percentile: Fraction) -> Outlooks:
     """The outlooks of a percentile that meets its limit and has no upper bound.
 
     The number of trials beyond the limit is between 0 and the number of trials above the percentile's rank. These two

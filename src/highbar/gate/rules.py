@@ -99,13 +99,13 @@ def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
 def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
     match rule:
         case ThresholdRule():
-            return _threshold(rule, evidence)
+            return _judge_threshold(rule, evidence)
         case ConditionRule():
-            return _condition(rule, evidence)
+            return _judge_condition(rule, evidence)
         case ScenarioRule():
-            return _named_scenarios(rule, evidence)
+            return _judge_scenarios(rule, evidence)
         case SuiteRule():
-            outcome, reason = _suite(evidence.suite, at_best=evidence.at_best)
+            outcome, reason = _suite_outcome(evidence.suite, at_best=evidence.at_best)
             return RuleResult(rule.name, rule.level, outcome, reason, place=rule.place, outlooks=certain(outcome))
         case BaselineRule() | StepRule() | NewFailuresRule():
             from highbar.gate.baseline import judge_baseline  # few policies have one
@@ -138,7 +138,7 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
     assert_never(rule)
 
 
-def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
+def _judge_threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
     raw = evidence.measured.value(rule.metric, rule.where)
     corrected = None
     if evidence.corrections is not None:
@@ -162,14 +162,14 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
     )
 
 
-def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
+def _judge_condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
     metric = "final_score" if "final_score" in formula.names(rule.condition) else None
     value = evidence.measured.value(metric) if metric else None
     return replace(judge_condition(rule, evidence).result(rule), metric=metric, threshold=rule.text, value=value)
 
 
-def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
-    outcome, reason = _scenarios(rule, evidence)
+def _judge_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
+    outcome, reason = _scenarios_outcome(rule, evidence)
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
     # A prediction covers scenarios that passed or failed. If others decide the rule, its outcome stays.
@@ -177,7 +177,7 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     return ThresholdOutcome(outcome, reason, outlooks=outlooks).result(rule)
 
 
-def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
+def _scenarios_outcome(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     found = evidence.patterns[rule.pattern]
     if not found.scenarios:
         missing = "no id matches" if is_pattern(rule.pattern) else "no result has the id"
@@ -200,7 +200,7 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     return "pass", f"{count(found.scenarios, 'scenario')} passed every trial"
 
 
-def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
+def _suite_outcome(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
     if match is None:
         return "undefined", "the results were not compared with the suite"
     parts = []

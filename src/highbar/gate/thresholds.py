@@ -89,7 +89,9 @@ def judge_value(
     """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
     number = value.value
     if number is None:
-        return ThresholdOutcome("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
+        return ThresholdOutcome(
+            "undefined", f"{metric} is undefined: {value.reason}", outlooks=_undefined_outlooks(value)
+        )
     bar = threshold.less(demand.margin, value.better)
     outcome, why = _outcome(value, bar, demand, support.failing, met=bar.met_by(number))
     # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
@@ -108,14 +110,14 @@ def judge_value(
         fragile=fragile,
         more_scenarios=more,
         outlooks=without_passes(outlooks) if few else outlooks,
-        accepted=_accepted(value, bar, demand, support.failing),
+        accepted=_accepted_failures(value, bar, demand, support.failing),
     )
     # An observed failure counts, however wide the interval is.
     surely_missed = bar.is_perfection(value.better) and not bar.met_by(number)
     return judged if surely_missed else with_doubt(judged, value.doubt, demand)
 
 
-def _of_undefined(value: Value) -> Outlooks:
+def _undefined_outlooks(value: Value) -> Outlooks:
     """Undefined again if no scenario records the value; else unknown, because a crash may not happen again."""
     return () if value.scenarios else certain("undefined")
 
@@ -177,7 +179,7 @@ def _say_accepted(demand: Demand, failing: int | None) -> str:
     return f"; {failed}, {demand.failures} {'is' if demand.failures == 1 else 'are'} accepted"
 
 
-def _accepted(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
+def _accepted_failures(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
     counts = demand.is_confident and demand.failures and bar.is_perfection(value.better)
     return (failing, demand.failures) if counts and failing is not None else None
 

@@ -58,7 +58,7 @@ UNBOUNDED = Span(None, None)
 
 def tree(policy: Policy, metric: Metric, where: Where = ()) -> Node:
     """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
-    return _node(policy, metric.expression, catalogue.narrow(where, metric.where))
+    return _tree(policy, metric.expression, catalogue.narrow(where, metric.where))
 
 
 def sums_in(node: Node) -> Iterator[Leaf]:
@@ -104,7 +104,7 @@ def at_ends(worst: Value, best: Value, span: Span) -> tuple[Value, Value]:
     return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
 
 
-def _node(policy: Policy, expression: Expression, where: Where) -> Node:
+def _tree(policy: Policy, expression: Expression, where: Where) -> Node:
     def find(node: Expression) -> Node | None:
         match node:
             case Name(name) if name in policy.metrics:
@@ -165,10 +165,10 @@ class _Box(Struct, frozen=True):
         if not any(each != 0 for each in directions):
             return 0
         # The rule of the operator is cheap and settles most nodes; expanding the derivative is the fallback.
-        found = self._joined(node, directions)
+        found = self._joint_direction(node, directions)
         return found if found is not None else self._by_derivative(node, leaf)
 
-    def _joined(self, node: Operation[Leaf], directions: list[Sign]) -> Sign:
+    def _joint_direction(self, node: Operation[Leaf], directions: list[Sign]) -> Sign:
         """The direction that all operands agree on; None if the divisor may be 0 in between."""
 
         def sign(place: int) -> Sign:
@@ -178,7 +178,7 @@ class _Box(Struct, frozen=True):
 
     def _by_derivative(self, node: Node, leaf: Leaf) -> Sign:
         """The sign of the derivative, if the node is one polynomial over another; there, terms can cancel out."""
-        written = self._written(node)
+        written = self._as_quotient(node)
         if written is None or len(written[0]) * len(written[1]) > MOST_TERMS:
             return None
         above, below = written
@@ -186,7 +186,7 @@ class _Box(Struct, frozen=True):
             return None
         place = self.places[leaf]
         # The quotient rule without its denominator, which is a square and so does not change the sign.
-        slope = _added(_product(_derivative(above, place), below), _product(above, _derivative(below, place)), -1)
+        slope = _add(_product(_derivative(above, place), below), _product(above, _derivative(below, place)), -1)
         return operations.sign_of(self._range_of_polynomial(slope)) if slope else 0
 
     def _range_of_polynomial(self, polynomial: Polynomial) -> Range:
@@ -199,7 +199,7 @@ class _Box(Struct, frozen=True):
             total = total[0] + amount[0], total[1] + amount[1]
         return total
 
-    def _written(self, node: Node) -> tuple[Polynomial, Polynomial] | None:
+    def _as_quotient(self, node: Node) -> tuple[Polynomial, Polynomial] | None:
         """The node as one polynomial over another; None if it has a min, max or abs, or they would be too long."""
         if isinstance(node, Fraction):
             return {(): node}, _CONSTANT
@@ -209,12 +209,12 @@ class _Box(Struct, frozen=True):
         operator, operands = node
         if operator in ("min", "max", "abs"):
             return None
-        left, right = (self._written(operand) for operand in operands)
+        left, right = (self._as_quotient(operand) for operand in operands)
         if left is None or right is None or len(left[0]) * len(right[1]) * len(right[0]) > MOST_TERMS:
             return None
         if operator in ("+", "-"):
             sign = 1 if operator == "+" else -1
-            above = _added(_product(left[0], right[1]), _product(right[0], left[1]), sign)
+            above = _add(_product(left[0], right[1]), _product(right[0], left[1]), sign)
             return above, _product(left[1], right[1])
         turned = right if operator == "*" else (right[1], right[0])
         return _product(left[0], turned[0]), _product(left[1], turned[1])
@@ -229,7 +229,7 @@ def _product(one: Polynomial, other: Polynomial) -> Polynomial:
     return {monomial: factor for monomial, factor in found.items() if factor}
 
 
-def _added(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
+def _add(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
     found = dict(one)
     for monomial, factor in other.items():
         found[monomial] = found.get(monomial, Fraction(0)) + sign * factor

@@ -73,15 +73,15 @@ class FormulaBounds:
         if isinstance(node, Fraction):
             return float(node), Interval(float(node), float(node))
         if isinstance(node, Ratio | Percentile):
-            return self._value(node), self._part(node)
+            return self._value(node), self._cached_part(node)
         parts = Formula(node).parts()
         if len(parts) <= 1:
-            return self._carried(node, parts)
+            return self._of_one_part(node, parts)
         if isinstance(node, Operation) and node.operator in ("min", "max"):
-            return self._chosen(node)
-        return self._combined(node)
+            return self._of_choice(node)
+        return self._of_several_parts(node)
 
-    def _chosen(self, node: Operation[Part | Size]) -> tuple[float, Interval]:
+    def _of_choice(self, node: Operation[Part | Size]) -> tuple[float, Interval]:
         """A min or max: each end is the smallest or largest of the operands' ends."""
         choose = min if node.operator == "min" else max
         known = [self._of(operand) for operand in node.operands]
@@ -94,20 +94,20 @@ class FormulaBounds:
             return math.nan if value is None else float(value)
         return float(self.group.ratios[part].sums.value)
 
-    def _part(self, part: Part) -> Interval:
+    def _cached_part(self, part: Part) -> Interval:
         if part not in self._known:
-            self._known[part] = self._taken(part)
+            self._known[part] = self._part_bounds(part)
         return self._known[part]
 
-    def _taken(self, part: Part) -> Interval:
+    def _part_bounds(self, part: Part) -> Interval:
         if isinstance(part, Percentile):
             rank = self.group.ranks[part]
             return Interval(
                 -math.inf if rank.low is None else float(rank.low), math.inf if rank.high is None else float(rank.high)
             )
-        return self._share(part) if is_share(part) else self._unbounded(part)
+        return self._share_bounds(part) if is_share(part) else self._ratio_bounds(part)
 
-    def _share(self, ratio: Ratio) -> Interval:
+    def _share_bounds(self, ratio: Ratio) -> Interval:
         totals = self.group.ratios[ratio]
         if self.trial_noise and totals.trials > 0:
             return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
@@ -115,7 +115,7 @@ class FormulaBounds:
         largest = Fraction(totals.largest) if is_weighted(ratio) and weights_differ(ratio, self.group) else None
         return share_bounds(totals.sums, self.alpha, largest) or Interval(0.0, 1.0)
 
-    def _unbounded(self, ratio: Ratio) -> Interval:
+    def _ratio_bounds(self, ratio: Ratio) -> Interval:
         within = self._within_limits(ratio)
         if within is not None:
             return within
@@ -162,14 +162,14 @@ class FormulaBounds:
             return None
         most, most_below = span[1] * ratio.z[0][1], under[1] * ratio.d[0][1]
         parts = BoundedRatio(
-            _scaled(self.group.ratios[above].sums, most),
-            _scaled(self.group.ratios[below].sums, most_below),
+            _scale(self.group.ratios[above].sums, most),
+            _scale(self.group.ratios[below].sums, most_below),
             Fraction(cross.zz) / (most * most_below),
         )
         scale = float(most / most_below)
         return Interval(*(end * scale for end in bounded_ratio_bounds(parts, self.alpha)))
 
-    def _carried(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
+    def _of_one_part(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
         """A node of one part: evaluated at many points of the part's interval, since it may turn between the ends."""
         if not parts:
             value = self._at(node, {})
@@ -187,14 +187,14 @@ class FormulaBounds:
 
     def _points(self, part: Part) -> list[float]:
         """Both ends of a part's interval and points between them, from 0 if the part cannot be negative."""
-        low, high = self._part(part)
+        low, high = self._cached_part(part)
         if isinstance(part, Percentile) and not part.column.startswith("extra:"):
             low = max(low, 0.0)
         if math.isinf(low) or math.isinf(high):
             return [low, self._value(part), high]
         return [low + (high - low) * step / STEPS for step in range(STEPS)] + [high]
 
-    def _combined(self, node: Node) -> tuple[float, Interval]:
+    def _of_several_parts(self, node: Node) -> tuple[float, Interval]:
         """A node of several parts: the intervals of its pieces, combined through the gradient."""
         pieces = distinct_pieces(node)
         known = {piece: self._of(piece) for piece in pieces}
@@ -257,7 +257,7 @@ class FormulaBounds:
 
     def _direction(self, piece: Node, part: Part) -> int:
         """Whether a single-part node rises (1) or falls (-1) with its part."""
-        low, high = (self._at(piece, {part: end}) for end in self._part(part))
+        low, high = (self._at(piece, {part: end}) for end in self._cached_part(part))
         return -1 if low > high else 1
 
     def _correlation(
@@ -296,7 +296,7 @@ class FormulaBounds:
         return operations.value(node, known)
 
 
-def _scaled(sums: Sums, most: Fraction) -> Sums:
+def _scale(sums: Sums, most: Fraction) -> Sums:
     """The sums of a column, divided by `most`, its largest possible value."""
     z, zz, zd = (Fraction(number) for number in (sums.z, sums.zz, sums.zd))
     return Sums(sums.clusters, sums.d, z / most, zz / most**2, zd / most, sums.dd)

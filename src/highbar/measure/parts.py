@@ -72,10 +72,10 @@ def _parts(node: Node) -> Iterator[Part]:
 
 def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
     """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
-    return Formula(_node(policy, metric.expression, catalogue.narrow(where, metric.where)))
+    return Formula(_tree(policy, metric.expression, catalogue.narrow(where, metric.where)))
 
 
-def _node(policy: Policy, expression: Expression, where: Where) -> Node:
+def _tree(policy: Policy, expression: Expression, where: Where) -> Node:
     def find(node: Expression) -> Node | None:
         # A quotient of sums becomes one ratio before its sides are split: only then can it be a share, with its bounds.
         ratio = _ratio(policy, node, where)
@@ -83,7 +83,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
             return Fraction(1) if ratio.z == ratio.d else _as_f_measure(ratio)
         match node:
             case Name(name):
-                return _named(policy, name, where)
+                return _expand_name(policy, name, where)
             case Call(function) if function in COLUMN_FUNCTIONS:
                 wanted = catalogue.terms(node, where)
                 return wanted if isinstance(wanted, Percentile) else _total(wanted[0])
@@ -111,7 +111,7 @@ def expand(expression: Expression, find: Callable[[Expression], operations.Node[
     return fold(expression, combine)
 
 
-def _named(policy: Policy, name: str, where: Where) -> Node:
+def _expand_name(policy: Policy, name: str, where: Where) -> Node:
     if name in policy.metrics:
         return of_metric(policy, policy.metrics[name], where).root
     if name in catalogue.SETTINGS:
@@ -153,23 +153,23 @@ def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | No
         case Call("sum", _):
             return ((_terms(expression, where)[0], Fraction(1)),)
         case Negative(operand):
-            return _scaled(_linear(policy, operand, where), Fraction(-1))
+            return _scale(_linear(policy, operand, where), Fraction(-1))
         case Binary("*", Constant(factor), other) | Binary("*", other, Constant(factor)):
-            return _scaled(_linear(policy, other, where), factor)
+            return _scale(_linear(policy, other, where), factor)
         case Binary("/", other, Constant(divisor)) if divisor:
-            return _scaled(_linear(policy, other, where), 1 / divisor)
+            return _scale(_linear(policy, other, where), 1 / divisor)
         case Binary("+" | "-" as operator, left, right):
             first = _linear(policy, left, where)
-            second = _scaled(_linear(policy, right, where), Fraction(1 if operator == "+" else -1))
-            return _added(first, second)
+            second = _scale(_linear(policy, right, where), Fraction(1 if operator == "+" else -1))
+            return _add(first, second)
     return None
 
 
-def _scaled(linear: Linear | None, factor: Fraction) -> Linear | None:
+def _scale(linear: Linear | None, factor: Fraction) -> Linear | None:
     return None if linear is None else tuple((term, number * factor) for term, number in linear)
 
 
-def _added(first: Linear | None, second: Linear | None) -> Linear | None:
+def _add(first: Linear | None, second: Linear | None) -> Linear | None:
     if first is None or second is None:
         return None
     total: dict[Term, Fraction] = dict(first)

@@ -23,7 +23,8 @@ def scores(measured: Measured) -> tuple[Score, ...]:
 def _split(metric: Metric, measured: Measured) -> Score:
     now, best = measured.lookup(metric.where), _best(measured)
     parts = [
-        ScorePart(formula.unparse(term), _known(term, now), _known(term, best)) for term in _terms(metric.expression)
+        ScorePart(formula.unparse(term), _evaluate(term, now), _evaluate(term, best))
+        for term in _terms(metric.expression)
     ]
     return Score(metric.name, metric.formula, tuple(parts))
 
@@ -32,30 +33,30 @@ def _terms(node: Expression) -> Iterator[Expression]:
     """The terms of which `node` is the sum; a factor or divisor of the whole sum applies to each of them."""
     match node:
         case Binary("/" | "*" as operator, left, Constant() as right):
-            yield from (Binary(operator, term, right) for term in _added(left))
+            yield from (Binary(operator, term, right) for term in _split_sum(left))
         case Binary("*", Constant() as left, right):
-            yield from (Binary("*", left, term) for term in _added(right))
+            yield from (Binary("*", left, term) for term in _split_sum(right))
         case _:
-            yield from _added(node)
+            yield from _split_sum(node)
 
 
-def _added(node: Expression) -> Iterator[Expression]:
+def _split_sum(node: Expression) -> Iterator[Expression]:
     match node:
         case Binary("+", left, right):
-            yield from _added(left)
-            yield from _added(right)
+            yield from _split_sum(left)
+            yield from _split_sum(right)
         case Binary("-", left, right):
-            yield from _added(left)
-            yield from (_negative(term) for term in _added(right))
+            yield from _split_sum(left)
+            yield from (_negate(term) for term in _split_sum(right))
         case _:
             yield node
 
 
-def _negative(term: Expression) -> Expression:
+def _negate(term: Expression) -> Expression:
     return term.operand if isinstance(term, Negative) else Negative(term)
 
 
-def _known(term: Expression, lookup: Lookup) -> Fraction | None:
+def _evaluate(term: Expression, lookup: Lookup) -> Fraction | None:
     value = formula.evaluate(term, lookup)
     return None if isinstance(value, Undefined) else value
 

@@ -37,8 +37,8 @@ from highbar.model import (
     Undecided,
     Where,
 )
-from highbar.model.ranges import ColumnRange
 from highbar.model.reduction import Rank
+from highbar.model.requests import ColumnRange
 from highbar.policy.directions import ImputedPart, column_ends, helped_by_crashes
 from highbar.policy.metrics import measures_in
 

@@ -95,7 +95,7 @@ class Measured:
         if key not in self._values:
             metric = self.policy.metrics[name]
             own = self._own(name, where)
-            self._values[key] = own if self.best is None else self._paired(metric, where, own)
+            self._values[key] = own if self.best is None else self._combine_ends(metric, where, own)
         return self._values[key]
 
     def _own(self, name: str, where: Where) -> Value:
@@ -131,7 +131,7 @@ class Measured:
         """One expression minus another over all scenarios, with its interval."""
         metric = difference(left, right, better)
         own = self._measure(metric, ())
-        return own if self.best is None else self._paired(metric, (), own)
+        return own if self.best is None else self._combine_ends(metric, (), own)
 
     def span(self, left: Expression, right: Expression) -> between.Span:
         """The range of one expression minus another, over all outcomes of undecided trials."""
@@ -168,7 +168,7 @@ class Measured:
         """The same metrics of the other group alone."""
         return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
-    def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
+    def _combine_ends(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two values, or the better one if `is_best`, with an interval that covers both."""
         other = self._other(metric, where)
         worst, best = (other, own) if self.is_best else (own, other)

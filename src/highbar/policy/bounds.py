@@ -31,7 +31,7 @@ def bounds_of(rule: ConditionRule, root: Node, metrics: Mapping[str, Metric]) ->
     Empty if the condition has an OR or a NOT: raising one bound does not raise the bar if another operand can hold.
     """
     node = _text_of(rule, root)
-    compared = list(_joined(rule.condition))
+    compared = list(_comparisons(rule.condition))
     if node is None or None in compared:
         return ()
     found = (_bound(each, rule, node, metrics) for each in compared if each is not None)
@@ -48,13 +48,13 @@ def _text_of(rule: ConditionRule, root: Node) -> Node | None:
     return composite if known else None
 
 
-def _joined(condition: Condition) -> Iterator[Relation | None]:
+def _comparisons(condition: Condition) -> Iterator[Relation | None]:
     """The comparisons that AND joins; None for an OR or a NOT."""
     if isinstance(condition, Relation):
         yield condition
     elif condition.operator == "and":
         for operand in condition.operands:
-            yield from _joined(operand)
+            yield from _comparisons(operand)
     else:
         yield None
 

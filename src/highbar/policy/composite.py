@@ -34,7 +34,7 @@ from highbar.model import (
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import linear, rewards
 from highbar.policy.metrics import Definition, MetricTable, check_names, rests_on_results
-from highbar.policy.ranges import always_holds, apart, value_range
+from highbar.policy.ranges import always_holds, are_disjoint, value_range
 
 COMPOSITE_KEYS = (
     "formula",
@@ -169,7 +169,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     parts = linear(demand.difference)
     if not rests_on_results(comparison) or (parts is not None and not any(parts[name] for name in parts if name)):
         cursor.refuse(decided, "name a metric on one side: final_score ≥ 0.85")
-    elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
+    elif are_disjoint(value_range(left, table.metrics), value_range(right, table.metrics)):
         cursor.refuse(decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
         message = f"'{unparse(comparison)}' is met more easily if {names_with_verb(found.worse)} worse"

@@ -43,18 +43,18 @@ def refuse_helpful_crashes(
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
             _refuse_in_condition(composite.cursor or cursor, rule, policy)
-        for name in _judged(rule, policy):
+        for name in _judged_metrics(rule, policy):
             at = _innermost(name, policy, formulas)
             if at is not None and at not in refused:
                 refused.add(at)
                 metric = policy.metrics[at]
-                found = _of_metric(metric, policy)[0]
-                message = f"{at} gets {metric.better}, which is better, the more trials crash: {_counts(found)}"
+                found = _helpful_parts(metric, policy)[0]
+                message = f"{at} gets {metric.better}, which is better, the more trials crash: {_say_end(found)}"
                 turned = f", or `better: {_TURNED[metric.better]}` for {at}" if at in own else ""
-                formulas.get(at, cursor).refuse(message, _part_hint(found, policy) + turned)
+                formulas.get(at, cursor).refuse(message, _hint(found, policy) + turned)
 
 
-def _judged(rule: Rule, policy: Policy) -> Iterator[str]:
+def _judged_metrics(rule: Rule, policy: Policy) -> Iterator[str]:
     """The metrics that a rule compares with a bound."""
     if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
         yield rule.metric
@@ -71,15 +71,17 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
         found = [part for part in helped.surely if _is_own(part)]
         alone = any(isinstance(side, Name) for side in (demand.comparison.left, demand.comparison.right))
         # A metric that is one side of the comparison is refused at its own formula; once is enough.
-        if found and not (alone and any(_of_metric(policy.metrics[name], policy) for name in _judged(rule, policy))):
+        if found and not (
+            alone and any(_helpful_parts(policy.metrics[name], policy) for name in _judged_metrics(rule, policy))
+        ):
             words = unparse(demand.comparison)
             cursor.refuse(
-                f"'{words}' is met more easily the more trials crash: {_counts(found[0])}",
-                _part_hint(found[0], policy),
+                f"'{words}' is met more easily the more trials crash: {_say_end(found[0])}",
+                _hint(found[0], policy),
             )
 
 
-def _of_metric(metric: Metric, policy: Policy) -> list[ImputedPart]:
+def _helpful_parts(metric: Metric, policy: Policy) -> list[ImputedPart]:
     """The parts of the metric, on columns of the user's own, in which crashes improve the metric."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     ends = column_ends(policy.metrics, policy.limits)
@@ -93,7 +95,7 @@ def _is_own(part: ImputedPart) -> bool:
 
 def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | None:
     """The metric whose formula is at fault if crashes improve `name`: the innermost that they improve, else None."""
-    if not _of_metric(policy.metrics[name], policy):
+    if not _helpful_parts(policy.metrics[name], policy):
         return None
     for used in sorted(names(policy.metrics[name].expression)):
         if used in formulas and (inner := _innermost(used, policy, formulas)) is not None:
@@ -101,12 +103,12 @@ def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | 
     return name
 
 
-def _counts(part: ImputedPart) -> str:
+def _say_end(part: ImputedPart) -> str:
     worst = write_decimal(part.ends.worst) if part.ends.worst is not None else ""
     return f"a trial without `{part.column.removeprefix('extra:')}` counts as {worst}, the worse end of its range"
 
 
-def _part_hint(part: ImputedPart, policy: Policy) -> str:
+def _hint(part: ImputedPart, policy: Policy) -> str:
     """The hint: for which metric to turn `better` around."""
     column = part.column.removeprefix("extra:")
     for metric in policy.metrics.values():

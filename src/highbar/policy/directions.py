@@ -17,7 +17,7 @@ from highbar.columns import EXTRA, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded_co
 from highbar.language.formula import COLUMN_FUNCTIONS, unparse
 from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
-from highbar.model.ranges import LARGEST_END
+from highbar.model.requests import LARGEST_END
 from highbar.policy.ranges import value_range
 
 UPWARD = catalogue.SUMMED_COLUMNS - WORSE_IF_HIGHER
@@ -97,10 +97,10 @@ def helped_by_crashes(
     rises with every crash.
     """
     expansion = _Expansion(metrics, ends)
-    expanded = expansion.expand(node, where)
+    written = expansion.expand(node, where)
     if not expansion.imputed:
         return HelpedParts()
-    found = rewards(expanded, operator, expansion.parts)
+    found = rewards(written, operator, expansion.parts)
     either = found.undecided if operator not in ("=", "!=") else tuple(expansion.imputed)
     return HelpedParts(
         tuple(expansion.imputed[name] for name in found.worse if name in expansion.imputed),

@@ -59,14 +59,14 @@ def missing(start: Path | None = None) -> Problem:
     above = f" or above it, up to {shown[-1]}" if len(shown) > 1 else ""
     names = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
     hint = "highbar init --from RESULTS writes one for your results; --policy typical judges by the typical thresholds"
-    alike = [path for folder in looked for path in _alike(folder)]
+    alike = [path for folder in looked for path in _similar_files(folder)]
     if alike:
         listed = ", ".join(os.path.relpath(path) for path in alike[:MOST_ALIKE])
         hint = f"found {listed}: if that is the policy, name it with --policy; {hint}"
     return Problem(f"no policy: there is no {names} in {where}{above}", hint=hint)
 
 
-def _alike(folder: Path) -> list[Path]:
+def _similar_files(folder: Path) -> list[Path]:
     """Files of the folder with a name similar to that of a policy, and policies in its subfolders."""
     entries: list[Path] = []
     with suppress(OSError):  # a folder that cannot be listed has nothing to offer

@@ -27,7 +27,7 @@ def read_judge(cursor: Cursor, folder: Path) -> tuple[JudgePolicy, tuple[JudgeRu
         *_bound_rule(fields, "min_labels", _label_count),
         *_bound_rule(fields, "min_sensitivity", _rate),
         *_bound_rule(fields, "min_specificity", _rate),
-        _uncalibrated(cursor, fields.get("uncalibrated")),
+        _calibration_rule(cursor, fields.get("uncalibrated")),
     ]
     labels = _labels(fields["labels"], folder) if "labels" in fields else None
     correct = _is_true(fields["correct"]) if "correct" in fields else False
@@ -76,7 +76,7 @@ def _rate(cursor: Cursor) -> Fraction | None:
     return value
 
 
-def _uncalibrated(cursor: Cursor, entry: Cursor | None) -> JudgeRule:
+def _calibration_rule(cursor: Cursor, entry: Cursor | None) -> JudgeRule:
     """The rule that the judge is calibrated. If it is not: a warning, or with `inconclusive` no pass."""
     word = entry.choice("warn", "inconclusive") if entry is not None else "warn"
     level: Level = "blocking" if word == "inconclusive" else "warning"

@@ -65,7 +65,7 @@ def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | Non
     known = len(cursor.problems)
     fields = cursor.fields(MAP_KEYS)
     read_description(fields)
-    rows = _parsed(fields["rows"], read_records_path) if "rows" in fields else ()
+    rows = _read_path(fields["rows"], read_records_path) if "rows" in fields else ()
     where = _when(fields["where"]) if "where" in fields else None
     columns = _columns(fields["columns"], allow_columns, judges=bool(rows or where)) if "columns" in fields else ()
     if "columns" not in fields and cursor.is_kind("mapping"):
@@ -100,7 +100,7 @@ def _feeds(cursor: Cursor) -> tuple[Feed, ...]:
 
 def _feed(cursor: Cursor, depth: int = 0) -> Feed | None:
     if cursor.is_kind("text"):
-        path = _parsed(cursor, read_path)
+        path = _read_path(cursor, read_path)
         return None if path is None else Feed(path)
     if not cursor.is_kind("mapping"):
         cursor.refuse_kind("a path, or a mapping with path or value", "a constant is written { value: … }")
@@ -111,7 +111,7 @@ def _feed(cursor: Cursor, depth: int = 0) -> Feed | None:
         cursor.refuse("nested deeper than is read")
         return None
     return Feed(
-        path=_parsed(fields["path"], read_path) if "path" in fields else None,
+        path=_read_path(fields["path"], read_path) if "path" in fields else None,
         value=_scalar(fields["value"]) if "value" in fields else None,
         check=_check(fields),
         values=_table(fields["values"]) if "values" in fields else None,
@@ -221,7 +221,7 @@ def _scalar(cursor: Cursor) -> Scalar | None:
     return None
 
 
-def _parsed(cursor: Cursor, read: Callable[[str], T]) -> T | None:
+def _read_path(cursor: Cursor, read: Callable[[str], T]) -> T | None:
     text = cursor.text()
     if text is None:
         return None

@@ -89,7 +89,7 @@ def _difference(left: Bounds, right: Bounds) -> Bounds:
     return None if a is None or d is None else a - d, None if b is None or c is None else b - c
 
 
-def apart(left: Bounds, right: Bounds) -> bool:
+def are_disjoint(left: Bounds, right: Bounds) -> bool:
     """Whether the two ranges have no value in common."""
     (a, b), (c, d) = left, right
     return (b is not None and c is not None and b < c) or (d is not None and a is not None and d < a)

@@ -347,7 +347,7 @@ def scenario_rules(required: Cursor | None, optional: Cursor | None) -> list[Rul
     blocking = _scenario_rules(required, "blocking")
     warning = _scenario_rules(optional, "warning")
     for rule, item in warning:
-        both = next((each for each, _ in blocking if _same(each.pattern, rule.pattern)), None)
+        both = next((each for each, _ in blocking if _either_matches(each.pattern, rule.pattern)), None)
         if both:
             item.refuse(f"'{rule.pattern}' is required as well (as '{both.pattern}')", "keep it in one of the two")
     return [rule for rule, _ in (*blocking, *warning)]
@@ -371,7 +371,7 @@ def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioR
     return [(ScenarioRule(f"{cursor.path}.{text}", level, text, description, item.place), item) for text, item in found]
 
 
-def _same(first: str, second: str) -> bool:
+def _either_matches(first: str, second: str) -> bool:
     return matches(first, second) or matches(second, first)
 
 

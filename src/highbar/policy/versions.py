@@ -63,11 +63,11 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
     ordered = order(version)
     if ordered is None:
         raise InputError(Problem(f"the agent version '{version}' cannot be read", hint=HINT))
-    rules = tuple(_settle(rule, ordered) for rule in policy.rules)
+    rules = tuple(_resolve_rule(rule, ordered) for rule in policy.rules)
     return replace(policy, agent_version=version, rules=rules, notes=notes)
 
 
-def _settle(rule: Rule, version: Ordered) -> Rule:
+def _resolve_rule(rule: Rule, version: Ordered) -> Rule:
     if not isinstance(rule, ProgressiveRule):
         return rule
     step, *later = rule.steps[_step_at(rule, version) :]

@@ -42,21 +42,21 @@ def rule_in_words(rule: Rule, policy: Policy) -> str:
     """What `rule` demands, as one sentence without its level."""
     match rule:
         case ThresholdRule():
-            what = f"{rule.metric} must be {say_threshold(rule.threshold)}{_over(rule.where)}"
-            return f"{what}{_weighed(rule, policy, rule.threshold.unit)}{_accepted(rule.demand)}."
+            what = f"{rule.metric} must be {say_threshold(rule.threshold)}{_say_where(rule.where)}"
+            return f"{what}{_say_evidence(rule, policy, rule.threshold.unit)}{_say_accepted(rule.demand)}."
         case ConditionRule():
-            what = f"This must hold: {' '.join(rule.text.split())}{_weighed(rule, policy, 'ratio')}"
-            return f"{what}{_accepted(rule.demand)}."
+            what = f"This must hold: {' '.join(rule.text.split())}{_say_evidence(rule, policy, 'ratio')}"
+            return f"{what}{_say_accepted(rule.demand)}."
         case ScenarioRule():
             return _say_scenario(rule)
         case SuiteRule() | QuarantineRule():
             return _say_suite(rule, policy)
         case BaselineRule():
             what = f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}"
-            return f"{what}{_over(rule.where)}{_weighed(rule, policy, policy.metrics[rule.metric].unit)}."
+            return f"{what}{_say_where(rule.where)}{_say_evidence(rule, policy, policy.metrics[rule.metric].unit)}."
         case StepRule():
             what = f"{rule.metric} must be better than in {rule.file} by at least {_say_margin(rule, policy)}"
-            return f"{what}{_over(rule.where)}{_weighed(rule, policy, policy.metrics[rule.metric].unit)}."
+            return f"{what}{_say_where(rule.where)}{_say_evidence(rule, policy, policy.metrics[rule.metric].unit)}."
         case NewFailuresRule() | DriftRule():
             return _say_by_history(rule)
         case ProgressiveRule():
@@ -130,11 +130,11 @@ def _amount(value: Fraction, unit: Unit) -> str:
     return f"{write_decimal(value * 100)}%" if unit == "ratio" else f"{write_decimal(value)}{_UNITS[unit]}"
 
 
-def _over(where: Where) -> str:
+def _say_where(where: Where) -> str:
     return f" over the scenarios with {say_select(where)}" if where else ""
 
 
-def _weighed(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, policy: Policy, unit: Unit) -> str:
+def _say_evidence(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, policy: Policy, unit: Unit) -> str:
     """How the evidence is weighed; empty if only the value counts."""
     demand = rule.demand
     parts = []
@@ -143,7 +143,7 @@ def _weighed(rule: ThresholdRule | ConditionRule | BaselineRule | StepRule, poli
     if demand.is_sequential:
         parts.append(_say_sequential(rule, policy))
     if demand.margin:
-        parts.append(f"{_points(demand.margin, unit)} worse is accepted")
+        parts.append(f"{_say_points(demand.margin, unit)} worse is accepted")
     if demand.min_scenarios:
         parts.append(f"from at least {demand.min_scenarios} scenarios")
     return "".join(f", {part}" for part in parts)
@@ -160,7 +160,7 @@ def _say_sequential(rule: ThresholdRule | ConditionRule | BaselineRule | StepRul
     return f"decided as soon as enough scenarios were run{late}{planned}"
 
 
-def _accepted(demand: Demand) -> str:
+def _say_accepted(demand: Demand) -> str:
     """The failures that an acceptance number accepts; empty without one."""
     if not demand.failures:
         return ""
@@ -168,7 +168,7 @@ def _accepted(demand: Demand) -> str:
     return f"; {failed} accepted if a failure rate of {_amount(demand.tolerate, 'ratio')} is still excluded"
 
 
-def _points(margin: Fraction, unit: Unit) -> str:
+def _say_points(margin: Fraction, unit: Unit) -> str:
     return f"{write_decimal(margin * 100)} percentage points" if unit == "ratio" else _amount(margin, unit)
 
 
@@ -201,13 +201,13 @@ def _say_margin(rule: BaselineRule | StepRule, policy: Policy) -> str:
     amount = rule.margin if isinstance(rule, BaselineRule) else rule.step
     if rule.relative:
         return f"{write_decimal(amount * 100)}% of its value there"
-    return _points(amount, policy.metrics[rule.metric].unit)
+    return _say_points(amount, policy.metrics[rule.metric].unit)
 
 
 def _say_progressive(rule: ProgressiveRule) -> str:
     steps = ", ".join(
         f"{say_threshold(step.threshold)} from {step.version}"
-        + (f" ({_points(step.demand.margin, step.threshold.unit)} worse is accepted)" if step.demand.margin else "")
+        + (f" ({_say_points(step.demand.margin, step.threshold.unit)} worse is accepted)" if step.demand.margin else "")
         for step in rule.steps
     )
     target = f"; the target is {say_threshold(rule.target)}" if rule.target else ""

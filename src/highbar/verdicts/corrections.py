@@ -50,10 +50,10 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
             return None
         if self.problem is not None or self.whole is None:
             return CorrectedShare(None, reason=self.problem)
-        worst = self._once(ratio, metric, where, best=False)
+        worst = self._cached_share(ratio, metric, where, best=False)
         if not self.whole.value(metric, where).undecided:
             return worst
-        best = self._once(ratio, metric, where, best=True)
+        best = self._cached_share(ratio, metric, where, best=True)
         ends = worst.low, worst.high, best.low, best.high
         # Fail closed: if one of the two cannot be corrected, neither counts. Return the one with the reason.
         if any(end is None for end in ends):
@@ -97,36 +97,40 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         return root if above.column in JUDGED_COLUMNS and factor == divisor else None
 
     @cached_property
-    def _known(self) -> dict[tuple[str, Where, bool], CorrectedShare]:
+    def _cache(self) -> dict[tuple[str, Where, bool], CorrectedShare]:
         return {}
 
-    def _once(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
+    def _cached_share(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
         key = metric, where, best
-        if key not in self._known:
-            self._known[key] = self._at(ratio, metric, where, best=best)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._correct(ratio, metric, where, best=best)
+        return self._cache[key]
 
-    def _at(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
+    def _correct(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
         units = JudgedUnits(self.scored, ratio, best=best)
         raw = self._raw(metric, where, best=best)
         # The units must add up to the same share as the engine's sums; if not, they do not describe these trials.
         if raw is None or units.raw != raw:
             return CorrectedShare(None, reason=_UNEQUAL)
-        found = self._of_this_run(units, ratio) if self.method == "post-stratified" else self._of_another(units, ratio)
+        found = (
+            self._by_own_labels(units, ratio)
+            if self.method == "post-stratified"
+            else self._by_other_labels(units, ratio)
+        )
         if isinstance(found, str):
             return CorrectedShare(None, reason=found)
         value, bounds = found
         low, high = min(bounds.low, float(value)), max(bounds.high, float(value))
         return CorrectedShare(value, rounded_end(low), rounded_end(high), self.method)
 
-    def _of_this_run(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
+    def _by_own_labels(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
         missing = units.unlabeled()
         if missing is not None:
             return missing
         found = post_stratified(units.clusters(), self._alpha, self._interval(ratio))
         return "the labels do not tell" if found is None else (units.corrected(), found.bounds)
 
-    def _of_another(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
+    def _by_other_labels(self, units: JudgedUnits, ratio: Ratio) -> tuple[Fraction, Interval] | str:
         if not units.is_judged:
             return units.raw or Fraction(0), self._known_bounds(units, ratio)
         term = ratio.z[0][0]

@@ -57,7 +57,7 @@ def score_parts(policy: Policy, path: Path) -> tuple[ScoredPart, ...]:
     fixed = policy.suite.scenarios if policy.suite else {}
     described = {named_part(part, id_): columns for part in PARTS for id_, columns in fixed.items()}
     found = []
-    for worst, best in _ends(_scored(_scoring(policy, described), path)):
+    for worst, best in _ends(_score(_scoring(policy, described), path)):
         part, id_ = part_named(worst.id)
         found.append(ScoredPart(part, replace(worst, id=id_), replace(best, id=id_)))
     return tuple(found)
@@ -76,8 +76,8 @@ def score_labels(policy: Policy, trials: Sequence[LabeledTrial], folder: Path, f
                 described[f"{side} {number}"] = policy.suite.scenarios[trial.id]
     path = folder / "labels.jsonl"
     path.write_bytes(b"".join(line(_row_with_id(row, id_)) for id_, row in rows.items()))
-    scored = {ends[0].id: ends for ends in _ends(_scored(_scoring(policy, described), path, file))}
-    return tuple(_label(one, scored[f"judge {n}"], scored[f"people {n}"]) for n, one in enumerate(trials))
+    scored = {ends[0].id: ends for ends in _ends(_score(_scoring(policy, described), path, file))}
+    return tuple(_score_label(one, scored[f"judge {n}"], scored[f"people {n}"]) for n, one in enumerate(trials))
 
 
 def _row_with_id(row: Mapping[str, Any], id_: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Poli
     return replace(scored, metrics=metrics, suite=suite, select=(), mapping=None, judged_by={})
 
 
-def _scored(policy: Policy, path: Path, file: str | None = None) -> ScoredRun:
+def _score(policy: Policy, path: Path, file: str | None = None) -> ScoredRun:
     job = Job((str(path),), wants=_WANTS, names={str(path): file} if file else {}, input_format="jsonl")
     with results(job, policy, SILENT) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, _WANTS))
@@ -110,20 +110,20 @@ def _ends(run: ScoredRun) -> Iterator[tuple[ScenarioRecord, ScenarioRecord]]:
     return zip(run.records, run.best or run.records, strict=True)
 
 
-def _label(
+def _score_label(
     trial: LabeledTrial,
     judged: tuple[ScenarioRecord, ScenarioRecord],
     labeled: tuple[ScenarioRecord, ScenarioRecord],
 ) -> ScoredLabel:
     values = {}
     for column in JUDGED_COLUMNS:
-        by_judge, by_people = _decided(judged, column), _decided(labeled, column)
+        by_judge, by_people = _decided_value(judged, column), _decided_value(labeled, column)
         if by_judge is not None and by_people is not None:
             values[column] = by_judge, by_people
     return ScoredLabel(trial, values, judged[0].columns, is_error=bool(judged[0].values.get("error")))
 
 
-def _decided(ends: tuple[ScenarioRecord, ScenarioRecord], column: str) -> int | None:
+def _decided_value(ends: tuple[ScenarioRecord, ScenarioRecord], column: str) -> int | None:
     """0 or 1 for the column of a single trial; None if it is undecided or was not checked."""
     found = {trial_value(record, column) for record in ends}
     value = found.pop() if len(found) == 1 else None

@@ -27,18 +27,18 @@ def all_notes(
     weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return (
         *policy.notes,
-        *_judges_without_files(policy, results),
+        *_scorer_notes(policy, results),
         *(note for file in results.files for note in file.notes),
         *reduction.warnings,
         *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
         *measure.trial_warnings(whole, _judged_metrics(rules)),
-        *_in_seconds(whole, results),
-        *_corrected(rules),
+        *_seconds_notes(whole, results),
+        *_correction_notes(rules),
         *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
     )
 
 
-def _corrected(rules: Sequence[RuleResult]) -> Iterator[str]:
+def _correction_notes(rules: Sequence[RuleResult]) -> Iterator[str]:
     """Notes on rules that pass with a corrected share, because reports do not show the value of each passed rule."""
     for rule in rules:
         if rule.raw is not None and rule.value is not None and rule.outcome == "pass":
@@ -46,7 +46,7 @@ def _corrected(rules: Sequence[RuleResult]) -> Iterator[str]:
             yield f"{rule.metric} is corrected for the errors of the judge: {both[0]}, and {both[1]} as it judged"
 
 
-def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
+def _seconds_notes(whole: measure.Measured, results: Results) -> tuple[str, ...]:
     """A warning on a latency that was probably recorded in seconds: it would pass every threshold."""
     # Not if `highbar run` measured it, or if it comes from a format with a known unit.
     if results.files and all(file.recorded or file.has_known_units for file in results.files):
@@ -59,7 +59,7 @@ def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
     return (f"latency_ms looks like seconds: almost no trial took longer than {slowest}. If so, {how}",)
 
 
-def _judges_without_files(policy: Policy, results: Results) -> tuple[str, ...]:
+def _scorer_notes(policy: Policy, results: Results) -> tuple[str, ...]:
     """A warning that `judged_by` has no effect: rows imported earlier already have their judgment."""
     read = {judging.tool for judging in results.judged_by}
     unread = [tool for tool in policy.judged_by if tool not in read]

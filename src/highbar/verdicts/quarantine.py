@@ -35,12 +35,12 @@ def with_quarantine(
     block = policy.quarantine or QuarantinePolicy()
     today = job.today or datetime.now(UTC).date()
     categories = _categories(policy, sums)
-    listed, notes = _listed(block, today, categories)
+    listed, notes = _listed_scenarios(block, today, categories)
     found = {one.id: one for one in listed}
     if block.auto is not None:
         flaky = job.flaky or AutoQuarantine(problem=_NO_REF)
         texts = flaky.texts or ({} if sums.records is None else sums.records.texts)
-        automatic, more = _automatic(replace(flaky, texts=texts), policy, today, categories)
+        automatic, more = _flaky_scenarios(replace(flaky, texts=texts), policy, today, categories)
         # What the policy lists by id takes precedence, with its own last day.
         found = {one.id: one for one in automatic if one.id in categories} | found
         notes += more
@@ -59,7 +59,7 @@ def _categories(policy: Policy, sums: Reduction) -> dict[str, set[str | None]]:
     return found
 
 
-def _listed(
+def _listed_scenarios(
     block: QuarantinePolicy, today: date, categories: dict[str, set[str | None]]
 ) -> tuple[list[QuarantinedScenario], list[str]]:
     """The scenarios that the policy lists, without those whose quarantine has ended and those that never have one."""
@@ -79,7 +79,7 @@ def _listed(
     return found, notes
 
 
-def _automatic(
+def _flaky_scenarios(
     flaky: AutoQuarantine, policy: Policy, today: date, categories: dict[str, set[str | None]]
 ) -> tuple[list[QuarantinedScenario], list[str]]:
     """The scenarios that are unsteady in the history, with the same text as now."""
@@ -100,7 +100,7 @@ def _automatic(
         remedy = "keep more runs, or list it under quarantine.ids"
         since_when = "flaky, but the history has too few runs to say since when"
         notes.append(f"quarantine: {since_when}: {some(unknown)}; {remedy}")
-    return [_taken(one, flaky.window) for one in open_ if one.is_start_known], notes
+    return [_quarantine_flaky(one, flaky.window) for one in open_ if one.is_start_known], notes
 
 
 def _is_never_taken(one: UnsteadyScenario, policy: Policy, categories: dict[str, set[str | None]]) -> bool:
@@ -118,7 +118,7 @@ def _is_over(one: UnsteadyScenario, today: date) -> bool:
     return today > one.since + timedelta(days=MOST_DAYS) or one.runs > MOST_RUNS
 
 
-def _taken(one: UnsteadyScenario, window: int) -> QuarantinedScenario:
+def _quarantine_flaky(one: UnsteadyScenario, window: int) -> QuarantinedScenario:
     found = f"it passed in {one.passed} and failed in {one.failed} of the last runs before the change"
     why = f"flaky: {found}; quarantined until its last {window} runs agree"
     until = one.since + timedelta(days=MOST_DAYS)
