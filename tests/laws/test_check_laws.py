@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highbar import checks
-from highbar.checks.look_alikes import LOOK_ALIKES
+from highbar.checks.folding import LOOK_ALIKES
 from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
 from highbar.model.answer import Answer, ToolCall
 

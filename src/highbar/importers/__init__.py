@@ -4,6 +4,15 @@ The module has one public function, `read(path, report)`. It yields the rows, co
 record, and computes nothing from the tool's own totals. It refuses a file with `record.refuse`. Parts of a large
 importer are in modules whose names start with the tool's name (`inspect_header`).
 
+    reading/             untrusted files: JSON, zip, XML, OTLP; json_arrays, data_frames: the records in a JSON file
+    record               access to the values of a record, and refusals; statuses: closed lists of words
+    scorers, verdicts    who judges, and the verdicts on one trial → columns
+    naming, tool_calls   ids, labels and tool calls
+    row_buffer, writing  rows that wait for the end of a file, and rows → JSONL
+    report               the counts of an import, and their words
+    signs, folder_check  which tool a file belongs to, and what the files of a folder say about each other
+    mapping              any file, by a mapping; scopes, path_watch: its records, and paths that none of them has
+
 A plugin adds a tool with an entry point in the group `highbar.importers`: the name of the format, and a module with the
 same function. To recognize its files without `--input-format`, an entry point of the same name in the group
 `highbar.recognizers` names a function `recognizes(name, head)`, which is called without loading the importer. Without

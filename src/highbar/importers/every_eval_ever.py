@@ -26,7 +26,7 @@ from highbar.importers.reading import json
 from highbar.importers.record import Record, quoted, refuse, refuse_without_judge
 from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
-from highbar.importers.tool_calls import calls_of_messages, chat, parsed_arguments
+from highbar.importers.tool_calls import calls_of_messages, chat_messages, parsed_arguments
 from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 from highbar.model.judging import ScorerDemand
 
@@ -315,7 +315,7 @@ def _latency(performance: Record, *, by_inspect: bool) -> float | None:
 
 def _conversation(messages: list[Mapping[str, Any]], *, by_inspect: bool) -> Row:
     """The messages in chat form, and their calls. The converter of Inspect AI writes each argument as JSON."""
-    conversation = chat(messages, text_or_json)
+    conversation = chat_messages(messages, text_or_json)
     for call in calls_of_messages(conversation) if by_inspect else ():
         given = call.get("arguments")
         if isinstance(given, dict):

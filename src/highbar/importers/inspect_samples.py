@@ -14,7 +14,7 @@ from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
-from highbar.importers.tool_calls import calls_of_messages, chat
+from highbar.importers.tool_calls import calls_of_messages, chat_messages
 from highbar.language.tool_names import flat_tags
 
 _REFERENCE = "attachment://"
@@ -98,7 +98,7 @@ class EvalSample:
             return {}
         attachments = self._value("attachments")
         whole = _with_attachments(messages, attachments if isinstance(attachments, dict) else {})
-        conversation = chat([message for message in whole if isinstance(message, dict)], _text_of)
+        conversation = chat_messages([message for message in whole if isinstance(message, dict)], _text_of)
         return {"messages": conversation, "tool_calls": calls_of_messages(conversation)}
 
     def _usage(self, key: str) -> dict[str, Record]:

@@ -57,7 +57,7 @@ def parsed_arguments(arguments: object) -> object:
     return decoded
 
 
-def chat(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | None]) -> list[dict[str, Any]]:
+def chat_messages(messages: Iterable[Mapping[str, Any]], text_of: Callable[[Any], str | None]) -> list[dict[str, Any]]:
     """Messages in chat form: the role, the text, and the calls. `text_of` makes text of the content."""
     found = []
     for message in messages:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.checks import folding
-from highbar.checks.look_alikes import LOOK_ALIKES
+from highbar.checks.folding import LOOK_ALIKES
 
 TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("aß \u200b\u00a0éİǆ１Ⅷ\u0301\u0323가한ﷺ")), max_size=60)
 
