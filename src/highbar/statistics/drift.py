@@ -23,6 +23,8 @@ from functools import lru_cache, reduce
 
 from msgspec import Struct
 
+from highbar.statistics.search import first
+
 ALARM = 20.0
 """The e-value of an alarm: a chance of at most 1 in 20 if nothing changed."""
 SLOPES = (0.01, 0.02, 0.04, 0.08)
@@ -142,8 +144,8 @@ def _split(rates: Sequence[float]) -> int:
     total = len(rates)
 
     def gap(place: int) -> float:
-        first, second = (math.fsum(part) / len(part) for part in (rates[:place], rates[place:]))
-        return (first - second) * math.sqrt(place * (total - place))
+        earlier, later = (math.fsum(part) / len(part) for part in (rates[:place], rates[place:]))
+        return (earlier - later) * math.sqrt(place * (total - place))
 
     return max(range(1, total), key=gap)
 
@@ -185,11 +187,7 @@ def _log_sum(passed: int, total: int, drawn: int, bet: float, least: int, most: 
         up = (passed - k) * (drawn - k) / ((k + 1) * (total - passed - drawn + k + 1))
         return math.log(up) - bet
 
-    low, high = least, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if step(middle) > 0 else (low, middle)
-    top, terms = low, [0.0]
+    top, terms = first(least, most, lambda k: step(k) <= 0), [0.0]
     for places, sign in ((range(top, most), 1), (range(top - 1, least - 1, -1), -1)):
         term = 0.0
         for k in places:
