@@ -26,7 +26,7 @@ from highbar import policy as policies
 from highbar.model.job import Job
 from highbar.running.choices import RunOptions, read_run_choices
 from highbar.running.deciding import UntilDecided
-from highbar.running.execution import Done, carry_out
+from highbar.running.execution import FinishedRun, run_prepared
 from highbar.running.preparing import Prepared, prepare
 from highbar.suite.agent_text import read_agent_text
 
@@ -110,7 +110,7 @@ def _timed(folder: Path, kind: str, trials: int, at_once: int | str, *, until: b
     prepared = _prepared(folder, f"python:agents:{kind}", trials, at_once)
     policy = policies.read_dict({"suite": "suite.json", "thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}, folder)
     decided = UntilDecided(policy, lambda path: pipeline.check(Job((str(path),), policy=policy)))
-    done = _complete(carry_out(prepared, until=decided if until else None), trials)
+    done = _complete(run_prepared(prepared, until=decided if until else None), trials)
     return done.summary.seconds
 
 
@@ -143,7 +143,7 @@ def _per_trial(folder: Path, agent: str, trials: int, at_once: int | str) -> flo
     def took(count: int) -> float:
         prepared = _prepared(folder, agent, count, at_once)
         start = time.perf_counter()
-        _complete(carry_out(prepared), count)
+        _complete(run_prepared(prepared), count)
         return time.perf_counter() - start
 
     few = trials // 10
@@ -168,11 +168,11 @@ def _median(measure: Callable[[], float], times: int = 3) -> float:
     return statistics.median(measure() for _ in range(times))
 
 
-def _done(folder: Path, agent: str, trials: int, at_once: int | str) -> Done:
-    return _complete(carry_out(_prepared(folder, agent, trials, at_once)), trials)
+def _done(folder: Path, agent: str, trials: int, at_once: int | str) -> FinishedRun:
+    return _complete(run_prepared(_prepared(folder, agent, trials, at_once)), trials)
 
 
-def _complete(done: Done, trials: int) -> Done:
+def _complete(done: FinishedRun, trials: int) -> FinishedRun:
     if done.document.done.answered != trials:
         raise RuntimeError(f"not every trial was answered: {done.document.done}")
     return done

@@ -62,13 +62,13 @@ def calibrate(job: CalibrationJob) -> Calibrated:
         found = files.find_files(job.results, stack=stack, input_format=job.input_format, subset=True)
         run, judge = judged_run(found), _judge(found)
         bound = bind(read_labels(job.labels), found)
-        usable, others = _of_judge(bound.labels.trials, judge)
+        usable, others = _trials_of_judge(bound.labels.trials, judge)
         if not any(trial.is_complete for trial in usable):
-            raise _nothing(job.labels, bound, others)
+            raise _no_usable_label(job.labels, bound, others)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="highbar-")))
         scored = score_labels(policy, [trial for trial in usable if trial.is_complete], folder, job.labels)
         verdict = _verdict(job, policy, bound, folder)
-    made = _Making(job, policy, run, bound, usable, scored, verdict)
+    made = _CalibrationInputs(job, policy, run, bound, usable, scored, verdict)
     return Calibrated(made.calibration(judge, others), bound.text)
 
 
@@ -77,7 +77,9 @@ def _judge(found: Sequence[ResultsFile]) -> str | None:
     return next(iter(rows_to_label(found))).judge
 
 
-def _of_judge(trials: Sequence[LabeledTrial], judge: str | None) -> tuple[tuple[LabeledTrial, ...], tuple[str, ...]]:
+def _trials_of_judge(
+    trials: Sequence[LabeledTrial], judge: str | None
+) -> tuple[tuple[LabeledTrial, ...], tuple[str, ...]]:
     """The labeled trials of this judge, and a note about trials of other judges, which do not count."""
     mine = tuple(trial for trial in trials if trial.sample.judge == judge)
     others = dict.fromkeys(str(trial.sample.judge) for trial in trials if trial.sample.judge != judge)
@@ -85,7 +87,7 @@ def _of_judge(trials: Sequence[LabeledTrial], judge: str | None) -> tuple[tuple[
     return mine, (f"{count(lost, 'trial')} of another judge: {some_and_more(list(others))}",) if lost else ()
 
 
-def _nothing(file: str, bound: BoundLabels, others: Sequence[str]) -> InputError:
+def _no_usable_label(file: str, bound: BoundLabels, others: Sequence[str]) -> InputError:
     problems = [Problem(text, file) for text in (*bound.unused, *others)][:20]
     whole = Problem(
         "no label is about a judged trial of these results with an answer to every statement", file, hint=_MAKE
@@ -102,7 +104,7 @@ def _verdict(job: CalibrationJob, policy: Policy, bound: BoundLabels, folder: Pa
     return pipeline.check(Job(job.results, policy=corrected, input_format=job.input_format, wants=wants))
 
 
-class _Making(Struct, frozen=True):
+class _CalibrationInputs(Struct, frozen=True):
     """Everything that a calibration is computed from."""
 
     job: CalibrationJob

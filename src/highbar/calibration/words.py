@@ -52,11 +52,11 @@ class LabeledWords:
     def behaviors(self) -> tuple[CalibratedWord, ...]:
         """One entry for each behavior, in the order of the trials."""
         names = dict.fromkeys(name for trial in self.trials for name in trial.statements)
-        return tuple(self._of(name, self._statement(name), [name]) for name in names)
+        return tuple(self._compare(name, self._statement(name), [name]) for name in names)
 
     def statements(self) -> CalibratedWord:
         """All statements together. Those of one trial are not independent, so they count as one trial."""
-        return self._of(ALL, None, None)
+        return self._compare(ALL, None, None)
 
     def passes(self, scored: Sequence[ScoredLabel], strata: Collection[str]) -> CalibratedWord:
         """Whole trials: which ones the judge passes, compared with those that people pass."""
@@ -71,7 +71,7 @@ class LabeledWords:
             PASSES, None, len(pairs), self._agreement(pairs), judge_rate(sensitivity), judge_rate(specificity)
         )
 
-    def _of(self, name: str, statement: str | None, names: Collection[str] | None) -> CalibratedWord:
+    def _compare(self, name: str, statement: str | None, names: Collection[str] | None) -> CalibratedWord:
         pairs = [
             WordPair(_group(trial), trial.id, _observed(word), observed)
             for trial in self.complete

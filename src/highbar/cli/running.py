@@ -22,7 +22,7 @@ from highbar.cli import streams
 from highbar.cli.progress import DRAWN_EVERY, in_background
 from highbar.language.phrases import count
 from highbar.report.visible import visible
-from highbar.running.execution import run_prepared
+from highbar.running.execution import FinishedRun, run_prepared
 from highbar.running.grading import says_failed
 from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, progress_line
 from highbar.running.stopping import NothingCalled, StopRequest
@@ -44,7 +44,9 @@ _ERASE = "\r\x1b[J"
 """Moves to the start of the line and erases everything below."""
 
 
-def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | None = None) -> tuple[Done, int | None]:
+def run_in_terminal(
+    prepared: Prepared, *, quiet: bool, until: UntilDecided | None = None
+) -> tuple[FinishedRun, int | None]:
     """Carry out a run and print a summary. Also returns the number of the signal that ended it. Raises InputError."""
     if until is not None and not quiet:
         from highbar.cli.deciding import expected  # most runs run every trial
@@ -53,7 +55,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
             streams.say(text)
     stop = StopRequest()
     with _stop_on_signals(stop) as received, _without_commands(), _show_progress(prepared.progress, quiet=quiet):
-        done = _carry_out(prepared, stop, until, quiet=quiet)
+        done = _run(prepared, stop, until, quiet=quiet)
     if done is None:
         # Nothing is recorded yet, so the signal gets its usual effect: the handlers of before are back in place.
         signal.raise_signal(received[0])
@@ -66,7 +68,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool, until: UntilDecided | No
     return done, by
 
 
-def _carry_out(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, quiet: bool) -> Done | None:
+def _run(prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, quiet: bool) -> FinishedRun | None:
     """What the run did; None if it was stopped before it could call anything."""
     try:
         return run_prepared(prepared, stop, count_failures=not quiet, until=until)
@@ -176,7 +178,7 @@ def _open_rules(state: ProgressState) -> list[str]:
     return [*lines, f"  … and {more} more"] if more else lines
 
 
-def _summary_lines(done: Done) -> Iterator[str]:
+def _summary_lines(done: FinishedRun) -> Iterator[str]:
     """The summary of a run."""
     document, summary = done.document, done.summary
     counts = document.done

@@ -39,7 +39,7 @@ MOST_TO_JUDGE = 64
 """A run with `--until-decided` begins no trial while this many answers wait for the judge."""
 
 
-class Done(Struct, frozen=True, eq=False):
+class FinishedRun(Struct, frozen=True, eq=False):
     """A run that has ended, and its results."""
 
     folder: Path
@@ -49,20 +49,20 @@ class Done(Struct, frozen=True, eq=False):
     document: RunDocument
 
 
-def carry_out(
+def run_prepared(
     prepared: Prepared,
     stop: StopRequest | None = None,
     *,
     count_failures: bool = False,
     until: UntilDecided | None = None,
-) -> Done:
+) -> FinishedRun:
     """Call the agent, record its answers, and write the results.
 
     `count_failures` grades each answer as it comes, so that progress says how many failed. `until` ends the run as soon
     as its verdict is certain. Raises InputError if the agent cannot be called at all, or reports two versions;
     ReportError if the folder cannot be written; NothingCalled if `stop` was requested before the agent was ready.
     """
-    called = _called(prepared, stop or StopRequest(), until, count_failures=count_failures)
+    called = _call_agent(prepared, stop or StopRequest(), until, count_failures=count_failures)
     opened, summary = run_in_loop(called)
     with opened:
         opened.finish(_end_of(summary), utc(datetime.now(UTC)))
@@ -71,7 +71,7 @@ def carry_out(
         opened.write_document(document)
     # Only now: a run that failed keeps its folder, so that it can be resumed.
     _refuse_failed(summary, opened.path)
-    return Done(opened.path, prepared.suite, summary, prepared.progress, document)
+    return FinishedRun(opened.path, prepared.suite, summary, prepared.progress, document)
 
 
 def _end_of(summary: Summary) -> RunEnd:
@@ -79,25 +79,25 @@ def _end_of(summary: Summary) -> RunEnd:
     return next((how for how in FINISHED if how == summary.how), "interrupted")
 
 
-async def _called(
+async def _call_agent(
     prepared: Prepared, stop: StopRequest, until: UntilDecided | None, *, count_failures: bool
 ) -> tuple[RunFolder, Summary]:
     """Run the remaining trials, and return the open folder. It is created once the agent is ready."""
     opened = prepared.resumed
     try:
         async with AsyncExitStack() as stack:
-            looks = await _looking(stack, prepared, opened, stop, until)
+            looks = await _open_live_check(stack, prepared, opened, stop, until)
             if stop.is_decided:  # the agent is not even opened, which may take minutes
                 opened = opened or folder.create(prepared.path, prepared.plan)
                 return opened, _nothing_left(prepared, opened)
-            caller = await _ready(stack, prepared, stop)
+            caller = await _open_agent(stack, prepared, stop)
             if opened is None:
                 opened = folder.create(prepared.path, prepared.plan)
-            judge = await _judge(stack, prepared, opened, stop)
+            judge = await _open_judge(stack, prepared, opened, stop)
             record = _recording(prepared, opened, judge, count_failures=count_failures)
-            summary = await _trials(prepared, opened, caller, stop, looks, record)
+            summary = await _run_trials(prepared, opened, caller, stop, looks, record)
             if judge is not None:
-                summary = await _judged(judge, summary, stop)
+                summary = await _finish_judging(judge, summary, stop)
     except BaseException:
         if opened is not None:
             opened.close()
@@ -105,7 +105,7 @@ async def _called(
     return opened, summary
 
 
-async def _looking(
+async def _open_live_check(
     stack: AsyncExitStack, prepared: Prepared, opened: RunFolder | None, stop: StopRequest, until: UntilDecided | None
 ) -> LiveCheck | None:
     """The check that looks whether the run is decided, after its first look; None if every trial is to run."""
@@ -124,7 +124,7 @@ def _nothing_left(prepared: Prepared, opened: RunFolder) -> Summary:
     return Tally(prepared.progress, prepared.suite.run).summary(how, 0.0, None, None)
 
 
-async def _trials(
+async def _run_trials(
     prepared: Prepared,
     opened: RunFolder,
     caller: Caller,
@@ -147,10 +147,12 @@ async def _trials(
     )
     if looks is None or not isinstance(order, StartOrder):
         return await trials
-    return await looks.during(trials, opened, order)
+    return await looks.run_with_looks(trials, opened, order)
 
 
-async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, stop: StopRequest) -> RunJudge | None:
+async def _open_judge(
+    stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, stop: StopRequest
+) -> RunJudge | None:
     """The judge of the answers as they come; None if no scenario has a statement for a judge."""
     if prepared.open_judge is None:
         return None
@@ -163,7 +165,7 @@ async def _judge(stack: AsyncExitStack, prepared: Prepared, opened: RunFolder, s
     return await stack.enter_async_context(judge)
 
 
-async def _judged(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summary:
+async def _finish_judging(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summary:
     """The summary once the judge has finished, was refused, or was interrupted."""
     await judge.finish()
     if judge.refusal is not None:
@@ -173,7 +175,7 @@ async def _judged(judge: RunJudge, summary: Summary, stop: StopRequest) -> Summa
     return summary
 
 
-async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -> Caller:
+async def _open_agent(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -> Caller:
     """Open the agent; the stack closes it. Loading it may take minutes, so a stop request cancels that."""
     entering = asyncio.ensure_future(stack.enter_async_context(prepared.open_agent()))
     with stop.watched(asyncio.get_running_loop(), entering.cancel):

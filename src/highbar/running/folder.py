@@ -116,7 +116,7 @@ def create(path: Path, plan: RunPlan) -> RunFolder:
         journal = Journal.create(beside / JOURNAL, history.name)
         journal.append(encode(plan))
         journal.sync()
-        _appear(beside, path)
+        _rename_into_place(beside, path)
     except BaseException as error:
         if journal is not None:
             with suppress(HighbarError):  # the first error is the one to show
@@ -130,7 +130,7 @@ def create(path: Path, plan: RunPlan) -> RunFolder:
     return RunFolder(path, journal, history)
 
 
-def _appear(beside: Path, path: Path) -> None:
+def _rename_into_place(beside: Path, path: Path) -> None:
     """Give the folder its final name. Raises InputError if that name has been taken in the meantime."""
     _sync_folder(beside)
     # A rename replaces at most an empty folder, so one that appears after this look has nothing to lose.
@@ -167,7 +167,7 @@ def open_run(path: Path) -> RunFolder:
     journal = Journal.reopen(path / JOURNAL, history.read, known)
     try:
         _ = history.plan  # raises if the journal has none
-        _clear(path)
+        _remove_leftovers(path)
     except BaseException:
         journal.close()
         raise
@@ -191,22 +191,22 @@ def read_run(path: Path) -> RunHistory:
 
 
 @contextmanager
-def recorded(path: Path) -> Iterator[Callable[[int], TrialEnded]]:
+def open_answers(path: Path) -> Iterator[Callable[[int], TrialEnded]]:
     """Open the journal of a folder; the function reads the record of a trial's end at an offset of its history."""
     name = str(path / JOURNAL)
     with open_journal(path / JOURNAL) as descriptor:
-        yield lambda offset: _decoded(_decode_ended, payload_at(descriptor, offset, name), name)
+        yield lambda offset: _decode_record(_decode_ended, payload_at(descriptor, offset, name), name)
 
 
 @contextmanager
-def judged(path: Path) -> Iterator[Callable[[int], TrialJudged]]:
+def open_judgments(path: Path) -> Iterator[Callable[[int], TrialJudged]]:
     """Open the journal of a folder; the function reads the record of a judgment at an offset of its history."""
     name = str(path / JOURNAL)
     with open_journal(path / JOURNAL) as descriptor:
-        yield lambda offset: _decoded(_decode_judged, payload_at(descriptor, offset, name), name)
+        yield lambda offset: _decode_record(_decode_judged, payload_at(descriptor, offset, name), name)
 
 
-def _decoded(decode: Callable[[bytes], _Record], payload: bytes, name: str) -> _Record:
+def _decode_record(decode: Callable[[bytes], _Record], payload: bytes, name: str) -> _Record:
     """Decode a whole record. The history decoded only its head, so this may still find it invalid: InputError."""
     try:
         return decode(payload)
@@ -225,7 +225,7 @@ def _known_end(path: Path) -> JournalEnd | None:
     return JournalEnd(journal.size, journal.lines, journal.checksum.encode())
 
 
-def _clear(path: Path) -> None:
+def _remove_leftovers(path: Path) -> None:
     """Remove the temporary files of results and document that a killed process left behind."""
     for name in (RESULTS, DOCUMENT):
         for left in path.glob(f".{name}.*"):

@@ -51,7 +51,7 @@ class CheckFunctions:
 
     def __call__(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
         """The function with this name. A missing one fails only when it is called; see `refuse_missing`."""
-        return partial(self._called, name)
+        return partial(self._call, name)
 
     def refuse_missing(self, names: Iterable[str]) -> None:
         """Raise InputError with every function that cannot be used, and why."""
@@ -61,7 +61,7 @@ class CheckFunctions:
 
     def _problem(self, name: str) -> Problem | None:
         try:
-            kind, _, _, value = self._exchanged([name], LONGEST_START)
+            kind, _, _, value = self._exchange([name], LONGEST_START)
         except FunctionFailed as error:
             return Problem(f"the check {name} cannot be loaded: its module {error}")
         match kind, value:
@@ -71,8 +71,8 @@ class CheckFunctions:
                 return Problem(text, file=file, line=line, hint=hint)
         return Problem(f"the check {name} cannot be loaded")
 
-    def _called(self, name: str, answer: Mapping[str, Any]) -> Any:
-        kind, _, _, value = self._exchanged([name, answer], self._limit)
+    def _call(self, name: str, answer: Mapping[str, Any]) -> Any:
+        kind, _, _, value = self._exchange([name, answer], self._limit)
         match kind, value:
             case frames.ANSWERED, _:
                 return value
@@ -88,11 +88,11 @@ class CheckFunctions:
 
     # --- the process -----------------------------------------------------------------------------
 
-    def _exchanged(self, request: list[Any], limit: float) -> frames.Message:
+    def _exchange(self, request: list[Any], limit: float) -> frames.Message:
         """Send a request and return its answer. If there is none, end the process and raise FunctionFailed."""
         self._calls += 1
         try:
-            process = self._process or self._started()
+            process = self._process or self._start_process()
             message = frames.encoded(frames.CALL, self._calls, 0.0, request)
             return self._answer(process, message, time.monotonic() + limit)
         except TimeoutError:
@@ -107,7 +107,7 @@ class CheckFunctions:
             self._end()
             raise
 
-    def _started(self) -> FunctionProcess:
+    def _start_process(self) -> FunctionProcess:
         self._reader = frames.MessageReader(_LARGEST)
         self._process = FunctionProcess(self._setup)
         return self._process
@@ -133,7 +133,7 @@ class CheckFunctions:
         process, self._process = self._process, None
         if process is None:
             return "it could not be started"
-        process.stop_giving()
+        process.close_requests()
         how = process.how_it_ended() if process.ended_within(patience) else "it closed its pipe"
         process.end()
         if not process.ended_within(LONGEST_END):

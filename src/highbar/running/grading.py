@@ -24,7 +24,7 @@ from highbar.running.agents.replies import EMPTY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
 from highbar.running.received import Received, receive, tag_fault, version_of
 from highbar.running.records import TrialEnded, answer_of
-from highbar.running.rows import are_distinct, sound
+from highbar.running.rows import are_distinct, with_distinct_keys
 from highbar.running.transcript import transcript
 from highbar.suite import Behavior, Scenario, Suite
 from highbar.suite.check_words import check_in_words
@@ -34,7 +34,7 @@ LONGEST_REASON = 2000
 """Characters of the reason why a trial has no answer or no judgment."""
 
 
-class _Graded(Struct):
+class _CheckResults(Struct):
     """The results of a list of checks, by name: observed or not, the evidence, why it was missed, why it is unknown."""
 
     observed: dict[str, bool]
@@ -92,16 +92,16 @@ class Grader:
         """The row of one trial, in plain values. `reason` is why it was not run, if `ended` is None or gives none."""
         row = self._start(ended, scenario, trial)
         if ended is None or ended.outcome == "infrastructure":
-            self._not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
+            self._fill_not_run(row, ended, scenario, (ended and ended.reason) or reason or NEVER_CALLED)
             return row
         received = receive(ended)
         judged = NO_FINDINGS if self.judgments is None else self.judgments(scenario, ended)
         # An error without a reason is still an error: only None means that there is no fault.
         fault = ended.reason or "" if ended.outcome == "error" else _fault(received, scenario)
         if fault is None:
-            self._answered(row, received, scenario, judged)
+            self._fill_answered(row, received, scenario, judged)
         else:
-            self._error(row, received, scenario, fault, judged)
+            self._fill_error(row, received, scenario, fault, judged)
         return row
 
     def _start(self, ended: TrialEnded | None, scenario: Scenario, trial: int) -> dict[str, Any]:
@@ -115,21 +115,23 @@ class Grader:
         row |= scenario.row
         for name, value in scenario.columns.items():
             if not isinstance(value, str) and name not in COLUMN_NAMES:
-                row[name] = sound(value)
+                row[name] = with_distinct_keys(value)
         if ended is not None:
             row["attempts"] = ended.attempts
         return row
 
-    def _answered(self, row: dict[str, Any], received: Received, scenario: Scenario, judged: JudgeFindings) -> None:
+    def _fill_answered(
+        self, row: dict[str, Any], received: Received, scenario: Scenario, judged: JudgeFindings
+    ) -> None:
         answer = answer_of(received.ended)
-        expected = self._graded(scenario.expected_behaviors, answer, judged)
+        expected = self._grade_behaviors(scenario.expected_behaviors, answer, judged)
         if expected.observed:
             row["behaviors"] = _marks(expected.observed)
         forbidden = self._violations(row, scenario, answer, judged)
         if scenario.answer is not None:
             finding = checks.apply(scenario.answer, answer, functions=self.functions, judged=judged.findings)
             # The same dictionaries, so that the row shows evidence for the answer together with that of behaviors.
-            graded = _Graded({}, expected.found, expected.missed, expected.unclear)
+            graded = _CheckResults({}, expected.found, expected.missed, expected.unclear)
             graded.note(ANSWER, scenario.answer, finding)
             if ANSWER in graded.observed:
                 row["correct"] = graded.observed[ANSWER]
@@ -146,7 +148,7 @@ class Grader:
             by_behavior = tables(scenario, answer, self.functions)
             _show_judge(row, replace(judged, judged=replace(judged.judged, behaviors=by_behavior)))
 
-    def _error(
+    def _fill_error(
         self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str, judged: JudgeFindings
     ) -> None:
         """Fill the row of an error: the trial failed, and must-nots may have happened before the error."""
@@ -158,7 +160,7 @@ class Grader:
         _show(row, received, scenario)
         _show_judge(row, judged)
 
-    def _not_run(self, row: dict[str, Any], ended: TrialEnded | None, scenario: Scenario, reason: str) -> None:
+    def _fill_not_run(self, row: dict[str, Any], ended: TrialEnded | None, scenario: Scenario, reason: str) -> None:
         row["unjudged"] = f"not run: {reason}"[:LONGEST_REASON]
         if ended is None or not scenario.must_not:
             return
@@ -175,25 +177,25 @@ class Grader:
         scenario: Scenario,
         answer: Answer,
         judged: JudgeFindings = NO_FINDINGS,
-    ) -> _Graded:
+    ) -> _CheckResults:
         """Set `violations`, except if none was found and a must-not could not be checked."""
         # If nothing was received, nothing happened, whatever a check finds in an empty reply.
         wanted = scenario.must_not if answer.replies else {}
-        forbidden = self._graded(wanted, answer, judged, must_not=True)
+        forbidden = self._grade_behaviors(wanted, answer, judged, must_not=True)
         happened = [name for name, is_observed in forbidden.observed.items() if is_observed]
         if scenario.must_not and (happened or not forbidden.unclear):
             row["violations"] = happened
         return forbidden
 
-    def _graded(
+    def _grade_behaviors(
         self,
         behaviors: Mapping[str, Behavior],
         answer: Answer,
         judged: JudgeFindings,
         *,
         must_not: bool = False,
-    ) -> _Graded:
-        graded = _Graded({}, {}, {}, {})
+    ) -> _CheckResults:
+        graded = _CheckResults({}, {}, {}, {})
         for name, behavior in behaviors.items():
             finding = checks.apply(
                 behavior.check, answer, must_not=must_not, functions=self.functions, judged=judged.findings
@@ -226,7 +228,7 @@ def _show_judge(row: dict[str, Any], judged: JudgeFindings) -> None:
     """Set the columns `judge` and `judged`: which judge it was, and what it said."""
     if judged.judged is not None:
         row["judge"] = judged.judge
-        row["judged"] = sound(to_builtins(judged.judged))
+        row["judged"] = with_distinct_keys(to_builtins(judged.judged))
 
 
 def _marks(observed: Mapping[str, bool]) -> dict[str, bool] | list[str]:
@@ -239,14 +241,14 @@ def _marks(observed: Mapping[str, bool]) -> dict[str, bool] | list[str]:
     return [name for name, is_observed in observed.items() if is_observed]
 
 
-def _explain(row: dict[str, Any], *graded: _Graded) -> None:
+def _explain(row: dict[str, Any], *graded: _CheckResults) -> None:
     """Set the columns `found` and `missed`: the evidence by behavior, and why an expected one was not observed."""
     for column, entries in (
         ("found", [pair for one in graded for pair in one.found.items()]),
         ("missed", [pair for one in graded for pair in one.missed.items()]),
     ):
         if entries:
-            values = {name: sound(value) for name, value in entries}
+            values = {name: with_distinct_keys(value) for name, value in entries}
             row[column] = values if are_distinct(values) else [*values.items()]
 
 
@@ -259,7 +261,7 @@ def _show(row: dict[str, Any], received: Received, scenario: Scenario) -> None:
     if calls:
         row["tool_calls"] = calls
     if scenario.turns or scenario.messages or any(reply.messages for reply in received.replies):
-        row["messages"] = sound(transcript(scenario, received.ended))
+        row["messages"] = with_distinct_keys(transcript(scenario, received.ended))
     row |= received.measured
     if received.tags and not tag_fault(received.tags, scenario):
         row["tags"] = {**row.get("tags", {}), **received.tags}

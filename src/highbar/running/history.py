@@ -20,13 +20,13 @@ from highbar.running.calls import TrialOutcome
 from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged
 from highbar.store.run_document import TrialCounts
 
-FRUITLESS = 2
+ENOUGH_FAILURES = 2
 """A trial is an agent error after this many resumes that ended it in infrastructure although others were answered, or
 after this many unusable answers of the judge about it although the judge judged others."""
-_NOWHERE = -1
+_NO_OFFSET = -1
 _NO_PLAN = "a journal begins with its plan"
 _AFTER_END = "a record after the end of the run"
-_UNDONE, _INFRASTRUCTURE, _ANSWERED, _ERROR = range(4)
+_NOT_ENDED, _INFRASTRUCTURE, _ANSWERED, _ERROR = range(4)
 _STATES: Mapping[TrialOutcome, int] = {"infrastructure": _INFRASTRUCTURE, "answered": _ANSWERED, "error": _ERROR}
 _OUTCOMES: tuple[TrialOutcome | None, ...] = (None, "infrastructure", "answered", "error")
 
@@ -88,10 +88,10 @@ class JudgmentPlaces:
         Only unusable answers of the judge count as failures: what an agent says cannot make a judge unreachable.
         """
         judged = len(self._offsets) - len(self._failed)
-        again = place in self._failed and self._unusable.get(place, 0) >= FRUITLESS
+        again = place in self._failed and self._unusable.get(place, 0) >= ENOUGH_FAILURES
         return again and 2 * judged >= len(self._offsets) - 1 and judged > 0
 
-    def forget(self, place: int) -> None:
+    def discard(self, place: int) -> None:
         """Forget the judgments of an answer that no longer counts."""
         self._offsets.pop(place, None)
         self._unusable.pop(place, None)
@@ -118,7 +118,7 @@ class RunHistory:
         # Flat arrays, 11 bytes per trial, instead of an object for each: a run may have a million trials.
         self._places: dict[str, range] = {}  # the indexes of each scenario's trials in the arrays that follow
         self._offsets = array("q")
-        self._states, self._retried, self._fruitless = (bytearray() for _ in range(3))
+        self._states, self._retried, self._failed_resumes = (bytearray() for _ in range(3))
         self.judgments = JudgmentPlaces()
         self.canaries: dict[str, CanaryJudged] = {}  # by id: the last answer
         self._answered = 0
@@ -161,7 +161,7 @@ class RunHistory:
     def _note_trial(self, offset: int, record: Began | EndedHead | TrialEnded | JudgedHead | TrialJudged) -> None:
         places = self._places.get(record.id)
         if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
-            raise self._misplaced(offset, record)
+            raise self._refusal_of_trial(offset, record)
         place = places[record.trial - 1]
         if isinstance(record, EndedHead | TrialEnded):
             self._end(offset, record, place)
@@ -180,12 +180,12 @@ class RunHistory:
 
     def has_ended(self, id_: str) -> bool:
         """Whether every planned trial of a scenario has ended, with any outcome."""
-        return all(self._states[place] != _UNDONE for place in self._places[id_])
+        return all(self._states[place] != _NOT_ENDED for place in self._places[id_])
 
     def offset(self, id_: str, trial: int) -> int | None:
         """The offset of the last record of a trial's end, with any outcome; None if the trial has not ended."""
         found = self._offsets[self._planned(id_, trial)]
-        return None if found == _NOWHERE else found
+        return None if found == _NO_OFFSET else found
 
     def judgment(self, id_: str, trial: int) -> int | None:
         """The offset of the last record of what a judge said about a trial; None if it was not asked."""
@@ -207,7 +207,7 @@ class RunHistory:
         """The trials that ended with an answer or an error, each with the offset of that record."""
         for id_, places in self._places.items():
             for trial, place in enumerate(places, 1):
-                if self._offsets[place] != _NOWHERE and self._state(place) > _INFRASTRUCTURE:
+                if self._offsets[place] != _NO_OFFSET and self._state(place) > _INFRASTRUCTURE:
                     yield id_, trial, self._offsets[place]
 
     def counts(self, *, retried: bool = False) -> TrialCounts:
@@ -220,9 +220,11 @@ class RunHistory:
     @property
     def ended(self) -> int:
         """How many trials have ended, with any outcome."""
-        return len(self._states) - self._states.count(_UNDONE)
+        return len(self._states) - self._states.count(_NOT_ENDED)
 
-    def _misplaced(self, offset: int, record: Began | EndedHead | TrialEnded | JudgedHead | TrialJudged) -> InputError:
+    def _refusal_of_trial(
+        self, offset: int, record: Began | EndedHead | TrialEnded | JudgedHead | TrialJudged
+    ) -> InputError:
         """Why a record of a trial is not possible at this point."""
         if self._plan is None:
             return self._refusal(offset, _NO_PLAN)
@@ -247,8 +249,8 @@ class RunHistory:
         for id_ in plan.order:
             self._places[id_] = range(total, total + plan.trials[id_])
             total += plan.trials[id_]
-        self._offsets = array("q", [_NOWHERE]) * total
-        self._states, self._retried, self._fruitless = (bytearray(total) for _ in range(3))
+        self._offsets = array("q", [_NO_OFFSET]) * total
+        self._states, self._retried, self._failed_resumes = (bytearray(total) for _ in range(3))
         self.judgments = JudgmentPlaces()
 
     def _resume(self, offset: int, record: Resumed) -> None:
@@ -262,7 +264,7 @@ class RunHistory:
         self.digests |= record.digests
         self.suite_text = self.suite_text if record.suite_text is None else record.suite_text
         self.again.update(record.again)
-        self._forget(place for id_ in record.again for place in self._places[id_])
+        self._discard(place for id_ in record.again for place in self._places[id_])
 
     def _end(self, offset: int, record: EndedHead | TrialEnded, place: int) -> None:
         if self._states[place] > _INFRASTRUCTURE:
@@ -282,20 +284,20 @@ class RunHistory:
         others = len(self._states) - 1
         if 2 * self._answered >= others:
             for place in self._without_answer:
-                self._fruitless[place] = min(FRUITLESS, self._fruitless[place] + 1)
+                self._failed_resumes[place] = min(ENOUGH_FAILURES, self._failed_resumes[place] + 1)
         self._without_answer.clear()
 
-    def _forget(self, places: Iterable[int]) -> None:
+    def _discard(self, places: Iterable[int]) -> None:
         """Forget the answers to questions that have changed."""
         for place in places:
             self._answered -= self._states[place] == _ANSWERED
-            self._offsets[place] = _NOWHERE
-            self._states[place] = self._retried[place] = self._fruitless[place] = 0
-            self.judgments.forget(place)
+            self._offsets[place] = _NO_OFFSET
+            self._states[place] = self._retried[place] = self._failed_resumes[place] = 0
+            self.judgments.discard(place)
 
     def _state(self, place: int) -> int:
         state = self._states[place]
-        return _ERROR if state == _INFRASTRUCTURE and self._fruitless[place] >= FRUITLESS else state
+        return _ERROR if state == _INFRASTRUCTURE and self._failed_resumes[place] >= ENOUGH_FAILURES else state
 
     def _planned(self, id_: str, trial: int) -> int:
         """The index of a planned trial. Raises KeyError or IndexError if it is not planned."""

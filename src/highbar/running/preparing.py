@@ -47,7 +47,7 @@ class Prepared(Struct, frozen=True, eq=False):
 
     `path` is the folder of a new run, or of the run to resume: then `resumed` is that folder, locked by this process.
     `open_judge` is None if no scenario has a statement for a judge. `judge_rates` are the judge's calibrated
-    sensitivity and specificity for single statements, if they are known. `graded_anew` are scenarios of a resumed run
+    sensitivity and specificity for single statements, if they are known. `regraded` are scenarios of a resumed run
     whose checks use a file that has changed: they are graded again, but not asked again.
     """
 
@@ -59,7 +59,7 @@ class Prepared(Struct, frozen=True, eq=False):
     resumed: RunFolder | None = None
     open_judge: OpenJudge | None = None
     judge_rates: tuple[float, float] | None = None
-    graded_anew: tuple[str, ...] = ()
+    regraded: tuple[str, ...] = ()
 
 
 def prepare(
@@ -199,13 +199,13 @@ def prepare_resume(
     opened = folder.open_run(path)
     try:
         refuse(opened.history.plan)
-        return _resumed(opened, environment, settings or {}, checkout, rerun_changed=rerun_changed)
+        return _prepare_opened(opened, environment, settings or {}, checkout, rerun_changed=rerun_changed)
     except BaseException:
         opened.close()
         raise
 
 
-def _resumed(
+def _prepare_opened(
     opened: RunFolder,
     environment: Mapping[str, str],
     settings: Mapping[str, Any],
@@ -232,7 +232,7 @@ def _resumed(
         _opening(agent, file.parent, environment, None),
         opened,
         _opening_judge(suite, plan.order, file.parent, environment),
-        graded_anew=tuple(id_ for id_ in record.digests if id_ not in record.again),
+        regraded=tuple(id_ for id_ in record.digests if id_ not in record.again),
     )
 
 
@@ -278,26 +278,26 @@ def _stored_options(plan: RunPlan, settings: Mapping[str, Any]) -> RunOptions:
     """The options that the run began with, updated with `settings`. Raises InputError if the plan has unknown ones."""
     unknown = [key for key in plan.settings if key not in RunSettings.__struct_fields__]
     if unknown:
-        raise _unwritten(f"unknown settings: {some(unknown)}")
-    run = _stored(plan.settings, RunSettings)
+        raise _invalid_plan(f"unknown settings: {some(unknown)}")
+    run = _read_stored(plan.settings, RunSettings)
     stored = {key: getattr(run, key) for key in plan.settings}
-    return RunOptions({**stored, **settings}, _stored(plan.agent, Agent), judges=named_judges(plan))
+    return RunOptions({**stored, **settings}, _read_stored(plan.agent, Agent), judges=named_judges(plan))
 
 
 def named_judges(plan: RunPlan) -> tuple[Judge, ...]:
     """The judges that the options named when the run began. Raises InputError if the plan stores invalid ones."""
-    return tuple(_stored(one, Judge) for one in plan.judges)
+    return tuple(_read_stored(one, Judge) for one in plan.judges)
 
 
-def _stored(value: Any, kind: type[_Stored]) -> _Stored:
+def _read_stored(value: Any, kind: type[_Stored]) -> _Stored:
     """Convert a part of a stored plan back to the struct that it was written from. Raises InputError if that fails."""
     try:
         return msgspec.convert(value, kind, dec_hook=lambda inner, found: inner(found))
     except (msgspec.ValidationError, ArithmeticError) as error:
-        raise _unwritten(str(error)) from None
+        raise _invalid_plan(str(error)) from None
 
 
-def _unwritten(reason: str) -> InputError:
+def _invalid_plan(reason: str) -> InputError:
     return InputError(Problem(f"the journal has a plan that no run writes: {reason}", hint="start a new run"))
 
 
@@ -309,7 +309,7 @@ def _progress_so_far(opened: RunFolder, agent: Agent) -> ProgressState:
         counts.trials, done=counts.answered + counts.errors, errors=counts.errors, agent_version=agent.version
     )
     spending = Spending(None, progress.cost_usd, 0)
-    with folder.recorded(opened.path) as recorded:
+    with folder.open_answers(opened.path) as recorded:
         for _, _, offset in history.final_ends():
             ended = recorded(offset)
             spending.note(ended)

@@ -12,7 +12,7 @@ from highbar.columns import MEASURED
 from highbar.load.rows import CHECKS
 from highbar.running.calls import Reply
 from highbar.running.records import TrialEnded, TurnEnd
-from highbar.running.rows import LONGEST_SHOWN, are_distinct, sound
+from highbar.running.rows import LONGEST_SHOWN, are_distinct, with_distinct_keys
 from highbar.suite import Scenario
 
 _MEASURED = tuple(
@@ -47,7 +47,7 @@ class Received(Struct, frozen=True):
     def tool_calls(self) -> list[dict[str, Any]]:
         """The tool calls of all turns, in order."""
         return [
-            {"name": call.name, "arguments": sound(call.arguments)}
+            {"name": call.name, "arguments": with_distinct_keys(call.arguments)}
             for reply in self.replies
             for call in reply.tool_calls
         ]
@@ -60,7 +60,7 @@ def receive(ended: TrialEnded) -> Received:
     wrong = None
     for name, is_of_turn, is_score, fault_of in _MEASURED:
         of = ended.turns if is_of_turn else [turn.reply for turn in ended.turns]
-        value = _together([getattr(one, name, None) for one in of], is_score=is_score)
+        value = _over_turns([getattr(one, name, None) for one in of], is_score=is_score)
         if value is None:
             continue
         fault = fault_of(float(value) if isinstance(value, Decimal) else value)
@@ -72,7 +72,7 @@ def receive(ended: TrialEnded) -> Received:
     return Received(ended, replies, measured, tags, wrong)
 
 
-def _together(values: list[Any], *, is_score: bool) -> Any:
+def _over_turns(values: list[Any], *, is_score: bool) -> Any:
     """The sum over all turns, or the last value of a score; None if it is not known."""
     if is_score or len(values) < 2:
         return values[-1] if values else None

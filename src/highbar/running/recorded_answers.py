@@ -56,7 +56,7 @@ def names_calls(row: Mapping[str, Any], scenario: Scenario) -> bool:
 
 def needs_answer(row: Mapping[str, Any]) -> bool:
     """Whether a row should have an answer: it is neither an error nor a trial that was not run."""
-    return not row.get("error") and not _not_run(row)
+    return not row.get("error") and not _is_not_run(row)
 
 
 def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_recorded: bool) -> RowAnswer:
@@ -69,9 +69,9 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
     calls, known = _calls(row, said, is_whole=is_whole, calls_recorded=calls_recorded)
     turns = _turns(row, said, calls, is_whole=is_whole)
     lacks = (*(() if known else ("tool_calls",)), *(() if is_whole else ("replies",)))
-    outcome: Any = "error" if row.get("error") else "infrastructure" if _not_run(row) else "answered"
+    outcome: Any = "error" if row.get("error") else "infrastructure" if _is_not_run(row) else "answered"
     if outcome == "answered":
-        unjudged = _ungradable(row, scenario, turns, calls_known=known, is_asked=said.is_asked)
+        unjudged = _why_undecided(row, scenario, turns, calls_known=known, is_asked=said.is_asked)
         if unjudged is not None:
             return RowAnswer(None, unjudged)
     elif turns and turns[-1].reply is not None and turns[-1].reply.is_empty:
@@ -80,7 +80,7 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
     return RowAnswer(TrialEnded(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks))
 
 
-def _ungradable(
+def _why_undecided(
     row: Mapping[str, Any], scenario: Scenario, turns: Sequence[TurnEnd], *, calls_known: bool, is_asked: bool
 ) -> str | None:
     """Why the answer in a row cannot be graded; None if it can. An empty text may hide a call that was not recorded."""
@@ -95,13 +95,13 @@ def _ungradable(
     return None
 
 
-def _not_run(row: Mapping[str, Any]) -> bool:
+def _is_not_run(row: Mapping[str, Any]) -> bool:
     return str(row.get("unjudged", "")).startswith(NOT_RUN)
 
 
 def _reason(row: Mapping[str, Any]) -> str | None:
     """Why a trial was not run; None if it was run, or if no reason is recorded."""
-    return str(row["unjudged"]).removeprefix(NOT_RUN).lstrip(": ") or None if _not_run(row) else None
+    return str(row["unjudged"]).removeprefix(NOT_RUN).lstrip(": ") or None if _is_not_run(row) else None
 
 
 def _turns(
@@ -137,7 +137,7 @@ def _decimal(value: float | None) -> Decimal | None:
 
 
 def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    found = _decoded(row.get("messages", []))
+    found = _decode_text(row.get("messages", []))
     if not isinstance(found, list) or not all(isinstance(message, Mapping) for message in found):
         if isinstance(row.get("left_out"), Mapping):
             return ()
@@ -164,7 +164,7 @@ def _listed_calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...] | None:
     """The calls in the column `tool_calls`; None if the row does not have it, or only a part of it."""
     if "tool_calls" not in row:
         return None
-    found = _decoded(row["tool_calls"])
+    found = _decode_text(row["tool_calls"])
     calls = tuple(message_calls({"tool_calls": found}))
     if isinstance(found, list) and len(calls) == len(found):
         return calls
@@ -173,7 +173,7 @@ def _listed_calls(row: Mapping[str, Any]) -> tuple[ToolCall, ...] | None:
     raise RowFault("tool_calls: wanted a list of {name, arguments}")
 
 
-def _decoded(value: Any) -> Any:
+def _decode_text(value: Any) -> Any:
     """The value, decoded if it is JSON text, as in a cell of a CSV file."""
     if not isinstance(value, str):
         return value

@@ -52,7 +52,7 @@ REPLACED = frozenset({*column_names("judges"), "found", "missed", "judged"}) - {
 _NOT_KEPT = REPLACED | {*column_names("demands"), "error", "unjudged", "judge", "attempts"}
 """Columns that a graded row takes from the suite and its checks alone, never from the recorded row."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_ALONE = "grade one run at a time"
+_ONE_RUN = "grade one run at a time"
 
 
 class Regrading(Struct, frozen=True, eq=False):
@@ -121,21 +121,21 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
     problems: list[Problem] = []
     for number, run in enumerate(runs):
         ids = run.history.plan.trials
-        problems += _unknown(ids, suite, str(run.path))
+        problems += _unknown_scenarios(ids, suite, str(run.path))
         twice = [id_ for id_ in ids if id_ in place]
         if twice:
             message = f"two runs have answers of the same scenarios: {some_and_more(twice)}"
-            problems.append(Problem(message, str(run.path), hint=_ALONE))
+            problems.append(Problem(message, str(run.path), hint=_ONE_RUN))
         place |= dict.fromkeys(ids, number)
         if run.history.plan.agent != runs[0].history.plan.agent:
-            problems.append(Problem("another agent was run, or one with other settings", str(run.path), hint=_ALONE))
+            problems.append(Problem("another agent was run, or one with other settings", str(run.path), hint=_ONE_RUN))
     if problems:
         raise InputError(*problems)
-    recorded = [stack.enter_context(folder.recorded(run.path)) for run in runs]
-    changed = {id_ for run in runs for id_ in asked_otherwise(run.history, suite)}
+    recorded = [stack.enter_context(folder.open_answers(run.path)) for run in runs]
+    changed = {id_ for run in runs for id_ in changed_questions(run.history, suite)}
     judged = _judge_runs(runs, recorded, by, changed) if by.asks_judge else None
     graders = [by.grader(run.version, judged) for run in runs]
-    rows = _of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
+    rows = _rows_of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
     notes = [*_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))]
     return Regrading(rows, (*notes, *(judged.notes() if judged is not None else ())))
 
@@ -160,12 +160,12 @@ def _judge_runs(
     return by.judged(trials(), earlier)
 
 
-def _of_runs(
+def _rows_of_runs(
     runs: Sequence[tuple[RecordedRun, Callable[[int], TrialEnded], Grader]], place: Mapping[str, int], changed: set[str]
 ) -> Iterator[dict[str, Any]]:
     for id_, scenario in runs[0][2].suite.scenarios.items():
         if id_ not in place:
-            yield from _without_answer(runs[0][2], scenario, scenario.trials)
+            yield from _rows_without_answer(runs[0][2], scenario, scenario.trials)
             continue
         run, recorded, grader = runs[place[id_]]
         for trial in range(1, run.history.plan.trials[id_] + 1):
@@ -179,14 +179,14 @@ def _add_judgments(run: RecordedRun, known: EarlierJudgments) -> None:
     """Add what the judge of a run said about answers and canaries, to reuse it."""
     for canary in run.history.canaries.values():
         known.add_canary(canary)
-    with folder.judged(run.path) as judged_at:
+    with folder.open_judgments(run.path) as judged_at:
         for id_, number in run.history.plan.trials.items():
             places = (run.history.judgment(id_, trial) for trial in range(1, number + 1))
             for place in filter(None, places):
                 known.add_record(judged_at(place))
 
 
-def asked_otherwise(history: RunHistory, suite: Suite) -> list[str]:
+def changed_questions(history: RunHistory, suite: Suite) -> list[str]:
     """The scenarios for which the run asked another question than the suite does now."""
     both = [id_ for id_ in history.plan.order if id_ in suite.scenarios]
     changed = [id_ for id_ in both if suite.scenarios[id_].digest != history.digests[id_]]
@@ -230,10 +230,10 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
     index = _RowIndex({}, Counter(), [Counter() for _ in files], [0 for _ in files])
     for number, file in enumerate(files):
         for row in read_rows(file):
-            _note(row, number, copy, index, grader.suite.scenarios.get(str(row["id"])))
+            _index_row(row, number, copy, index, grader.suite.scenarios.get(str(row["id"])))
     problems = [
-        *_unknown(index.places, grader.suite, files[0].name if len(files) == 1 else None),
-        *(_doubled(id_, trial) for id_, trial in index.twice),
+        *_unknown_scenarios(index.places, grader.suite, files[0].name if len(files) == 1 else None),
+        *(_duplicate_trial(id_, trial) for id_, trial in index.twice),
         *(problem for number, file in enumerate(files) for problem in _no_answers(file, index, number)),
     ]
     if problems:
@@ -245,7 +245,7 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
         judged = _judge_rows(by, index, copy, files, calls)
         grader = by.grader(None, judged)
         notes += judged.notes()
-    return Regrading(_of_rows(grader, index, copy, files, calls), tuple(notes))
+    return Regrading(_rows_of_files(grader, index, copy, files, calls), tuple(notes))
 
 
 def _judge_rows(
@@ -261,7 +261,7 @@ def _judge_rows(
 
     def trials() -> Iterator[tuple[Scenario, TrialEnded]]:
         for scenario, trial, place, row in rows():
-            with _named(scenario.id, trial, files[place.file].name):
+            with _refuse_faults(scenario.id, trial, files[place.file].name):
                 found = answer_in(row, scenario, trial, calls_recorded=calls[place.file])
             if found.ended is not None:
                 yield scenario, found.ended
@@ -273,7 +273,7 @@ def _judge_rows(
     return by.judged(trials(), earlier)
 
 
-def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex, scenario: Scenario | None) -> None:
+def _index_row(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex, scenario: Scenario | None) -> None:
     """Copy a row to the temporary file, and index it: only the index stays in memory."""
     id_, trial = str(row["id"]), row.get("trial", 1)
     trials = index.places.setdefault(id_, {})
@@ -287,7 +287,7 @@ def _note(row: dict[str, Any], number: int, copy: IO[bytes], index: _RowIndex, s
     index.lacking[number] += needs_answer(row) and not has_answer(row)
 
 
-def _of_rows(
+def _rows_of_files(
     grader: Grader, index: _RowIndex, copy: IO[bytes], files: Sequence[ResultsFile], calls: Sequence[bool]
 ) -> Iterator[dict[str, Any]]:
     for id_, scenario in grader.suite.scenarios.items():
@@ -295,14 +295,14 @@ def _of_rows(
         for trial, place in sorted(trials.items()):
             copy.seek(place.offset)
             row = json.loads(copy.readline())
-            with _named(id_, trial, files[place.file].name):
-                graded = _regraded(row, scenario, trial, grader, calls_recorded=calls[place.file])
+            with _refuse_faults(id_, trial, files[place.file].name):
+                graded = _regrade_row(row, scenario, trial, grader, calls_recorded=calls[place.file])
             yield graded
-        yield from _without_answer(grader, scenario, scenario.trials - len(trials), trials)
+        yield from _rows_without_answer(grader, scenario, scenario.trials - len(trials), trials)
 
 
 @contextmanager
-def _named(id_: str, trial: int, file: str) -> Iterator[None]:
+def _refuse_faults(id_: str, trial: int, file: str) -> Iterator[None]:
     """Turn a RowFault into an InputError that names the row."""
     try:
         yield
@@ -310,7 +310,7 @@ def _named(id_: str, trial: int, file: str) -> Iterator[None]:
         raise InputError(Problem(f"{id_}, trial {trial}: {fault}", file)) from None
 
 
-def _regraded(
+def _regrade_row(
     row: Mapping[str, Any], scenario: Scenario, trial: int, grader: Grader, *, calls_recorded: bool
 ) -> dict[str, Any]:
     found = answer_in(row, scenario, trial, calls_recorded=calls_recorded)
@@ -361,7 +361,7 @@ def _looks_at_calls(suite: Suite) -> bool:
 # --- what does not fit together --------------------------------------------------------------
 
 
-def _without_answer(
+def _rows_without_answer(
     grader: Grader, scenario: Scenario, trials: int, taken: Mapping[int, object] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Undecided rows for `trials` trials that were not recorded, under numbers that are not `taken`."""
@@ -373,7 +373,7 @@ def _without_answer(
         yield grader.row(None, scenario, number, reason=NO_ANSWER)
 
 
-def _unknown(ids: Iterable[str], suite: Suite, file: str | None) -> Iterator[Problem]:
+def _unknown_scenarios(ids: Iterable[str], suite: Suite, file: str | None) -> Iterator[Problem]:
     unknown = [id_ for id_ in ids if id_ not in suite.scenarios]
     if unknown:
         named = suite.file or "the suite"
@@ -383,7 +383,7 @@ def _unknown(ids: Iterable[str], suite: Suite, file: str | None) -> Iterator[Pro
         )
 
 
-def _doubled(id_: str, trial: int) -> Problem:
+def _duplicate_trial(id_: str, trial: int) -> Problem:
     message = f"two rows are of the same trial: {id_}, trial {trial}"
     return Problem(message, hint="give each repetition of a scenario its own number in `trial`")
 

@@ -42,7 +42,7 @@ def _encoded(row: Mapping[str, Any]) -> bytes:
     try:
         found = _ENCODE(row)
     except UnicodeEncodeError:
-        found = _ENCODE(_whole(row))
+        found = _ENCODE(_without_surrogates(row))
     return found if found.isascii() and b"\x7f" not in found else _UNSEEN.sub(_escaped, found)
 
 
@@ -50,13 +50,13 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(match[0].decode())
 
 
-def _whole(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     """The value with every surrogate replaced by U+FFFD, the replacement character."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {_whole(name): _whole(inner) for name, inner in value.items()}
-    return [_whole(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {_without_surrogates(name): _without_surrogates(inner) for name, inner in value.items()}
+    return [_without_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _brief(value: Any) -> str:
     return _encoded(value).decode()[: LONGEST_SHOWN // MOST_SHOWN]
 
 
-def sound(value: Any) -> Any:
+def with_distinct_keys(value: Any) -> Any:
     """The JSON value, in which every object with keys that differ only in case is replaced by its JSON text.
 
     Results with such keys are refused, because many readers treat them as the same key.
@@ -89,8 +89,8 @@ def sound(value: Any) -> Any:
     if isinstance(value, Mapping):
         if not are_distinct(value):
             return _encoded(value).decode()
-        return {name: sound(inner) for name, inner in value.items()}
-    return [sound(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: with_distinct_keys(inner) for name, inner in value.items()}
+    return [with_distinct_keys(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def are_distinct(names: Mapping[str, Any]) -> bool:

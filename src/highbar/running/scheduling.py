@@ -102,7 +102,7 @@ class _Scheduler:
         self._alarm: asyncio.TimerHandle | None = None
         self._ticks = 0
         self._tick_due = self._loop.time()
-        self._allow()
+        self._apply_limit()
         self._check_budget()  # earlier sessions may have used it up
         with self._stop.watched(self._loop, self._wake):
             self._tick()
@@ -123,7 +123,7 @@ class _Scheduler:
             if self._how == "refused":
                 refusal = self._refusals.refusal
             elif self._how is None and not self._stop.stage:
-                self._release()
+                self._report_held()
             # Else the run ended too early to know: those held back are given up, and a resumed run asks them again.
         how = self._how or "complete"
         if self._stop.stage and how in FINISHED:
@@ -146,7 +146,7 @@ class _Scheduler:
             concurrency.began(began)
             attempt = await call(trial.question())
             self._note(began, attempt)
-            same = self._after(trial, attempt)
+            same = self._next_turn(trial, attempt)
             if not self._tally.calls % _CALLS_PER_YIELD:
                 await asyncio.sleep(0)  # lets signals and timers run even if no call ever waits
             trial = same or self._next()
@@ -159,10 +159,10 @@ class _Scheduler:
             latency = (now - began) * 1000
         self._concurrency.ended(now, began, latency, limited=attempt.limited)
         if self._concurrency.limit != self._tally.progress.at_once:
-            self._allow()
+            self._apply_limit()
         self._tally.called(attempt)
 
-    def _after(self, trial: Conversation, attempt: Attempt) -> Conversation | None:
+    def _next_turn(self, trial: Conversation, attempt: Attempt) -> Conversation | None:
         """The same trial if it has another turn; None if it has ended or waits for a retry."""
         # Before the retries: five refused connections end the run, without waiting for any of them to be retried.
         if self._refusals is not None and self._is_refused(self._refusals, trial, attempt):
@@ -178,10 +178,10 @@ class _Scheduler:
         ended = trial.take(attempt)
         if ended is None:
             return trial
-        self._end(ended)
+        self._end_trial(ended)
         return None
 
-    def _end(self, ended: TrialEnded) -> None:
+    def _end_trial(self, ended: TrialEnded) -> None:
         if self._refusals is None:
             self._report(ended)
         else:
@@ -203,13 +203,13 @@ class _Scheduler:
     def _is_refused(self, refusals: FirstRefusals, trial: Conversation, attempt: Attempt) -> bool:
         known = refusals.note(trial.scenario.id, trial.trial, attempt)
         if known == "accepted":
-            self._release()
+            self._report_held()
         elif known == "refused":
             self._how = "refused"
             self._cancel()
         return known == "refused"
 
-    def _release(self) -> None:
+    def _report_held(self) -> None:
         """Report the trials that were held back: they are errors of the agent like any other."""
         held = self._refusals.held if self._refusals is not None else []
         self._refusals = None
@@ -223,7 +223,7 @@ class _Scheduler:
         # The limit may have changed: if it grew, start more workers; if it shrank, let this one end.
         workers = len(self._workers)
         if workers < self._most_workers:
-            self._fill()
+            self._start_workers()
         return self._take() if workers <= self._most_workers else None
 
     def _take(self) -> Conversation | None:
@@ -268,7 +268,7 @@ class _Scheduler:
 
     # --- workers -------------------------------------------------------------------------------
 
-    def _allow(self) -> None:
+    def _apply_limit(self) -> None:
         limit = self._concurrency.limit
         self._tally.progress.at_once = limit
         # A caller that takes questions ahead needs a second worker for each slot, to hand it the next question. With a
@@ -277,15 +277,15 @@ class _Scheduler:
         self._most_workers = 2 * limit if is_ahead else limit
         self._caller.allow(limit)
 
-    def _fill(self) -> None:
+    def _start_workers(self) -> None:
         """Start workers until all slots are used or no trial can begin."""
         while len(self._workers) < self._most_workers and (trial := self._take()) is not None:
             worker = self._loop.create_task(self._work_on(trial))
             self._workers.add(worker)
-            worker.add_done_callback(self._left)
+            worker.add_done_callback(self._worker_ended)
         self._set_alarm(self._waiting.next_due)
 
-    def _left(self, worker: asyncio.Task[None]) -> None:
+    def _worker_ended(self, worker: asyncio.Task[None]) -> None:
         self._workers.discard(worker)
         error: BaseException | None = None
         if not worker.cancelled():
@@ -305,7 +305,7 @@ class _Scheduler:
                 self._give_up_ahead()
             if self._stop.stage == 2:
                 self._cancel()
-            self._fill()
+            self._start_workers()
         except BaseException as error:  # noqa: BLE001 - a report raised it: it belongs to whoever awaits the run
             self._finished.set_exception(error)
         else:

@@ -33,7 +33,7 @@ def reply_messages(reply: Reply) -> list[dict[str, Any]]:
     calls = [{"name": call.name, "arguments": call.arguments} for call in left]
     if messages and is_of_agent(messages[-1]) and messages[-1].get("content") == reply.output:
         if calls:
-            messages[-1] = {**messages[-1], "tool_calls": [*_listed(messages[-1].get("tool_calls")), *calls]}
+            messages[-1] = {**messages[-1], "tool_calls": [*_as_list(messages[-1].get("tool_calls")), *calls]}
         return messages
     if reply.output is None and messages and not calls:
         return messages
@@ -43,5 +43,5 @@ def reply_messages(reply: Reply) -> list[dict[str, Any]]:
     return [*messages, answer]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []

@@ -19,7 +19,7 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.model import RuleResult, Verdict
 from highbar.running.choices import RunOptions, read_run_choices
 from highbar.running.deciding import UntilDecided
-from highbar.running.execution import Done, carry_out
+from highbar.running.execution import FinishedRun, run_prepared
 from highbar.running.folder import read_run
 from highbar.running.preparing import Prepared, prepare
 from highbar.running.progress import ProgressState, Standing
@@ -42,8 +42,8 @@ def prepared(planned: int, answer: Callable[[str], str] = lambda _: "yes") -> Pr
     return prepare(Path("suite.json"), options, {}, data, answer)
 
 
-def run(prepared: Prepared, judge: Callable[[Path], Verdict], policy: dict[str, Any] | None = None) -> Done:
-    return carry_out(prepared, until=UntilDecided(policies.read_dict(policy or POLICY), judge))
+def run(prepared: Prepared, judge: Callable[[Path], Verdict], policy: dict[str, Any] | None = None) -> FinishedRun:
+    return run_prepared(prepared, until=UntilDecided(policies.read_dict(policy or POLICY), judge))
 
 
 def checked(policy: dict[str, Any]) -> Callable[[Path], Verdict]:

@@ -94,7 +94,7 @@ def test_a_path_that_somebody_else_takes_meanwhile_is_not_overwritten(path, kind
     with pytest.raises(OSError, match=r"exist|empty|directory"):
         beside.rename(path)
     with pytest.raises(InputError, match="exists already"):
-        folder._appear(beside, path)
+        folder._rename_into_place(beside, path)
     assert path.lstat().st_ino == before
 
 

@@ -17,7 +17,7 @@ from aiohttp.client_reqrep import ConnectionKey
 
 from highbar.errors import InputError
 from highbar.running.agents import opened
-from highbar.running.agents.http_outcomes import busy, failed_attempt
+from highbar.running.agents.http_outcomes import busy_attempt, failed_attempt
 from highbar.running.agents.replies import EMPTY
 from highbar.running.calls import Attempt
 from highbar.suite import Agent
@@ -78,7 +78,7 @@ def test_a_busy_server_is_the_infrastructure(code: int, limited: bool) -> None:
     ],
 )
 def test_a_server_cannot_ask_for_any_wait(header: str | None, seconds: float | None) -> None:
-    assert busy(429, header, 1.0).retry_after == seconds
+    assert busy_attempt(429, header, 1.0).retry_after == seconds
 
 
 @pytest.mark.parametrize("code", [400, 402, 405, 408, 422, 500, 501, 502, 504, 304])

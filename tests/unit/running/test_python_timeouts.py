@@ -147,7 +147,7 @@ def answer(input):
 def test_a_reply_that_comes_too_late_is_an_error_that_still_has_it(tmp_path):
     code = "import time\ndef answer(input):\n    time.sleep(0.5)\n    return 'SECRET'"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(python.PythonAgent, "_look", lambda *_: 60.0)  # nobody looks before the reply comes
+        patch.setattr(python.PythonAgent, "_check_process", lambda *_: 60.0)  # nobody looks before the reply comes
         (attempt,) = answers(python_agent(tmp_path, code), asked("?", 0.1))
     assert attempt.outcome == "error"
     assert attempt.reason == "timed out after 0.1 s"

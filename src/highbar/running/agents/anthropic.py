@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from highbar.running.agents.openai import conversation, decoded_arguments, error_in
+from highbar.running.agents.openai import conversation, decode_arguments, error_in
 from highbar.running.agents.replies import MalformedReply, shown
 from highbar.running.calls import AgentCall
 from highbar.suite.parts import Agent
@@ -73,7 +73,7 @@ def _blocks(content: Any) -> list[Any]:
 
 def _use(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call["function"] if isinstance(call.get("function"), Mapping) else call
-    arguments = decoded_arguments(function.get("arguments"))
+    arguments = decode_arguments(function.get("arguments"))
     return {"type": "tool_use", "id": str(call.get("id", "")), "name": function.get("name"), "input": arguments}
 
 

@@ -78,7 +78,7 @@ class CommandAgent:
         self.escaped: list[str] = []
         self._environment = dict(environment)
         self._request = {
-            "words": _found(agent.target, folder.resolve(), self._environment),
+            "words": _command_words(agent.target, folder.resolve(), self._environment),
             "folder": str(folder.resolve()),
             "max_reply": agent.max_reply,
             "linger": LINGER,
@@ -98,12 +98,12 @@ class CommandAgent:
     async def call(self, call: AgentCall) -> Attempt:
         """Make one attempt: run the command once."""
         try:
-            one = await self._free()
+            one = await self._free_keeper()
         except OSError as error:
             return _not_started(error.errno)
         try:
             async with asyncio.timeout(call.timeout + _PATIENCE):
-                end, output = await one.ask({**self._request, "timeout": call.timeout}, _given(call))
+                end, output = await one.ask({**self._request, "timeout": call.timeout}, _input_of(call))
         except asyncio.CancelledError:
             one.close()
             raise
@@ -111,22 +111,22 @@ class CommandAgent:
             one.close()
             return Attempt("error", reason=f"timed out after {call.timeout:g} s")
         except (OSError, EOFError, msgspec.MsgspecError):  # for example if the command kills its parent
-            self.escaped += await one.killed()
+            self.escaped += await one.kill()
             return Attempt("error", reason="the process that ran the command was killed")
         self.escaped += end.escaped
         if not end.escaped:  # otherwise the keeper has exited
             self._idle.append(one)
         return _attempt(end, output, self.agent, call.timeout)
 
-    async def _free(self) -> _Keeper:
+    async def _free_keeper(self) -> _Keeper:
         """An idle keeper, or a new one. Raises OSError if none can be started."""
         while self._idle:
             one = self._idle.pop()
             if one.process.returncode is None:  # not killed in the meantime, for example for lack of memory
                 return one
-        return await self._started()
+        return await self._start_keeper()
 
-    async def _started(self) -> _Keeper:
+    async def _start_keeper(self) -> _Keeper:
         """Start a keeper, in a session of its own, so that Ctrl-C reaches neither it nor any command."""
         mark = uuid.uuid4().hex
         process = await asyncio.create_subprocess_exec(
@@ -173,10 +173,10 @@ class _Keeper:
             async with asyncio.timeout(_PATIENCE):
                 await self.process.wait()
         except TimeoutError:
-            await self.killed()
+            await self.kill()
             await self.process.wait()
 
-    async def killed(self) -> list[str]:
+    async def kill(self) -> list[str]:
         """Kill the keeper and everything that it started. Returns the ids of processes that could not be ended."""
         self.close()
         with suppress(ProcessLookupError):
@@ -207,7 +207,7 @@ def _marked(entry: bytes) -> Iterator[int]:
                     yield int(process.name)
 
 
-def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:
+def _command_words(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:
     """The words of the command, with the absolute path of the program. Raises InputError if it cannot be run."""
     if os.name != "posix":
         raise InputError(Problem("an agent that is a command needs Linux or macOS", hint="use python or http"))
@@ -226,7 +226,7 @@ def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str
     return [str(path), *rest]
 
 
-def _given(call: AgentCall) -> bytes:
+def _input_of(call: AgentCall) -> bytes:
     """The JSON object for standard input, with a line end, which programs that read lines wait for."""
     question = {
         "input": call.text,
@@ -244,7 +244,7 @@ def _attempt(end: CommandEnd, output: bytes, agent: Agent, timeout: float) -> At
     reason = _failure(end, timeout, agent)
     if reason is None:
         try:
-            return read_attempt(_value(output), agent, end.latency_ms)
+            return read_attempt(_read_output(output), agent, end.latency_ms)
         except MalformedReply as error:
             reason = f"malformed reply: {error}"
     text = output.decode("utf-8", "replace")[:_MOST_OF_AN_ERROR]
@@ -282,7 +282,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _value(output: bytes) -> Any:
+def _read_output(output: bytes) -> Any:
     """The output as a mapping if it is a JSON object, else as text without the line end that programs write.
 
     Output that begins like an object but is not valid JSON was probably cut. It is malformed, and not taken for text.

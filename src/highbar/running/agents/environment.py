@@ -13,7 +13,7 @@ from highbar.suite.parts import Agent
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def filled(agent: Agent, environment: Mapping[str, str]) -> Agent:
+def filled_agent(agent: Agent, environment: Mapping[str, str]) -> Agent:
     """The agent with the variables in its address, key and headers replaced. Raises InputError if one is not set.
 
     The result contains secrets: it is only for making calls, and must never be written anywhere.

@@ -8,7 +8,7 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from highbar.running.agents.environment import filled
+from highbar.running.agents.environment import filled_agent
 from highbar.running.agents.http_endpoint import MOST_OF_AN_ERROR, Exchange, HttpEndpoint
 from highbar.running.agents.http_outcomes import REFUSALS, message_in, status_in_words
 from highbar.running.agents.json_text import decode_reply
@@ -32,7 +32,7 @@ class HttpAgent:
         self.most = connections
         self._redactor = redactor(agent, environment)
         self._format: WireFormat = FORMATS[agent.format or "openai"]
-        known = filled(agent, environment)
+        known = filled_agent(agent, environment)
         self._endpoint = HttpEndpoint(str(known.target), "agent", self._format.headers(known.key), known.headers)
 
     async def __aenter__(self) -> Self:

@@ -21,7 +21,7 @@ import highbar
 from highbar.errors import InputError, Problem
 from highbar.running.agents.http_bodies import BodyError, read_body
 from highbar.running.agents.http_connection import MarkingConnector
-from highbar.running.agents.http_outcomes import BUSY, busy, failed_attempt, status_in_words
+from highbar.running.agents.http_outcomes import BUSY, busy_attempt, failed_attempt, status_in_words
 from highbar.running.calls import Attempt
 
 MOST_OF_AN_ERROR = 64 * 2**10
@@ -107,7 +107,7 @@ class HttpEndpoint:
 
     async def _post(self, exchange: Exchange, body: bytes, timeout: float, most: int) -> None:  # noqa: ASYNC109 - as above
         try:
-            response = await self._sent(body, timeout)
+            response = await self._send(body, timeout)
         except (aiohttp.ClientError, OSError) as error:
             exchange.failure = failed_attempt(error, exchange.latency_ms)
             return
@@ -116,12 +116,14 @@ class HttpEndpoint:
             return
         async with response:
             if response.status in BUSY:
-                exchange.failure = busy(response.status, response.headers.get("Retry-After"), exchange.latency_ms)
+                exchange.failure = busy_attempt(
+                    response.status, response.headers.get("Retry-After"), exchange.latency_ms
+                )
             else:
                 exchange.status = response.status
                 await _receive(response, exchange, most)
 
-    async def _sent(self, body: bytes, timeout: float) -> aiohttp.ClientResponse:  # noqa: ASYNC109 - to connect only
+    async def _send(self, body: bytes, timeout: float) -> aiohttp.ClientResponse:  # noqa: ASYNC109 - to connect only
         """Send the request, follow redirects, and return the response."""
         if self._session is None:
             raise RuntimeError(f"the {self._who} is not open")
@@ -131,7 +133,7 @@ class HttpEndpoint:
             if response.status not in _REDIRECTS:
                 return response
             response.close()
-            address = _target(response, address)
+            address = _redirect_target(response, address)
         raise _NotFollowed(f"more than {_MOST_REDIRECTS} redirects")
 
 
@@ -152,7 +154,7 @@ class _NotFollowed(Exception):
     """A redirect must not be followed; the message says why."""
 
 
-def _target(response: aiohttp.ClientResponse, address: URL) -> URL:
+def _redirect_target(response: aiohttp.ClientResponse, address: URL) -> URL:
     """The address of a redirect. Raises _NotFollowed if it leads to another host or would drop the question."""
     if response.status not in _KEEPING:
         raise _NotFollowed(

@@ -29,7 +29,7 @@ _SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
 _PHRASES = {529: "Overloaded"}
 
 
-def busy(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
+def busy_attempt(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
     """The attempt of a call that the server could not take."""
     return Attempt(
         "infrastructure",
@@ -99,7 +99,7 @@ def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float) -> A
     if number == errno.ECONNREFUSED:
         refused = "connection refused"
         return Attempt("infrastructure", reason=refused, latency_ms=latency_ms, refusal=refused)
-    return Attempt("infrastructure", reason=_unconnected(error, number), latency_ms=latency_ms)
+    return Attempt("infrastructure", reason=_connection_failure(error, number), latency_ms=latency_ms)
 
 
 def _system_number(error: aiohttp.ClientError | OSError) -> int | None:
@@ -109,7 +109,7 @@ def _system_number(error: aiohttp.ClientError | OSError) -> int | None:
     return error.os_error.errno
 
 
-def _unconnected(error: aiohttp.ClientError | OSError, number: int | None) -> str:
+def _connection_failure(error: aiohttp.ClientError | OSError, number: int | None) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "the name of the host could not be resolved"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):

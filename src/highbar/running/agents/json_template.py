@@ -28,16 +28,16 @@ def body(call: AgentCall, agent: Agent) -> Any:
     {input} is what the user says in this turn. {messages} is the whole conversation so far.
     """
     text = call.text if call.text is not None else call.messages[-1].get("content")
-    return _filled(agent.body, {"{input}": text, "{messages}": call.messages, "{id}": call.id})
+    return _fill(agent.body, {"{input}": text, "{messages}": call.messages, "{id}": call.id})
 
 
-def _filled(template: Any, slots: Mapping[str, Any]) -> Any:
+def _fill(template: Any, slots: Mapping[str, Any]) -> Any:
     if isinstance(template, str):
         return slots.get(template, template)
     if isinstance(template, Mapping):
-        return {key: _filled(value, slots) for key, value in template.items()}
+        return {key: _fill(value, slots) for key, value in template.items()}
     if isinstance(template, list | tuple):
-        return [_filled(value, slots) for value in template]
+        return [_fill(value, slots) for value in template]
     return template
 
 

@@ -26,11 +26,11 @@ def decode_reply(data: bytes | str) -> Any:
     except MalformedReply:
         raise
     except (ValueError, msgspec.DecodeError):
-        return _decoded_slowly(data)
+        return _decode_slowly(data)
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
@@ -39,17 +39,17 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # msgspec is the faster parser, but it silently takes the last of two values. So the text is parsed again for that.
-_refuse_repeated_keys = json.JSONDecoder(object_pairs_hook=_unique, parse_int=str, parse_float=str).decode
+_refuse_repeated_keys = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_int=str, parse_float=str).decode
 
 
-def _decoded_slowly(data: bytes | str) -> Any:
+def _decode_slowly(data: bytes | str) -> Any:
     """Decode with Python's own parser, which says what is wrong, and accepts unpaired surrogates.
 
     `replies.text` refuses those later, with a reason that people understand.
     """
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_fraction)
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_fraction)
     except RecursionError:
         raise MalformedReply(f"the JSON is nested deeper than {DEEPEST_VALUE} levels") from None
     except UnicodeDecodeError as error:
@@ -72,5 +72,5 @@ def _no_constant(name: str) -> Any:
     raise MalformedReply(f"{name} is not JSON")
 
 
-STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=str, parse_float=str)
+STRICT = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_int=str, parse_float=str)
 """Decodes one JSON value in the middle of a text, just as strictly. Numbers become texts. Raises ValueError."""

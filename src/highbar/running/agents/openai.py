@@ -131,11 +131,11 @@ def _tool_call(call: Any) -> dict[str, Any]:
         raise MalformedReply("tool_calls: a call has no function.name")
     arguments = function.get("arguments", function.get("input"))
     if "custom" not in call:
-        arguments = decoded_arguments(arguments, strict=True)
+        arguments = decode_arguments(arguments, strict=True)
     return {"name": function["name"], "arguments": arguments}
 
 
-def decoded_arguments(arguments: Any, *, strict: bool = False) -> Any:
+def decode_arguments(arguments: Any, *, strict: bool = False) -> Any:
     """The arguments, decoded from JSON text. If they are not valid JSON, the agent got them wrong, and they stay text.
 
     `strict`: a key that occurs twice is refused, because the second value could hide a violation in the first.

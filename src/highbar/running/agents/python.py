@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.running.agents.python_process import AgentProcess, PendingCall
-from highbar.running.agents.replies import read_attempt, too_large, whole
+from highbar.running.agents.replies import read_attempt, too_large, without_surrogates
 from highbar.running.calls import AgentCall, Attempt
 from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_START
@@ -39,7 +39,7 @@ _LONGEST_FAREWELL = 2.0
 """Seconds for the agent's exit handlers, for example to send traces."""
 _LONGEST_DYING = 2.0
 """Seconds that a process which closed its pipe may take to exit, while the guardian ends its descendants."""
-_MOST_FUTILE = 3
+_MOST_FAILED_STARTS = 3
 """Processes in a row that may die or hang before any call begins."""
 _PAUSES = (0.0, 0.2, 1.0)
 """Seconds before each attempt to start a process again."""
@@ -85,13 +85,13 @@ class PythonAgent:
         self._shortest = math.inf  # the shortest timeout of all calls so far
         self._waiting: deque[PendingCall] = deque()
         self._suspects: deque[PendingCall] = deque()
-        self._futile = 0
-        self._lost: str | None = None  # why no other process will be started
+        self._failed_starts = 0
+        self._start_failure: str | None = None  # why no other process will be started
         self._process: AgentProcess | None = None  # the one that takes calls; None while it is being replaced
         self._newest: AgentProcess | None = None
 
     async def __aenter__(self) -> Self:
-        process = await self._started()
+        process = await self._start_process()
         self._supervision = asyncio.create_task(self._supervise(process))
         return self
 
@@ -103,7 +103,7 @@ class PythonAgent:
         finally:
             self._settle_all()
             if self._newest is not None:
-                self._newest.stop_giving()
+                self._newest.close_requests()
                 await self._newest.end(_LONGEST_FAREWELL if is_idle and kind is None else 0.0)
         if not self._supervision.cancelled():
             self._supervision.result()  # raises its exception, which would be lost otherwise
@@ -127,8 +127,8 @@ class PythonAgent:
 
     async def call(self, call: AgentCall) -> Attempt:
         """Make one attempt. Its latency and its timeout count from when the function is called."""
-        if self._lost is not None:
-            return Attempt("error", reason=self._lost)
+        if self._start_failure is not None:
+            return Attempt("error", reason=self._start_failure)
         first_argument = self._role.first_argument(call)
         arguments = [first_argument, call.scenario] if self._takes_scenario else [first_argument]
         number = next(self._numbers)
@@ -166,7 +166,7 @@ class PythonAgent:
         elif kind == frames.TOO_LARGE:
             attempt = Attempt("error", reason=too_large(self._agent.max_reply), latency_ms=latency)
         else:
-            attempt = Attempt("error", reason=whole(str(value)), latency_ms=latency)
+            attempt = Attempt("error", reason=without_surrogates(str(value)), latency_ms=latency)
         return Attempt("error", attempt.reply, _timed_out(call)) if is_late else attempt
 
     # --- supervision ---------------------------------------------------------------------------
@@ -175,8 +175,8 @@ class PythonAgent:
         """Give calls to a process and watch it; replace it when it is gone, and so on."""
         try:
             while process is not None:
-                self._feed(process)
-                while (pause := self._look(process)) is not None:
+                self._give_calls(process)
+                while (pause := self._check_process(process)) is not None:
                     process.is_unwatched = pause == math.inf
                     with suppress(TimeoutError):
                         async with asyncio.timeout(None if pause == math.inf else pause):
@@ -185,12 +185,12 @@ class PythonAgent:
                 self._process = None
                 has_died = process.is_gone
                 how = await process.end(_LONGEST_DYING if has_died else 0.0)
-                self._sort_out(process, f"the {self._role.name}'s process ended: {how}" if has_died else None)
-                process = await self._restarted()
+                self._take_back_calls(process, f"the {self._role.name}'s process ended: {how}" if has_died else None)
+                process = await self._start_process_again()
         finally:
             self._settle_all()  # without supervision nobody would ever answer them
 
-    def _feed(self, process: AgentProcess) -> None:
+    def _give_calls(self, process: AgentProcess) -> None:
         """Give the process the next suspect alone, or if there is none, everything that waits."""
         process.send(frames.encoded(frames.ALLOW, self._allowed))
         while self._suspects:
@@ -205,7 +205,7 @@ class PythonAgent:
                 process.give(pending)
         self._waiting.clear()
 
-    def _look(self, process: AgentProcess) -> float | None:
+    def _check_process(self, process: AgentProcess) -> float | None:
         """Cancel overdue calls. Returns the seconds until the next look; None if the process must be replaced."""
         if process.is_gone or (process.is_alone and not process.given):
             return None
@@ -220,10 +220,10 @@ class PythonAgent:
                 process.send(frames.encoded(frames.CANCEL, number, 0.0, value=True))
             elif now < due:
                 next_look = min(next_look, due)
-        limit = self._limit(process, set(running), now)
+        limit = self._replace_at(process, set(running), now)
         return None if limit <= now else max(min(next_look, limit) - now, _SHORTEST_LOOK)
 
-    def _limit(self, process: AgentProcess, running: set[int], now: float) -> float:
+    def _replace_at(self, process: AgentProcess, running: set[int], now: float) -> float:
         """The time at which the process must be replaced if nothing changes; infinity if never."""
         overdue = [process.given[number].overdue_since for number in running]
         limits = [since + GRACE for since in overdue if since is not None]
@@ -240,7 +240,7 @@ class PythonAgent:
             process.idle_since = None
         return min(limits, default=math.inf)
 
-    def _sort_out(self, process: AgentProcess, death: str | None) -> None:
+    def _take_back_calls(self, process: AgentProcess, death: str | None) -> None:
         """Decide what to do with the calls that were in flight when a process died, hung, or had a stuck thread.
 
         `death` is how the process died; None if it was ended because it hung or had a stuck thread.
@@ -258,9 +258,9 @@ class PythonAgent:
         suspects = [pending for pending in left if pending.number in process.running_at_end]
         if death is None and not is_hung:  # only a thread was stuck, and its call has been settled already
             suspects = []
-        self._futile = 0 if suspects or process.replies else self._futile + 1
+        self._failed_starts = 0 if suspects or process.replies else self._failed_starts + 1
         # Processes that end before any call begins point at no call. Trying each alone makes sure that this ends.
-        if self._futile >= _MOST_FUTILE:
+        if self._failed_starts >= _MOST_FAILED_STARTS:
             suspects = left
         for pending in left:
             pending.overdue_since = None
@@ -270,20 +270,20 @@ class PythonAgent:
 
     # --- starting ------------------------------------------------------------------------------
 
-    async def _restarted(self) -> AgentProcess | None:
+    async def _start_process_again(self) -> AgentProcess | None:
         """Start a fresh process. Returns None if that fails three times; then every call is an error."""
         reason = ""
         for pause in _PAUSES:
             await asyncio.sleep(pause)
             try:
-                return await self._started()
+                return await self._start_process()
             except InputError as error:
                 reason = error.problems[0].message
-        self._lost = f"the {self._role.name}'s process could not be started again: {reason}"
-        self._settle_all(Attempt("error", reason=self._lost))
+        self._start_failure = f"the {self._role.name}'s process could not be started again: {reason}"
+        self._settle_all(Attempt("error", reason=self._start_failure))
         return None
 
-    async def _started(self) -> AgentProcess:
+    async def _start_process(self) -> AgentProcess:
         """Start a process and wait until it has loaded the agent. Raises InputError if that fails."""
         try:
             process = self._newest = AgentProcess(self._setup, self.loop_delays)

@@ -146,18 +146,18 @@ class AgentProcess:
             self.end_now()
         return how
 
-    def stop_giving(self) -> None:
+    def close_requests(self) -> None:
         """Close the pipe of calls, so that the process can exit."""
         if self._process.requests >= 0:
             self._writer.close()
-            self._process.stop_giving()
+            self._process.close_requests()
 
     def end_now(self) -> None:
         """End the process without awaiting, and release everything except what is known about its calls."""
         if self._is_closed:
             return
         self._is_closed = True
-        self.stop_giving()
+        self.close_requests()
         self._process.end()
         if not self._process.ended_within(LONGEST_END):
             self._process.kill_guardian()

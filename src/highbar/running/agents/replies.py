@@ -69,7 +69,7 @@ def _read(value: Any, agent: Agent) -> tuple[Reply, list[str]]:
 def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[str]]:
     found: dict[str, Any] = {}
     unknown = [key for key in fields if not isinstance(key, str) or key not in _READERS]
-    faults = [_unknown(unknown)] if unknown else []
+    faults = [_unknown_keys(unknown)] if unknown else []
     for key, read in _READERS.items():
         value = fields.get(key)
         try:
@@ -78,25 +78,25 @@ def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[s
                 found[key] = read(value)
         except MalformedReply as error:
             faults.append(f"{key}: {error}")
-            found.update(_salvaged(key, value))
+            found.update(_readable_part(key, value))
     return Reply(**found), faults
 
 
-def _salvaged(key: str, value: Any) -> dict[str, Any]:
+def _readable_part(key: str, value: Any) -> dict[str, Any]:
     """What can be read of a malformed text or list of tool calls, because it may still violate a must-not."""
     if key == "output" and isinstance(value, str):
-        return {key: whole(value)}
+        return {key: without_surrogates(value)}
     if key != "tool_calls" or not isinstance(value, list | tuple):
         return {}
     calls = []
     for call in value:
         if isinstance(call, Mapping) and isinstance(call.get("name"), str):
             with suppress(MalformedReply):
-                calls.append(ToolCall(whole(call["name"]), json_value(call.get("arguments"))))
+                calls.append(ToolCall(without_surrogates(call["name"]), json_value(call.get("arguments"))))
     return {key: tuple(calls)}
 
 
-def _unknown(keys: Sequence[Any]) -> str:
+def _unknown_keys(keys: Sequence[Any]) -> str:
     named = some([shown(key) for key in keys[:_MOST_SAID]], total=len(keys))
     first = keys[0] if isinstance(keys[0], str) else ""
     meant = near_miss(first, _READERS)
@@ -147,7 +147,7 @@ def text(value: Any) -> str:
     return value
 
 
-def whole(value: str) -> str:
+def without_surrogates(value: str) -> str:
     """The text with unpaired surrogates replaced."""
     return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 

@@ -20,11 +20,11 @@ def main() -> None:
     """Fork under a guardian, and serve there."""
     requests, replies, shared = (int(argument) for argument in sys.argv[1:4])
     fork_under_guardian((requests, replies, shared))
-    _settle((requests, replies, shared))
+    _guard_pipes((requests, replies, shared))
     _serve(requests, replies, shared)
 
 
-def _settle(files: tuple[int, ...]) -> None:
+def _guard_pipes(files: tuple[int, ...]) -> None:
     """Keep the functions, and the processes that they start or fork, away from the pipes of the messages."""
     nothing = os.open(os.devnull, os.O_RDWR)
     try:

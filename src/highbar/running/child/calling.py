@@ -11,7 +11,7 @@ from highbar.running.child.clocks import perf_counter
 from highbar.running.child.values import describe_error, reply
 
 
-def called(
+def call_function(
     function: Callable[..., Any], arguments: Sequence[Any], call: int, *, largest: int, context: Context
 ) -> bytes:
     """Call the function, and return the message with its result. The latency is that of the function alone.

@@ -8,7 +8,7 @@ from contextvars import copy_context
 from typing import Any
 
 from highbar.running.child import frames
-from highbar.running.child.calling import called
+from highbar.running.child.calling import call_function
 from highbar.running.child.finding import NoFunction, find_check
 
 
@@ -31,7 +31,7 @@ def serve(
             return frames.encoded(frames.REFUSED, call, 0.0, refused.fields)
         if not arguments:  # asks only whether the function can be used
             return frames.encoded(frames.ANSWERED, call)
-        return called(functions[name], arguments, call, largest=largest, context=copy_context())
+        return call_function(functions[name], arguments, call, largest=largest, context=copy_context())
 
     def receive(message: frames.Message) -> None:
         _, call, _, (name, *arguments) = message

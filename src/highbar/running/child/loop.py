@@ -118,7 +118,7 @@ class LoopCalls:
 
     def _cancel(self, call: int) -> None:
         if call in self._running:
-            self._ended(call)[0].cancel()
+            self._remove(call)[0].cancel()
         else:
             self._waiting = deque(task for task in self._waiting if task[0] != call)
         self._send(frames.encoded(frames.CANCELED, call, 0.0, value=False))
@@ -129,7 +129,7 @@ class LoopCalls:
             self._delays = []
         self._writer.write(message)
 
-    def _ended(self, call: int) -> tuple[asyncio.Task[None], int]:
+    def _remove(self, call: int) -> tuple[asyncio.Task[None], int]:
         found = self._running.pop(call)
         self._slots.clear(found[1])
         self._free.append(found[1])
@@ -150,7 +150,7 @@ class LoopCalls:
         # marked, so that the parent knows which calls ran.
         if call in self._running and self._writer.is_working:
             self._send(message)
-            self._ended(call)
+            self._remove(call)
             self._start_next()
 
 
@@ -174,10 +174,10 @@ def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slot
             is_over = True
         except (SystemExit, KeyboardInterrupt):  # raised in a task that the function started, which sees it as well
             continue
-    loop.run_until_complete(_say_goodbye(loop))
+    loop.run_until_complete(_end_tasks(loop))
 
 
-async def _say_goodbye(loop: asyncio.AbstractEventLoop) -> None:
+async def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel the tasks that the function left behind, and let them clean up."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:

@@ -63,7 +63,7 @@ class FunctionProcess:
             self._guardian.wait(seconds)
         return self.has_ended
 
-    def stop_giving(self) -> None:
+    def close_requests(self) -> None:
         """Close the pipe of requests. The process exits when it reads the end."""
         if self.requests >= 0:
             os.close(self.requests)
@@ -82,7 +82,7 @@ class FunctionProcess:
     def close(self) -> None:
         """Close the files, after the process has ended."""
         self.end()
-        self.stop_giving()
+        self.close_requests()
         os.close(self.replies)
         self.slots.close()
 

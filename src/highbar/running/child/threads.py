@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from highbar.running.child import frames
-from highbar.running.child.calling import called
+from highbar.running.child.calling import call_function
 from highbar.running.child.slots import Slots
 
 Task = tuple[int, list[Any]]
@@ -84,14 +84,14 @@ class ThreadCalls:
             threading.Thread(target=self._work, args=(self._free.popleft(),), daemon=True).start()
         if at_once < self._allowed:
             # The ends go in front of the waiting calls: otherwise threads would end only after all of these.
-            waiting = self._taken()
+            waiting = self._take_all()
             for _ in range(at_once, self._allowed):
                 self._tasks.put(None)  # the next thread that is free ends
             for task in waiting:
                 self._tasks.put(task)
         self._allowed = at_once
 
-    def _taken(self) -> list[Task | None]:
+    def _take_all(self) -> list[Task | None]:
         """Remove everything from the queue, and return it."""
         found = []
         try:
@@ -115,7 +115,7 @@ class ThreadCalls:
                 continue  # it was canceled
             self._running[call] = slot
             self._slots.mark(slot, call)
-            message = called(self._function, arguments, call, largest=self._largest, context=self._context)
+            message = call_function(self._function, arguments, call, largest=self._largest, context=self._context)
             if self._running.pop(call, None) is not None:
                 self._writer.write(message)
                 self._slots.clear(slot)

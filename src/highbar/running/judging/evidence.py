@@ -17,7 +17,7 @@ from highbar.checks.evidence import cut_evidence
 from highbar.checks.folding import plain_form
 from highbar.checks.texts import core, find_strictly, find_text
 from highbar.running.agents.json_text import STRICT
-from highbar.running.agents.replies import whole
+from highbar.running.agents.replies import without_surrogates
 from highbar.running.judging.conversation_text import quotable
 
 _NUMBER = re.compile(r"(?:messages?\s*)?[#\[(]?\s*(?:message\s+)?([0-9]{1,9})\s*[\])]?[.:]?", re.IGNORECASE | re.ASCII)
@@ -41,7 +41,7 @@ class Quotable:
     def __init__(self, conversation: Sequence[Mapping[str, Any]]) -> None:
         self._messages = [tuple(quotable(message)) for message in conversation]
 
-    def verified(self, evidence: Any) -> str | None:
+    def find_evidence(self, evidence: Any) -> str | None:
         """The evidence as a row shows it: words of the conversation, or `message 3`. None if it is not there."""
         if isinstance(evidence, int) and not isinstance(evidence, bool):
             return self._message(evidence)
@@ -50,8 +50,8 @@ class Quotable:
         number = _NUMBER.fullmatch(evidence.strip())
         if number and (named := self._message(int(number[1]))):
             return named
-        found = next(filter(None, map(self._found, _spellings(evidence))), None)
-        return None if found is None else whole(found)
+        found = next(filter(None, map(self._find_quote, _spellings(evidence))), None)
+        return None if found is None else without_surrogates(found)
 
     def has_object(self, text: str) -> bool:
         """Whether a message contains this JSON object, also with other spaces, escaped, or with reordered keys."""
@@ -70,21 +70,21 @@ class Quotable:
         for texts in self._messages:
             yield from texts
 
-    def _found(self, quote: str) -> str | None:
+    def _find_quote(self, quote: str) -> str | None:
         """The part of a message that the quote matches; None if there is none."""
         letters = sum(map(str.isalnum, quote))
         if letters < _SHORTEST:
-            return self._whole(quote) if letters else None
+            return self._find_whole(quote) if letters else None
         part = letters >= _CERTAIN
         for text in self._texts():
             if found := find_text(text, quote, exact=False, part=part):
                 return cut_evidence(found)
         for text in self._texts() if part else ():
-            if found := find_strictly(text, quote) or _found_without_marks(text, quote):
+            if found := find_strictly(text, quote) or _find_without_marks(text, quote):
                 return cut_evidence(found)
         return None
 
-    def _whole(self, quote: str) -> str | None:
+    def _find_whole(self, quote: str) -> str | None:
         """The message that consists of this one letter or digit; None if there is none."""
         bare = core(quote)
         return next((cut_evidence(text) for text in self._texts() if core(text) == bare), None)
@@ -109,6 +109,6 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2])
 
 
-def _found_without_marks(text: str, quote: str) -> str | None:
+def _find_without_marks(text: str, quote: str) -> str | None:
     bare = _MARKDOWN.sub("", plain_form(quote).text)
     return quote.strip() if bare and bare in _MARKDOWN.sub("", plain_form(text).text) else None

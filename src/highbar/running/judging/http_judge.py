@@ -15,7 +15,7 @@ from typing import Self
 import msgspec
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
-from highbar.running.agents.environment import filled
+from highbar.running.agents.environment import filled_agent
 from highbar.running.agents.http_endpoint import Exchange, HttpEndpoint
 from highbar.running.agents.http_outcomes import REFUSALS, message_in, status_in_words
 from highbar.running.agents.json_text import decode_reply
@@ -69,7 +69,7 @@ class HttpJudge:
         self._timeout = float(judge.timeout)
         agent = Agent("http", judge.base_url or "", key=judge.key)
         self._redactor = redactor(agent, environment)
-        known = filled(agent, environment)
+        known = filled_agent(agent, environment)
         headers = FORMATS[judge.format].headers(known.key)
         self._endpoint = HttpEndpoint(wire.address(str(known.target), judge.format), "judge", headers)
         self._slots = CallSlots(judge.concurrency, _START, _MOST)
@@ -89,13 +89,13 @@ class HttpJudge:
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Return what the judge found, or why it found nothing."""
         asked = _Inquiry(question, self._form, self._cap_name, self._cap)
-        found = self._after(asked, await self._called(asked))
+        found = self._next_step(asked, await self._post(asked))
         while isinstance(found, float):
             await asyncio.sleep(found)  # occupies no slot
-            found = self._after(asked, await self._called(asked))
+            found = self._next_step(asked, await self._post(asked))
         return found
 
-    async def _called(self, asked: _Inquiry) -> Exchange:
+    async def _post(self, asked: _Inquiry) -> Exchange:
         text = prompt(asked.question, again=asked.is_again)
         body = _encode(wire.request_body(self._judge, text, self._forms[asked.form], asked.cap_name, asked.cap))
         exchange: Exchange | None = None
@@ -112,32 +112,32 @@ class HttpJudge:
 
     # --- after a request -----------------------------------------------------------------------
 
-    def _after(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
+    def _next_step(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer | float:
         """The answer, or the seconds to wait before the next request."""
         if (failure := exchange.failure) is not None:
             if failure.outcome == "error":  # the reply broke off, and may have cost something
                 asked.spend(None, None)
-            return self._later(asked, failure.reason or "no answer", failure.retry_after, failure.refusal)
+            return self._retry_later(asked, failure.reason or "no answer", failure.retry_after, failure.refusal)
         if exchange.problem is not None:
             asked.spend(None, None)
             if not exchange.status and not exchange.is_late:  # a redirect that is not followed
-                return self._failed(asked, exchange.problem)
-            return self._later(asked, exchange.problem)
+                return self._failure(asked, exchange.problem)
+            return self._retry_later(asked, exchange.problem)
         if exchange.is_ok:
             return self._read(asked, exchange)
         if exchange.status in _TROUBLE:
-            return self._later(asked, self._status(exchange))
-        return 0.0 if self._adapted(asked, exchange) else self._refused(asked, exchange)
+            return self._retry_later(asked, self._status(exchange))
+        return 0.0 if self._change_form(asked, exchange) else self._refusal(asked, exchange)
 
-    def _later(
+    def _retry_later(
         self, asked: _Inquiry, reason: str, retry_after: float | None = None, refusal: str | None = None
     ) -> JudgeAnswer | float:
         asked.failures += 1
         if asked.failures > self._judge.retries:
-            return self._failed(asked, reason, refusal)
+            return self._failure(asked, reason, refusal)
         return self._backoff.wait(asked.failures, retry_after)
 
-    def _adapted(self, asked: _Inquiry, exchange: Exchange) -> bool:
+    def _change_form(self, asked: _Inquiry, exchange: Exchange) -> bool:
         """Switch to another form of the request, and return whether there is one to try.
 
         It is the form that worked for other questions, or else the next one. A form that has worked is not given up:
@@ -157,7 +157,7 @@ class HttpJudge:
         asked.form += 1
         return asked.form < len(self._forms)
 
-    def _refused(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer:
+    def _refusal(self, asked: _Inquiry, exchange: Exchange) -> JudgeAnswer:
         asked.form = min(asked.form, len(self._forms) - 1)
         reason = self._status(exchange)
         if asked.is_doubled:
@@ -165,10 +165,10 @@ class HttpJudge:
         if exchange.status == 404:
             reason += f" (asked at base_url and {FORMATS[self._judge.format].PATH})"
         if exchange.status in REFUSALS:
-            return self._failed(asked, reason, f"HTTP {exchange.status}")
+            return self._failure(asked, reason, f"HTTP {exchange.status}")
         # If it accepts other questions, it objects to something in this conversation.
         is_about_this = self._is_proven and exchange.status in _OBJECTIONS
-        return self._failed(asked, reason, unusable=is_about_this)
+        return self._failure(asked, reason, unusable=is_about_this)
 
     def _status(self, exchange: Exchange) -> str:
         message = short(self._redactor.text(message_in(bytes(exchange.received))))
@@ -184,17 +184,17 @@ class HttpJudge:
             reply = wire.read_judge_reply(self._judge.format, document)
         except MalformedReply as error:
             asked.spend(None, None)
-            return self._again(asked, f"malformed reply: {short(str(error))}")
+            return self._ask_again(asked, f"malformed reply: {short(str(error))}")
         asked.spend(reply.tokens, reply.cost)
         asked.model = reply.model or asked.model
         if reply.is_cut:
-            return self._longer(asked)
+            return self._ask_longer(asked)
         if reply.declined is not None:
-            return self._again(asked, f"it declined to answer: {reply.declined}")
+            return self._ask_again(asked, f"it declined to answer: {reply.declined}")
         try:
-            return self._answered(asked, self._judgments(reply, asked.question))
+            return self._answer(asked, self._judgments(reply, asked.question))
         except (Unusable, MalformedReply) as error:
-            return self._again(asked, f"its answer cannot be used: {error}")
+            return self._ask_again(asked, f"its answer cannot be used: {error}")
 
     def _judgments(self, reply: wire.JudgeReply, question: JudgeQuestion) -> dict[str, StatementJudgment]:
         if reply.calls:
@@ -202,20 +202,20 @@ class HttpJudge:
             return read_calls([self._redactor.value(dict(call)) for call in reply.calls], TOOL, question)
         return read_text(self._redactor.text(reply.text or ""), question)
 
-    def _longer(self, asked: _Inquiry) -> JudgeAnswer | float:
+    def _ask_longer(self, asked: _Inquiry) -> JudgeAnswer | float:
         if asked.is_doubled:
-            return self._failed(asked, f"its answer was cut at {asked.cap} tokens", unusable=True)
+            return self._failure(asked, f"its answer was cut at {asked.cap} tokens", unusable=True)
         asked.is_doubled = True
         asked.cap *= 2
         return 0.0
 
-    def _again(self, asked: _Inquiry, reason: str) -> JudgeAnswer | float:
+    def _ask_again(self, asked: _Inquiry, reason: str) -> JudgeAnswer | float:
         if asked.is_again:
-            return self._failed(asked, reason, unusable=True)
+            return self._failure(asked, reason, unusable=True)
         asked.is_again = True
         return 0.0
 
-    def _answered(self, asked: _Inquiry, found: Mapping[str, StatementJudgment]) -> JudgeAnswer:
+    def _answer(self, asked: _Inquiry, found: Mapping[str, StatementJudgment]) -> JudgeAnswer:
         return JudgeAnswer(
             found,
             asked.model or self._judge.model,
@@ -225,7 +225,7 @@ class HttpJudge:
             form=self._forms[asked.form],
         )
 
-    def _failed(
+    def _failure(
         self, asked: _Inquiry, reason: str, refusal: str | None = None, *, unusable: bool = False
     ) -> JudgeAnswer:
         return JudgeAnswer(

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion
-from highbar.running.folder import RunFolder, judged, recorded
+from highbar.running.folder import RunFolder, open_answers, open_judgments
 from highbar.running.judging import Asker
 from highbar.running.judging.identity import JudgeIdentity
 from highbar.running.judging.questions import canary_question, question_of, statements_of
@@ -52,9 +52,9 @@ class RunJudge:
         self._answer_at: Callable[[int], TrialEnded]
 
     async def __aenter__(self) -> Self:
-        self._answer_at = self._stack.enter_context(recorded(self._opened.path))
+        self._answer_at = self._stack.enter_context(open_answers(self._opened.path))
         self._start(ENOUGH_REFUSALS)  # the other workers start once the judge has accepted a question
-        for work in self._left():
+        for work in self._work_left():
             self._put(work)
         return self
 
@@ -83,14 +83,14 @@ class RunJudge:
         if self._error is not None:
             raise self._error
 
-    def _left(self) -> Iterator[_Work]:
+    def _work_left(self) -> Iterator[_Work]:
         """The canaries and answers that this judge has not judged by the current statements."""
         history = self._opened.history
         for canary in self._suite.canaries:
             known = history.canaries.get(canary.id)
             if known is None or known.digest != self._identity.digest(canary_question(canary)) or known.answer.failure:
                 yield canary
-        with judged(self._opened.path) as judged_at:
+        with open_judgments(self._opened.path) as judged_at:
             for id_, trial, offset in history.final_ends():
                 scenario = self._suite.scenarios[id_]
                 question = question_of(scenario, self._answer_at(offset)) if statements_of(scenario) else None

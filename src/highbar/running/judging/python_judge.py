@@ -23,11 +23,11 @@ from highbar.suite.parts import Agent, Judge
 FORM = "function"
 
 
-def _returned(value: Any, _agent: Agent, latency_ms: float | None) -> Attempt:
+def _attempt_with(value: Any, _agent: Agent, latency_ms: float | None) -> Attempt:
     return Attempt("answered", Reply(state=value), latency_ms=latency_ms)
 
 
-JUDGE = FunctionRole("judge", lambda call: call.scenario, _returned)
+JUDGE = FunctionRole("judge", lambda call: call.scenario, _attempt_with)
 
 
 class PythonJudge:
@@ -49,17 +49,17 @@ class PythonJudge:
 
     async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
         """Return what the function found, or why it found nothing."""
-        found, failure = await self._asked(question)
+        found, failure = await self._call(question)
         if failure is None:
             return self._answer(found, None, 1)
-        found, failure = await self._asked(question)
+        found, failure = await self._call(question)
         return self._answer(found, failure, 2)
 
     def _answer(self, found: Mapping[str, StatementJudgment], failure: str | None, attempts: int) -> JudgeAnswer:
         unusable = failure is not None
         return JudgeAnswer(found, self._name, failure, unusable=unusable, attempts=attempts, form=FORM)
 
-    async def _asked(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
+    async def _call(self, question: JudgeQuestion) -> tuple[Mapping[str, StatementJudgment], str | None]:
         """The judgments, and why there are none, if so."""
         messages = [canonical_value(message) for message in question.conversation]
         given = {"statements": dict(question.statements), "messages": messages}
@@ -100,7 +100,7 @@ def _judgment(name: str, value: Any, quotable: Quotable) -> StatementJudgment:
     if isinstance(judgment, bool):
         judgment = "observed" if judgment else "not_observed"
     word = read_word(name, judgment)
-    evidence = quotable.verified(given.get("evidence"))
+    evidence = quotable.find_evidence(given.get("evidence"))
     if word == "observed" and evidence is None and given.get("evidence") not in (None, ""):
         raise Unusable(f"its evidence for {shown(name)} is not in the conversation")
     return StatementJudgment(word, evidence)

@@ -83,7 +83,7 @@ def judgments_of(
     path: Path, history: RunHistory, distrust: str | None = None, tally: JudgeTally | None = None
 ) -> Iterator[Judgments]:
     """What the judge of a run said. If `distrust` says why none of it counts, every statement is undecided."""
-    with folder.judged(path) as judged_at:
+    with folder.open_judgments(path) as judged_at:
 
         def of(scenario: Scenario, ended: TrialEnded) -> JudgeFindings:
             question = question_of(scenario, ended)

@@ -118,7 +118,7 @@ def read_word(name: str, value: Any) -> JudgmentWord:
 
 
 def _judgment(name: str, item: Mapping[str, Any], quotable: Quotable) -> StatementJudgment:
-    word, evidence = read_word(name, item["judgment"]), quotable.verified(item["evidence"])
+    word, evidence = read_word(name, item["judgment"]), quotable.find_evidence(item["evidence"])
     if word == "observed" and evidence is None:
         raise Unusable(f"its evidence for {shown(name)} is not in the conversation")
     return StatementJudgment(word, evidence)

@@ -21,7 +21,7 @@ CONVERSATION = (
 
 
 def verified(evidence, conversation=CONVERSATION):
-    return Quotable(conversation).verified(evidence)
+    return Quotable(conversation).find_evidence(evidence)
 
 
 @pytest.mark.parametrize(
