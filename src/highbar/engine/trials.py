@@ -16,7 +16,7 @@ from highbar.engine.quantities import NO_ENDS, known_name, scaled_name
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
 from highbar.model import SuiteDemands, Where
-from highbar.model.ranges import ColumnRange
+from highbar.model.requests import ColumnRange
 
 TYPED = "typed"
 """The alias of the typed trials, wherever a query scores them."""

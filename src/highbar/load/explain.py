@@ -16,7 +16,7 @@ from highbar.load.counting import LONGEST_RESULT
 from highbar.load.duplicate_names import duplicate_message
 from highbar.load.rows import faults
 from highbar.model import ResultsFile
-from highbar.model.ranges import ColumnRange
+from highbar.model.requests import ColumnRange
 
 MOST_PROBLEMS = 20
 """Problems in one refusal: enough to see what they have in common."""

@@ -13,7 +13,7 @@ from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, hints
 from highbar.load.results import Results
-from highbar.model.ranges import ColumnRange
+from highbar.model.requests import ColumnRange
 
 MOST_NEAR_MISSES = 20
 """Near misses that are reported at once: the files are searched for the line of each."""

@@ -12,7 +12,7 @@ from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.duplicate_names import duplicate_message
 from highbar.model import Where
-from highbar.model.ranges import ColumnRange
+from highbar.model.requests import ColumnRange
 
 if TYPE_CHECKING:  # few results have decimals
     from decimal import Decimal

@@ -20,7 +20,7 @@ from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.load.explain import MOST_PROBLEMS, parse_row
 from highbar.load.rows import exact_number, faults
 from highbar.model.job import Table
-from highbar.model.ranges import ColumnRange
+from highbar.model.requests import ColumnRange
 
 _TEXTS = (date, time, timedelta, UUID, PurePath)
 TRUTHS = of_form("truth")

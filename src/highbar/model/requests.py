@@ -9,13 +9,23 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from highbar.model.ranges import ColumnRange
 from highbar.model.rules import SuiteDemands, Weights
 from highbar.model.sums import Ends, Percentile, Ratio, Term, Undecided
 from highbar.model.words import Where
 
 NO_WEIGHTS = Weights()
+LARGEST_END = Fraction(10) ** 18
+"""Larger numbers are not summed exactly by every engine."""
 _Part = TypeVar("_Part")
+
+
+class ColumnRange(Struct, frozen=True):
+    """The least and the greatest allowed value of a column, in the rows that `where` selects."""
+
+    column: str
+    least: Fraction = -LARGEST_END
+    most: Fraction = LARGEST_END
+    where: Where = ()
 
 
 class Request(Struct, frozen=True):

@@ -17,7 +17,7 @@ from highbar.language.limits import MOST_DIGITS
 from highbar.model import Better, Decision, Source, Unit, Value, Where
 from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.model.records import ONE, ScenarioRecord
-from highbar.store.reading import MOST_BYTES, refuse_constant, unique
+from highbar.store.reading import read_document_bytes, refuse_constant, unique
 
 _HEAD = 4096
 _FRACTION = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
@@ -50,17 +50,7 @@ def is_baseline(path: str) -> bool:
 
 def read_baseline(path: Path | str) -> Baseline:
     """The baseline in a file. Raises InputError if it is not a baseline, or is damaged."""
-    name = str(path)
-    try:
-        with Path(path).open("rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Problem(f"cannot be read: {reason}", name)) from None
-    # Before parsing: a file that is named by mistake can have any size.
-    if len(data) > MOST_BYTES:
-        raise InputError(Problem(f"larger than {MOST_BYTES // 2**20} MiB", name))
-    return parse_baseline(data, name)
+    return parse_baseline(read_document_bytes(str(path)), str(path))
 
 
 def parse_baseline(data: bytes, name: str) -> Baseline:

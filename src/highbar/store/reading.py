@@ -85,16 +85,23 @@ def _other_schema(found: StoredDocument, named: str, schema: str) -> InputError:
 
 def _text(file: str) -> str:
     try:
-        with Path(file).open("rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise InputError(Problem(f"larger than {MOST_BYTES // 2**20} MiB", file))
-        return data.decode("utf-8-sig")
+        return read_document_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(Problem("not JSON: the bytes are not UTF-8", file)) from None
+
+
+def read_document_bytes(file: str) -> bytes:
+    """The bytes of a document. Raises InputError if it cannot be read, or is too large to be one."""
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", file)) from None
+    # Before parsing: a file that is named by mistake can have any size.
+    if len(data) > MOST_BYTES:
+        raise InputError(Problem(f"larger than {MOST_BYTES // 2**20} MiB", file))
+    return data
 
 
 class _RefusedError(ValueError):
