@@ -28,7 +28,6 @@ CONTRACTS: Mapping[str, Contract] = {
     ),
     "render_problems": Contract("the same if there is nothing to report", ("report/",)),
     "render_comparison": Contract("`render` of a format that has verdicts and comparisons", ("report/",)),
-    "render_comparison_problems": Contract("the same if there is nothing to report", ("report/",)),
     "headline": Contract("the one line that says what came out", ("report/",)),
     "metric_cells": Contract("the row of a metric in a table", ("report/",)),
     "read": Contract(

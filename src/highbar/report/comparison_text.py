@@ -81,7 +81,7 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
     lines = title(f"Metrics over the {comparison.pairs} scenarios of both runs", display)
     lines += text_table(("", "", "before", "after", "difference"), rows, display)
     lines += [paint(line, "dim", display) for line in paragraph(words.explanation(comparison), 2, display)]
-    for reason, names in undefined_by_reason(words.differences(comparison)).items():
+    for reason, names in undefined_by_reason(words.metric_differences(comparison)).items():
         text = f"{', '.join(map(visible, names))}: {cut(visible(reason), 300)}"
         lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
     latency = words.latency(comparison)

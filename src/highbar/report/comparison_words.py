@@ -55,7 +55,7 @@ def main_number(comparison: Comparison) -> str:
     return ", ".join(_before_and_after(comparison, name) for name in names)
 
 
-def differences(comparison: Comparison) -> Mapping[str, Difference]:
+def metric_differences(comparison: Comparison) -> Mapping[str, Difference]:
     """The difference of every metric."""
     return {name: change.difference for name, change in comparison.metrics.items()}
 

@@ -53,7 +53,7 @@ def metric_changes(comparison: Comparison) -> Markup:
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
         element("p", latency, class_="dim") if latency else EMPTY,
-        undefined_metrics("Metrics without a difference", undefined_by_reason(words.differences(comparison))),
+        undefined_metrics("Metrics without a difference", undefined_by_reason(words.metric_differences(comparison))),
         aria_labelledby="changes",
     )
 
