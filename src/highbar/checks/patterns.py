@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from highbar.checks.folding import PLACEHOLDERS
+from highbar.checks.values import replace_surrogates
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r"(?:\((?:\?(?:P?<\w+>|[a-zA-Z-]*:|[a-zA-Z-]+\)))?|\[\^?)*")
 _CLOSING = re.compile(r"(?:[)\]*+?]|\{\d*,?\d*\})*$")
 _PROBES = (
@@ -65,13 +65,8 @@ def bad_boundary(pattern: str) -> str | None:
 
 def search(pattern: str, text: str, *, any_case: bool = False) -> tuple[int, int] | None:
     """Where the pattern first occurs in `text`; None if it does not."""
-    found = compiled(pattern, any_case=any_case).search(without_surrogates(text))
+    found = compiled(pattern, any_case=any_case).search(replace_surrogates(text))
     return None if found is None else found.span()
-
-
-def without_surrogates(text: str) -> str:
-    """A text with U+FFFD for every half of a surrogate pair, which has no UTF-8; the length stays."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def search_folded(text: str, wanted: str) -> tuple[int, int] | None:
@@ -85,7 +80,7 @@ def _class_of(character: str) -> str:
     own = PLACEHOLDERS.get(character, character)
     others = "".join(placeholder for placeholder, letters in PLACEHOLDERS.items() if set(letters) & set(own))
     if not others:
-        return re.escape(without_surrogates(character)).replace("\0", r"\x00")
+        return re.escape(str(replace_surrogates(character))).replace("\0", r"\x00")
     return f"[{own}{others}]"
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from highbar.checks.limits import MOST_SCHEMA_BYTES
-from highbar.checks.patterns import without_surrogates
 from highbar.checks.schema_words import SAY_NOTHING, Fault, ignored_words
-from highbar.checks.values import NotJson, Unreadable, decode_json
+from highbar.checks.values import NotJson, Unreadable, decode_json, replace_surrogates
 
 _LATER_FORMATS = ("uuid", "duration")
 """Formats that came after draft 7. Generators of schemas write them in older drafts, too."""
@@ -63,7 +62,7 @@ def meets(value: Any, schema: str) -> str | None:
     from jsonschema_rs import ValidationError
 
     try:
-        _validator(schema).validate(_replace_surrogates(value))
+        _validator(schema).validate(replace_surrogates(value))
     except ValidationError as error:
         place = "".join(f"/{part}" for part in error.instance_path)
         return f"{_first_line(error)} (at {place})" if place else _first_line(error)
@@ -97,15 +96,6 @@ def _format_of_newest_draft(name: str) -> Callable[[str], bool]:
 
     is_valid: Callable[[str], bool] = Draft202012Validator({"format": name}, validate_formats=True).is_valid
     return is_valid
-
-
-def _replace_surrogates(value: Any) -> Any:
-    """The same value, without halves of surrogate pairs."""
-    if isinstance(value, str):
-        return without_surrogates(value)
-    if isinstance(value, Mapping):
-        return {_replace_surrogates(name): _replace_surrogates(inner) for name, inner in value.items()}
-    return [_replace_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:

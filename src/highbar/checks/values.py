@@ -19,6 +19,7 @@ from highbar.documents.limits import MOST_DIGITS
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _INDEX = re.compile("0|[1-9][0-9]{0,9}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BAD_ESCAPE = re.compile("~(?![01])")
 SameText = Callable[[str, str], bool]
 """How two texts are compared: plainly or strictly."""
@@ -138,6 +139,15 @@ def texts_within(value: Any) -> Iterator[str]:
             stack.extend(reversed(found))
         elif isinstance(found, int | float | Decimal) and not isinstance(found, bool):
             yield number_text(found)
+
+
+def replace_surrogates(value: Any) -> Any:
+    """The same value with U+FFFD for every half of a surrogate pair, which has no UTF-8; texts keep their length."""
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {replace_surrogates(name): replace_surrogates(inner) for name, inner in value.items()}
+    return [replace_surrogates(inner) for inner in value] if _is_list(value) else value
 
 
 def number_text(value: float | Decimal) -> str:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
@@ -118,17 +118,10 @@ def _is_plain(row: Row, distinct: set[tuple[str, ...]]) -> bool:
 def _line(row: Row) -> bytes:
     try:
         data = msgspec.json.encode(row)
-    except UnicodeEncodeError:
-        data = msgspec.json.encode(_without_surrogates(row))
+    except UnicodeEncodeError:  # JavaScript writes half of a surrogate pair if it cuts a text within a pair
+        from highbar.checks.values import replace_surrogates  # few files have one
+
+        data = msgspec.json.encode(replace_surrogates(row))
     if data.isascii() and b"\x7f" not in data:  # nothing to escape, and this test is cheaper than the search below
         return data + b"\n"
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode() + b"\n"
-
-
-def _without_surrogates(value: Any) -> Any:
-    """The value with U+FFFD for halves of surrogate pairs, which JavaScript writes if it cuts a text within a pair."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    return [_without_surrogates(item) for item in value] if isinstance(value, list | tuple) else value

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from highbar.checks.values import replace_surrogates
 from highbar.columns import COLUMN_NAMES
 from highbar.load.counting import LONGEST_RESULT
 
@@ -27,7 +28,6 @@ _UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x
 """Line breaks that only some readers know, control codes and invisible characters (in UTF-8): written as escapes."""
 _KEPT = COLUMN_NAMES | {"judged", "agent_tags"}
 """Columns that are read, not only shown: of these, only texts are cut."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def line(row: Mapping[str, Any]) -> bytes:
@@ -42,21 +42,12 @@ def _encoded(row: Mapping[str, Any]) -> bytes:
     try:
         found = _ENCODE(row)
     except UnicodeEncodeError:
-        found = _ENCODE(_without_surrogates(row))
+        found = _ENCODE(replace_surrogates(row))
     return found if found.isascii() and b"\x7f" not in found else _UNSEEN.sub(_escaped, found)
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(match[0].decode())
-
-
-def _without_surrogates(value: Any) -> Any:
-    """The value with every surrogate replaced by U+FFFD, the replacement character."""
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, Mapping):
-        return {_without_surrogates(name): _without_surrogates(inner) for name, inner in value.items()}
-    return [_without_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
