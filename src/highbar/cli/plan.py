@@ -71,9 +71,9 @@ def command(*, report_format: str, **options: Any) -> int:
 
 
 def _answer(question: Question) -> Plan:
-    if question.results:
+    if question.options.results:
         return _from_results(question)
-    if question.about_policy:
+    if question.options.about_policy:
         return answer_rules(_policy(question), question)
     return answer_numbers(question)
 
@@ -84,10 +84,10 @@ def _from_results(question: Question) -> Plan:
     from highbar.verdicts.settling import plan_from  # as above
 
     job = Job(
-        question.results,
-        policy=question.policy,
-        agent_version=question.agent_version,
-        input_format=question.input_format,
+        question.options.results,
+        policy=question.options.policy,
+        agent_version=question.options.agent_version,
+        input_format=question.options.input_format,
         stdin=streams.standard_input(),
     )
     with watching(quiet=False) as watch:
@@ -97,12 +97,12 @@ def _from_results(question: Question) -> Plan:
 def _policy(question: Question) -> Policy:
     from highbar import policy as policies  # numbers alone need neither the reader nor its YAML parser
 
-    here = policies.find_here() if question.policy is None else None
-    found = question.policy if here is None else str(here)
+    here = policies.find_here() if question.options.policy is None else None
+    found = question.options.policy if here is None else str(here)
     if found is None:
         missing = policies.missing()
         hint = "ask with --threshold or --scenarios, or name results; highbar plan --help has examples"
         raise InputError(Problem(f"nothing to plan: {missing.message}", hint=f"{hint}; {missing.hint}"))
     policy = policies.read_named(found)
-    known = question.agent_version or policy.agent_version
+    known = question.options.agent_version or policy.agent_version
     return policies.resolve_version(policy, given=known) if known else policy

@@ -78,9 +78,9 @@ def _plan(asked: PlanArguments, workspace: Workspace) -> Plan:
             sequential=asked.sequential,
         )
     )
-    if question.results:
-        return plan_from(api.check(question.results, workspace.demanded_policy(asked.policy)))
-    if not question.about_policy:
+    if question.options.results:
+        return plan_from(api.check(question.options.results, workspace.demanded_policy(asked.policy)))
+    if not question.options.about_policy:
         return answer_numbers(question)
     policy = policies.read_named(str(workspace.demanded_policy(asked.policy)))
     known = policies.resolve_version(policy, given=policy.agent_version) if policy.agent_version else policy

@@ -61,21 +61,14 @@ class PlanOptions(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """The options of `highbar plan`, with every number read and every default filled in."""
+    """The options of `highbar plan`, and their numbers with every default filled in."""
 
+    options: PlanOptions
     assumptions: Assumptions
-    results: tuple[str, ...] = ()
-    policy: str | None = None
-    agent_version: str | None = None
-    input_format: str | None = None
-    about_policy: bool = False
     thresholds: tuple[Fraction, ...] = ()
     rates: tuple[Fraction, ...] = ()
-    scenarios: int | None = None
     difference: Fraction | None = None
     differing: tuple[Fraction, ...] = ()
-    sequential: bool = False
-    spending: SpendingKind = "linear"
 
 
 def read_question(options: PlanOptions) -> Question:
@@ -102,26 +95,19 @@ def read_question(options: PlanOptions) -> Question:
     if problems:
         raise InputError(*problems)
     return Question(
-        assumptions=assumptions,
-        results=options.results,
-        policy=options.policy,
-        agent_version=options.agent_version,
-        input_format=options.input_format,
-        about_policy=options.about_policy,
+        options,
+        assumptions,
         thresholds=_thresholds(options, threshold),
         rates=_rates(options, threshold, tuple(rate for rate in rates if rate is not None)),
-        scenarios=options.scenarios,
         difference=difference,
         differing=_differing(options, differing),
-        sequential=options.sequential,
-        spending=options.spending or "linear",
     )
 
 
 def answer_rules(policy: Policy, question: Question) -> Plan:
     """The answer to a question about the rules of a policy. Raises InputError if no rule is about a number."""
-    make = plan_sequential if question.sequential else plan_policy
-    plan = make(policy, question.assumptions, question.scenarios)
+    make = plan_sequential if question.options.sequential else plan_policy
+    plan = make(policy, question.assumptions, question.options.scenarios)
     if not plan.rules and not plan.early:
         raise InputError(Problem("nothing to plan: no rule of the policy is about a number", file=policy.file))
     return plan
@@ -129,9 +115,9 @@ def answer_rules(policy: Policy, question: Question) -> Plan:
 
 def answer_numbers(question: Question) -> Plan:
     """The answer to a question that is about numbers alone."""
-    size, assumed = question.scenarios, question.assumptions
-    if question.sequential and size is not None:
-        designs = [Design(bar, size, assumed, question.spending) for bar in question.thresholds]
+    options, assumed, size = question.options, question.assumptions, question.options.scenarios
+    if options.sequential and size is not None:
+        designs = [Design(bar, size, assumed, options.spending or "linear") for bar in question.thresholds]
         rows = (row for design in designs for row in stop_early(design, question.rates))
         return Plan(assumed, early=tuple(rows), scenarios=size)
     differences = (
