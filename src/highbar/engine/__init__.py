@@ -1,1 +1,16 @@
-"""Trials in, sums out: the engine scores each trial, sums per scenario, then per group. What comes back is small."""
+"""Trials in, sums out: the engine scores each trial, sums per scenario, then per group. What comes back is small.
+
+The way of a row, module by module:
+
+    opening                   the table of engines; `reduce` opens one, and compares its number of rows with the files'
+    duckdb, spark             the engines; `protocol` is what they have in common, and what another one must offer
+    reducing                  runs one request: plans it, defines the relations, refuses bad rows, fetches the sums
+    plan, layout              a request → its SQL, and the names of the columns in it
+    sources, column_readers   files → raw columns → typed columns
+    trials, scoring           typed columns → the relation `trials`: passed, violated, correct … of each
+    scenarios, quantities     `trials` → the relation `scenarios`: sums of each, undecided trials at worst or at best
+    totals, ratios, ranks     `scenarios`, counted in the relation `profile` → exact sums, their bounds, percentiles
+
+What refuses rows: checks, duplicates, agent_tags. What only some requests need: selecting (`--where`), suite_match,
+records (a baseline or a comparison), scenario_lists, details and variants.
+"""
