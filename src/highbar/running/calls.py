@@ -15,6 +15,7 @@ _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn", "Mc", "Me"})
 """Unicode categories of characters that are invisible on their own: spaces, controls, combining marks."""
 _BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters of other categories that are blank: Hangul fillers and the empty Braille pattern."""
+EMPTY_REPLY = "empty reply: neither text nor a tool call"
 
 
 class AgentCall(Struct, frozen=True):

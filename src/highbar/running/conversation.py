@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from highbar.running.calls import AgentCall, Attempt, Reply, TrialOutcome
+from highbar.running.calls import EMPTY_REPLY, AgentCall, Attempt, Reply, TrialOutcome
 from highbar.running.records import TrialEnded, TurnEnd
 from highbar.running.transcript import reply_messages
 from highbar.suite import Scenario
@@ -96,4 +96,4 @@ def _fault(reply: Reply | None) -> str | None:
         return "no reply"
     if reply.error is not None:
         return reply.error or "the agent reports an error"
-    return "empty reply: neither text nor a tool call" if reply.is_empty else None
+    return EMPTY_REPLY if reply.is_empty else None

@@ -30,10 +30,9 @@ from highbar.gate import still_open
 from highbar.model import Policy, Verdict
 from highbar.running import finishing, folder
 from highbar.running.folder import RunFolder
-from highbar.running.functions import CheckFunctions
 from highbar.running.journal import JournalEnd
 from highbar.running.order import StartOrder
-from highbar.running.preparing import Prepared, functions_of, utc
+from highbar.running.preparing import Prepared, open_functions, utc
 from highbar.running.progress import Standing
 from highbar.running.records import Finished, encode
 from highbar.running.rule_scenarios import describe_scenarios, required_scenarios, scenarios_of_rules
@@ -219,9 +218,9 @@ class LiveCheck:
     def _check_functions(self) -> _RememberedCalls | None:
         """The functions of checks, if the suite has any, in a process of their own beside the one of the run."""
         plan = self._prepared.plan
-        if self._functions is None and functions_of(self._prepared.suite, plan.order):
-            functions = self._stack.enter_context(CheckFunctions(Path(plan.suite_file).parent))
-            self._functions = _RememberedCalls(functions)
+        if self._functions is None:
+            functions = open_functions(self._prepared.suite, plan.order, Path(plan.suite_file).parent, self._stack)
+            self._functions = None if functions is None else _RememberedCalls(functions)
         return self._functions
 
 

@@ -18,7 +18,7 @@ from highbar.running import folder
 from highbar.running.grading import Grader
 from highbar.running.history import RunHistory
 from highbar.running.journal import JournalEnd
-from highbar.running.preparing import Prepared, functions_of
+from highbar.running.preparing import Prepared, open_functions
 from highbar.running.results import result_lines
 from highbar.store.run_document import (
     AgentOfRun,
@@ -59,10 +59,9 @@ def grade_run(
     """
     version = prepared.progress.agent_version
     with ExitStack() as stack:
-        if functions is None and functions_of(prepared.suite, prepared.plan.order):
-            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
-
-            functions = stack.enter_context(CheckFunctions(Path(prepared.plan.suite_file).parent))
+        if functions is None:
+            beside = Path(prepared.plan.suite_file).parent
+            functions = open_functions(prepared.suite, prepared.plan.order, beside, stack)
         judgments, judge = _judgments(stack, prepared, run) if prepared.open_judge else (None, None)
         grader = Grader(prepared.suite, functions, agent_version=version, judgments=judgments)
         recorded = stack.enter_context(folder.open_answers(run.path))

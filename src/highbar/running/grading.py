@@ -20,7 +20,7 @@ from highbar.checks import Check, Finding, Functions
 from highbar.checks.tree import no
 from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
-from highbar.running.agents.replies import EMPTY
+from highbar.running.calls import EMPTY_REPLY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
 from highbar.running.received import Received, receive, tag_fault, version_of
 from highbar.running.records import TrialEnded, answer_of
@@ -272,7 +272,7 @@ def _fault(received: Received, scenario: Scenario) -> str | None:
     """Why an answer counts as an error: it is empty, reports an error, or has a value that a row cannot contain."""
     last = received.last
     if last is None or received.ended.turns[-1].reply is None or last.is_empty:
-        return EMPTY
+        return EMPTY_REPLY
     if last.error is not None:
         return last.error or "the agent reported an error"
     fault = received.wrong or (tag_fault(received.tags, scenario) if received.tags else None)

@@ -14,7 +14,7 @@ from highbar.checks import Functions
 from highbar.errors import InputError, Problem
 from highbar.running.grading import Grader
 from highbar.running.judging.questions import Judgments, statements_of
-from highbar.running.preparing import functions_of, refuse_missing_functions
+from highbar.running.preparing import open_functions, refuse_missing_functions
 from highbar.running.records import TrialEnded
 from highbar.suite import Judge, Scenario, Suite, read
 
@@ -75,9 +75,5 @@ def graded_by(
     environment = {} if environment is None else environment
     refuse_missing_functions(suite, ids, file.parent)
     with ExitStack() as stack:
-        functions = None
-        if functions_of(suite, ids):
-            from highbar.running.functions import CheckFunctions  # few suites have checks in Python
-
-            functions = stack.enter_context(CheckFunctions(file.parent))
+        functions = open_functions(suite, ids, file.parent, stack)
         yield GradingSuite(suite, file.parent, functions, environment, fresh)

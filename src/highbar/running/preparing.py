@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,7 +34,8 @@ from highbar.running.records import Resumed, RunPlan
 from highbar.running.stopping import Spending
 from highbar.suite import Agent, Judge, RunSettings, Suite, read, unmet_needs
 
-if TYPE_CHECKING:  # most suites need no judge
+if TYPE_CHECKING:  # most suites need no judge, and few have checks in Python
+    from highbar.running.functions import CheckFunctions
     from highbar.running.judging import Asker
 
 _Stored = TypeVar("_Stored")
@@ -141,7 +142,7 @@ def _says_its_cost(agent: Agent) -> bool:
 
 def refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -> None:
     """Raise InputError with every function that a check of these scenarios calls and that cannot be used."""
-    names = functions_of(suite, ids)
+    names = _functions_of(suite, ids)
     if names:
         from highbar.running.functions import CheckFunctions  # few suites have checks in Python
 
@@ -149,7 +150,16 @@ def refuse_missing_functions(suite: Suite, ids: tuple[str, ...], beside: Path) -
             functions.refuse_missing(names)
 
 
-def functions_of(suite: Suite, ids: tuple[str, ...]) -> tuple[str, ...]:
+def open_functions(suite: Suite, ids: tuple[str, ...], beside: Path, stack: ExitStack) -> CheckFunctions | None:
+    """The process of the functions that checks of these scenarios call; None if they call none. The stack ends it."""
+    if not _functions_of(suite, ids):
+        return None
+    from highbar.running.functions import CheckFunctions  # few suites have checks in Python
+
+    return stack.enter_context(CheckFunctions(beside))
+
+
+def _functions_of(suite: Suite, ids: tuple[str, ...]) -> tuple[str, ...]:
     """The functions that checks of these scenarios call, each once."""
     found: dict[str, None] = {}
     for id_ in ids:

@@ -20,8 +20,7 @@ from highbar.errors import InputError
 from highbar.model.answer import ToolCall
 from highbar.running.agents import command_agent, opened
 from highbar.running.agents.command_agent import CommandEnd, _attempt
-from highbar.running.agents.replies import EMPTY
-from highbar.running.calls import Attempt, Reply
+from highbar.running.calls import EMPTY_REPLY, Attempt, Reply
 from highbar.suite import Agent
 from tests.agent_calls import ask, question
 from tests.architecture.repository import ROOT
@@ -112,7 +111,7 @@ def test_it_runs_in_the_folder_of_the_suite_with_the_environment_that_was_given(
         ("exit 3", "exit code 3"),
         ("echo one >&2; echo 'two \x1b[2J ' >&2; echo >&2; echo answer; exit 1", r"exit code 1: two \x1b[2J"),
         ("kill -SEGV $$", "ended by SIGSEGV"),
-        ("true", EMPTY),
+        ("true", EMPTY_REPLY),
         ("printf '\\377 ten'", "malformed reply: standard output is not UTF-8 (byte 0)"),
         ('echo \'{"output": "I ref\'', "malformed reply: standard output begins with {, and it is not JSON"),
         ('echo \'{"output": "a", "output": "b"}\'', "an object has the key 'output' twice"),

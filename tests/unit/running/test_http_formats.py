@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.model.answer import ToolCall
-from highbar.running.agents.replies import EMPTY, MalformedReply, read_attempt
+from highbar.running.agents.replies import MalformedReply, read_attempt
 from highbar.running.agents.wire_formats import FORMATS
-from highbar.running.calls import AgentCall, Attempt, Reply
+from highbar.running.calls import EMPTY_REPLY, AgentCall, Attempt, Reply
 from highbar.suite import Agent, read_values
 from tests import faulty_server as faulty
 from tests.agent_calls import ask, question
@@ -157,7 +157,7 @@ def test_what_is_no_chat_completion_is_malformed(document: Any) -> None:
 
 
 def test_a_choice_without_text_or_call_is_empty() -> None:
-    assert refused({"choices": [{"message": {}}]}) == EMPTY
+    assert refused({"choices": [{"message": {}}]}) == EMPTY_REPLY
 
 
 def test_tool_calls_of_earlier_turns_are_sent_in_the_form_of_chat_completions() -> None:
@@ -248,7 +248,7 @@ def test_a_message_that_was_cut_by_our_own_limit_is_an_error() -> None:
 )
 def test_what_is_no_message_is_malformed(document: Any) -> None:
     assert refused(document, format="anthropic").startswith("malformed reply: ")
-    assert refused(faulty.anthropic(None), format="anthropic") == EMPTY
+    assert refused(faulty.anthropic(None), format="anthropic") == EMPTY_REPLY
 
 
 # --- json ------------------------------------------------------------------------------------

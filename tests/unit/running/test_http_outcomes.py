@@ -18,8 +18,7 @@ from aiohttp.client_reqrep import ConnectionKey
 from highbar.errors import InputError
 from highbar.running.agents import opened
 from highbar.running.agents.http_outcomes import busy_attempt, failed_attempt
-from highbar.running.agents.replies import EMPTY
-from highbar.running.calls import Attempt
+from highbar.running.calls import EMPTY_REPLY, Attempt
 from highbar.suite import Agent
 from tests import faulty_server as faulty
 from tests.agent_calls import ask, question
@@ -180,8 +179,8 @@ def test_a_body_that_is_cut_without_a_length_is_an_error() -> None:
     [
         (faulty.garbage(), "the reply is not HTTP"),
         (faulty.sends(b"<html>"), "malformed reply: it is not JSON"),
-        (faulty.sends(b""), EMPTY),
-        (faulty.sends(b"", 204), EMPTY),
+        (faulty.sends(b""), EMPTY_REPLY),
+        (faulty.sends(b"", 204), EMPTY_REPLY),
         (faulty.sends(b"\xff\xfe"), "malformed reply: it is not UTF-8"),
         (faulty.sends(b'{"choices": [NaN]}'), "malformed reply: NaN is not JSON"),
         (faulty.sends(b"[" * 100_000), "malformed reply: the JSON is nested deeper"),
@@ -189,7 +188,7 @@ def test_a_body_that_is_cut_without_a_length_is_an_error() -> None:
         (faulty.sends(b"1" * 5000), "malformed reply: "),
         (faulty.answers({}), "malformed reply: there is no choices[0].message"),
         (faulty.answers({"error": {"message": "over quota"}}), "malformed reply: the server reports an error"),
-        (faulty.answers({"choices": [{"message": {"content": ""}}]}), EMPTY),
+        (faulty.answers({"choices": [{"message": {"content": ""}}]}), EMPTY_REPLY),
         (faulty.sends(b'{"choices": [{"message": {"content": "\\ud800"}}]}'), "half of a surrogate pair"),
     ],
 )
@@ -306,8 +305,8 @@ def test_proxies_and_cookies_are_not_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_calls_run_at_once_and_none_waits_for_another() -> None:
     async def all_at_once(server: FaultyServer) -> list[Attempt]:
-        async with opened(agent_at(server.address), folder=Path(), environment={}, connections=200) as caller:
-            assert (caller.start, caller.most, caller.ahead) == (8, 200, False)
+        async with opened(agent_at(server.address), folder=Path(), environment={}) as caller:
+            assert (caller.start, caller.most, caller.ahead) == (8, 64, False)
             return await asyncio.gather(*(caller.call(question()) for _ in range(200)))
 
     with serving(lambda number, _body: faulty.answers("x") if number % 2 else faulty.status(500)) as server:

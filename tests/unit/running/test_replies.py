@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.model.answer import ToolCall
-from highbar.running.agents.replies import EMPTY, read_attempt
-from highbar.running.calls import Reply
+from highbar.running.agents.replies import read_attempt
+from highbar.running.calls import EMPTY_REPLY, Reply
 from highbar.running.records import encode
 from highbar.suite import Agent
 
@@ -162,7 +162,7 @@ def test_nesting_has_an_end() -> None:
 @pytest.mark.parametrize("value", ["", " \n", {"output": ""}, {}, {"state": {}}, {"messages": []}, {"tool_calls": []}])
 def test_neither_text_nor_a_tool_call_is_an_error(value: Any) -> None:
     attempt = read_attempt(value, AGENT)
-    assert (attempt.outcome, attempt.reason) == ("error", EMPTY)
+    assert (attempt.outcome, attempt.reason) == ("error", EMPTY_REPLY)
 
 
 def test_tool_calls_without_text_are_an_answer() -> None:

@@ -17,37 +17,35 @@ from highbar.suite.parts import Agent
 Opening = AbstractAsyncContextManager[Caller]
 
 
-def opened(
-    agent: Agent, *, folder: Path, environment: Mapping[str, str], connections: int = 64
-) -> AbstractAsyncContextManager[Caller]:
+def opened(agent: Agent, *, folder: Path, environment: Mapping[str, str]) -> AbstractAsyncContextManager[Caller]:
     """The agent, to be called inside `async with`, which at its end stops everything that was started for the agent.
 
     `folder` is that of the suite: Python modules and programs are searched there. `${NAME}` is replaced from
-    `environment`, which commands inherit. An agent behind HTTP takes at most `connections` calls at once. Raises
-    InputError, here or on entry, if the agent cannot be called at all, for example because a variable is not set.
+    `environment`, which commands inherit. Raises InputError, here or on entry, if the agent cannot be called at all,
+    for example because a variable is not set.
     """
-    return _KINDS[agent.kind](agent, folder, environment, connections)
+    return _KINDS[agent.kind](agent, folder, environment)
 
 
-def _python(agent: Agent, folder: Path, _environment: Mapping[str, str], _connections: int) -> Opening:
+def _python(agent: Agent, folder: Path, _environment: Mapping[str, str]) -> Opening:
     from highbar.running.agents.python import PythonAgent  # each kind loads what only it needs
 
     return PythonAgent(agent, folder)
 
 
-def _http(agent: Agent, _folder: Path, environment: Mapping[str, str], connections: int) -> Opening:
+def _http(agent: Agent, _folder: Path, environment: Mapping[str, str]) -> Opening:
     from highbar.running.agents.http_agent import HttpAgent  # aiohttp takes 0.4 s to load
 
-    return HttpAgent(agent, environment, connections)
+    return HttpAgent(agent, environment)
 
 
-def _command(agent: Agent, folder: Path, environment: Mapping[str, str], _connections: int) -> Opening:
+def _command(agent: Agent, folder: Path, environment: Mapping[str, str]) -> Opening:
     from highbar.running.agents.command_agent import CommandAgent  # see _python
 
     return CommandAgent(agent, folder, environment)
 
 
-_KINDS: Mapping[str, Callable[[Agent, Path, Mapping[str, str], int], Opening]] = {
+_KINDS: Mapping[str, Callable[[Agent, Path, Mapping[str, str]], Opening]] = {
     "python": _python,
     "http": _http,
     "command": _command,

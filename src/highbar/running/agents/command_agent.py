@@ -25,7 +25,7 @@ from highbar.errors import InputError, Problem
 from highbar.report.visible import cut, visible
 from highbar.running.agents import keeper
 from highbar.running.agents.json_text import decode_reply
-from highbar.running.agents.replies import MalformedReply, read_attempt
+from highbar.running.agents.replies import MOST_OF_AN_ERROR, MalformedReply, read_attempt
 from highbar.running.calls import AgentCall, Attempt, Reply
 from highbar.suite.parts import Agent
 
@@ -33,8 +33,6 @@ LINGER = 1.0
 """Seconds for which pipes are read after the command has ended, if one of its descendants keeps them open."""
 _PATIENCE = 10.0
 """Seconds beyond the call's own timeout after which the keeper counts as stuck."""
-_MOST_OF_AN_ERROR = 64 * 2**10
-"""Characters that are recorded of the output of a command that failed."""
 _LONGEST_LINE = 200
 """Characters that a reason quotes of the last line of standard error."""
 _MARK = "HIGHBAR_COMMAND"
@@ -247,7 +245,7 @@ def _attempt(end: CommandEnd, output: bytes, agent: Agent, timeout: float) -> At
             return read_attempt(_read_output(output), agent, end.latency_ms)
         except MalformedReply as error:
             reason = f"malformed reply: {error}"
-    text = output.decode("utf-8", "replace")[:_MOST_OF_AN_ERROR]
+    text = output.decode("utf-8", "replace")[:MOST_OF_AN_ERROR]
     return Attempt("error", Reply(output=text) if text.strip() else None, reason, end.latency_ms)
 
 

@@ -9,27 +9,27 @@ import msgspec
 from msgspec.structs import replace
 
 from highbar.running.agents.environment import filled_agent
-from highbar.running.agents.http_endpoint import MOST_OF_AN_ERROR, Exchange, HttpEndpoint
+from highbar.running.agents.http_endpoint import Exchange, HttpEndpoint
 from highbar.running.agents.http_outcomes import REFUSALS, message_in, status_in_words
 from highbar.running.agents.json_text import decode_reply
-from highbar.running.agents.replies import EMPTY, MalformedReply, read_attempt, short
+from highbar.running.agents.replies import MOST_OF_AN_ERROR, MalformedReply, read_attempt, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS, WireFormat
-from highbar.running.calls import AgentCall, Attempt, Reply
+from highbar.running.calls import EMPTY_REPLY, AgentCall, Attempt, Reply
 from highbar.suite.parts import Agent
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class HttpAgent:
-    """Calls an agent behind HTTP, with at most `connections` calls at once."""
+    """Calls an agent behind HTTP."""
 
     start = 8
+    most = 64
     ahead = False
 
-    def __init__(self, agent: Agent, environment: Mapping[str, str], connections: int) -> None:
+    def __init__(self, agent: Agent, environment: Mapping[str, str]) -> None:
         self.agent = agent
-        self.most = connections
         self._redactor = redactor(agent, environment)
         self._format: WireFormat = FORMATS[agent.format or "openai"]
         known = filled_agent(agent, environment)
@@ -57,7 +57,7 @@ class HttpAgent:
 
     def _read(self, exchange: Exchange) -> Attempt:
         if not exchange.received.strip():
-            return self._error(exchange, EMPTY)
+            return self._error(exchange, EMPTY_REPLY)
         try:
             # Redact before anything is quoted or cut, so that no part of a secret is left.
             document = self._redactor.value(decode_reply(bytes(exchange.received)))

@@ -22,10 +22,9 @@ from highbar.errors import InputError, Problem
 from highbar.running.agents.http_bodies import BodyError, read_body
 from highbar.running.agents.http_connection import MarkingConnector
 from highbar.running.agents.http_outcomes import BUSY, busy_attempt, failed_attempt, status_in_words
+from highbar.running.agents.replies import MOST_OF_AN_ERROR
 from highbar.running.calls import Attempt
 
-MOST_OF_AN_ERROR = 64 * 2**10
-"""Bytes that are read of an error response, and recorded of a reply that cannot be used."""
 _MOST_REDIRECTS = 5
 """Redirects of one call: more are a loop."""
 _KEEPING = frozenset({307, 308})

@@ -20,7 +20,7 @@ from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, near_miss
 from highbar.model.answer import ToolCall
 from highbar.report.visible import cut, visible
-from highbar.running.calls import Attempt, Reply
+from highbar.running.calls import EMPTY_REPLY, Attempt, Reply
 from highbar.suite.parts import Agent
 
 DEEPEST_VALUE = 64
@@ -33,7 +33,8 @@ _MOST_SAID = 3
 """Faults of one reply that a reason lists."""
 _LONGEST_MESSAGE = 200
 """Characters of a text that a reason quotes."""
-EMPTY = "empty reply: neither text nor a tool call"
+MOST_OF_AN_ERROR = 64 * 2**10
+"""Bytes that are read of an error response, and characters that are recorded of a reply that cannot be used."""
 
 
 class MalformedReply(ValueError):
@@ -52,7 +53,7 @@ def read_attempt(value: Any, agent: Agent, latency_ms: float | None = None) -> A
     elif reply.error is not None:
         reason = reply.error
     else:
-        reason = EMPTY if reply.is_empty else None
+        reason = EMPTY_REPLY if reply.is_empty else None
     return Attempt("error" if reason else "answered", reply, reason, latency_ms)
 
 

@@ -73,7 +73,7 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
         function = finding.find_function(setup["name"], setup["folder"])
         takes_scenario = finding.takes_scenario(setup["name"], function)
     except finding.NoFunction as refused:
-        _send(replies, frames.encoded(frames.REFUSED, 0, 0.0, refused.fields))
+        frames.write_message(replies, frames.encoded(frames.REFUSED, 0, 0.0, refused.fields))
         return
     is_async = finding.is_async(function)
     if is_async:
@@ -85,18 +85,12 @@ def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int
     else:
         from highbar.running.child.threads import serve  # see above
     facts = {"is_async": is_async, "takes_scenario": takes_scenario}
-    _send(replies, frames.encoded(frames.READY, 0, 0.0, facts))
+    frames.write_message(replies, frames.encoded(frames.READY, 0, 0.0, facts))
     serve(_with_scenario(function) if takes_scenario else function, requests, replies, Slots(shared), setup["largest"])
 
 
 def _with_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda said, scenario: function(said, scenario=scenario)
-
-
-def _send(file: int, message: bytes) -> None:
-    data = memoryview(message)
-    while data:
-        data = data[os.write(file, data) :]
 
 
 if __name__ == "__main__":

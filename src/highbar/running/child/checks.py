@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any
@@ -35,9 +34,7 @@ def serve(
 
     def receive(message: frames.Message) -> None:
         _, call, _, (name, *arguments) = message
-        data = memoryview(answer(call, name, arguments))
-        while data:
-            data = data[os.write(replies, data) :]
+        frames.write_message(replies, answer(call, name, arguments))
 
     for message in received:
         receive(message)

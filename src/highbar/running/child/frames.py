@@ -72,6 +72,13 @@ def encoded(kind: int, call: int, number: float = 0.0, value: Any = None) -> byt
     return len(body).to_bytes(_LENGTH, "little") + body
 
 
+def write_message(file: int, message: bytes) -> None:
+    """Write a whole message to a file that blocks."""
+    data = memoryview(message)
+    while data:
+        data = data[os.write(file, data) :]
+
+
 class MessageReader:
     """Bytes in, messages out. `largest` is the number of bytes that a reply may have."""
 
