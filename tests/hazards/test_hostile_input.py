@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from highbar.engine.duckdb import connect
+from highbar.engine.duckdb import connect_to_files
 from tests.commandline import check, judged, refused, run
 from tests.patience import processor_time
 
@@ -124,7 +124,7 @@ def test_h123_the_engine_reads_the_named_files_and_does_nothing_else(
         Path(name).write_text("id,passed\nA,true\n")
     trap = pa.table({"id": ["A"]})  # a variable of the caller's that a query must not see as a table
     results = str(tmp_path / "results.csv")
-    connection = connect([results], memory_limit=memory_limit)
+    connection = connect_to_files([results], memory_limit=memory_limit)
     try:
         assert connection.execute("SELECT count(*) FROM read_csv(?)", [results]).fetchone() == (1,)
         with pytest.raises(duckdb.Error):

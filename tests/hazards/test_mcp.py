@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.engine.duckdb import connect
+from highbar.engine.duckdb import connect_to_files
 from highbar.errors import InputError
 from highbar.mcp_server import confinement
 from highbar.mcp_server.arguments import path_arguments
@@ -338,7 +338,7 @@ def test_a_run_without_code_is_judged_against_a_ref(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_into_memory_is_not_written_below_the_folder() -> None:
     """DuckDB writes it without Python, so that no guard of ours would see it."""
-    with closing(connect([])) as connection:
+    with closing(connect_to_files([])) as connection:
         (found,) = connection.execute("SELECT current_setting('temp_directory')").fetchall()
     assert Path(found[0]).parent == Path(tempfile.gettempdir())
 

@@ -44,7 +44,9 @@ SMALL_TEXT = ("threads = 1", "enable_optimizer = false")
 """For small files planning costs more than running. A packed file may have enough rows that a better plan pays."""
 
 
-def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: str | None = None) -> DuckDBPyConnection:
+def connect_to_files(
+    paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: str | None = None
+) -> DuckDBPyConnection:
     """A connection that can read the named files and nothing else; its configuration is locked."""
     import duckdb  # takes 0.1 s: only if rows are read
 
@@ -123,7 +125,7 @@ class DuckDBEngine:
         packed = any(file.format == "parquet" or file.compression for file in files)
         small = table is None and size < SMALL_BYTES
         tuning = (SMALL if packed else SMALL_TEXT) if small else ()
-        self._connection = connect([file.path for file in files], tuning=tuning, memory_limit=memory_limit)
+        self._connection = connect_to_files([file.path for file in files], tuning=tuning, memory_limit=memory_limit)
         self._plan_once = small and not packed
         self._limited = memory_limit is not None
         self._many = size > LARGE_BYTES
