@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.columns import SCENARIO_TEXTS
-from highbar.documents.problems import ValueCursor, ValuePath
+from highbar.documents.problems import ValueCursor
 from highbar.documents.scalars import as_written
 from highbar.suite.identity import (
     FIXED_COLUMNS,
@@ -24,6 +24,7 @@ from highbar.suite.identity import (
     read_entries,
 )
 from highbar.suite.limits import LONGEST_LABEL
+from highbar.suite.values import tags_value, text_value
 
 _KNOWN = ("id", "tags", *FIXED_COLUMNS)
 _NOT_COMPARED = RUN_COLUMNS | {"id", "description", "turns", "messages", "trials", "timeout", "predict"}
@@ -42,7 +43,7 @@ def _entry_columns(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> d
     found: dict[str, str] = {}
     for key, value in entry.keys.items():
         if key in SCENARIO_TEXTS:
-            text = _text(value, place, (*entry.path, key))
+            text = text_value(value, place.at(*entry.path, key))
             if text is not None and (key != "category" or check_category(text, place, (*entry.path, key), allowed)):
                 found[key] = text
         elif key in LISTS:
@@ -51,28 +52,10 @@ def _entry_columns(entry: SuiteEntry, place: ValueCursor, allowed: Allowed) -> d
             if value not in (None, "", [], {}):
                 found[key] = "given"  # only that there is one: a row says in `correct` whether it was met
         elif key == "tags":
-            found |= _tags(value, place, (*entry.path, key))
+            tags = tags_value(value, place.at(*entry.path, key))
+            found |= {f"tags.{name}": text for name, text in tags.items()}
         elif key not in _NOT_COMPARED and check_key(key, _KNOWN, place, entry.path, allowed):
             own = as_written(value)
             if own is not None and len(own) <= LONGEST_LABEL:
                 found[key] = own
     return found
-
-
-def _text(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
-    text = None if isinstance(value, bool) else as_written(value)
-    if text is None:
-        place.at(*path).refuse_value(value, "text")
-    elif not text.strip():
-        place.at(*path).refuse("found an empty text")
-    else:
-        return text
-    return None
-
-
-def _tags(value: Any, place: ValueCursor, path: ValuePath) -> dict[str, str]:
-    if not isinstance(value, dict):
-        place.at(*path).refuse_value(value, "a mapping of names to texts")
-        return {}
-    found = {name: _text(tag, place, (*path, name)) for name, tag in value.items()}
-    return {f"tags.{name}": text for name, text in found.items() if text is not None}

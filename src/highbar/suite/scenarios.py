@@ -21,7 +21,7 @@ from highbar.suite.limits import MOST_STATEMENTS, MOST_TRIALS
 from highbar.suite.messages import read_messages, refuse_answered
 from highbar.suite.parts import Behavior, RunSettings, Scenario
 from highbar.suite.settings import duration
-from highbar.suite.values import entries, refuse_unknown, text_value, whole_number
+from highbar.suite.values import entries, refuse_unknown, tags_value, text_value, whole_number
 
 ASKED = ("input", "turns", "messages")
 DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capability")
@@ -128,7 +128,7 @@ class ScenarioReader:
             elif key == "weight":
                 yield key, self._weight(value, path)
             elif key == "tags":
-                yield key, self._tags(value, path)
+                yield key, tags_value(value, self.place.at(*path, "tags"))
             elif key in SCENARIO_KEYS:
                 continue
             elif key in WRITTEN_BY_A_RUN and key not in self.allowed.columns:
@@ -148,11 +148,6 @@ class ScenarioReader:
             self.place.at(*path, "weight").refuse_value(value, "a number above 0")
             return None
         return int(found) if found == found.to_integral_value() else found
-
-    def _tags(self, value: Any, path: ValuePath) -> dict[str, str]:
-        tags = entries(value, self.place.at(*path, "tags"), "a mapping of names to texts")
-        found = {name: text_value(tag, self.place.at(*path, "tags", name)) for name, tag in tags.items()}
-        return {name: tag for name, tag in found.items() if tag is not None}
 
     def _question(self, keys: Mapping[str, Any], path: ValuePath) -> dict[str, Any]:
         given = [key for key in ASKED if key in keys]

@@ -52,6 +52,13 @@ def text_value(value: Any, place: ValueCursor) -> str | None:
     return None
 
 
+def tags_value(value: Any, place: ValueCursor) -> dict[str, str]:
+    """The tags of a scenario; those that are no text are left out, after noting a problem."""
+    tags = entries(value, place, "a mapping of names to texts")
+    found = {name: text_value(tag, place.at(name)) for name, tag in tags.items()}
+    return {name: text for name, text in found.items() if text is not None}
+
+
 def flag_value(value: Any, place: ValueCursor) -> bool | None:
     """True or false."""
     if isinstance(value, bool):
