@@ -192,6 +192,18 @@ def test_frames_are_of_what_is_installed(library):
         found.to_frame("rows")
 
 
+def test_a_frame_has_the_numbers_of_the_json_report():
+    found = verdict()
+    below = Fraction(9 * 10**39 - 1, 10**40)
+    value = replace(found.rules[0].value, value=below)
+    rule = replace(found.rules[0], metric="pass_rate", threshold=">= 0.9", value=value)
+    metrics = {"pass_rate": value, "huge": replace(value, value=Fraction(10) ** 400)}
+    changed = replace(found, rules=(rule,), metrics=metrics)
+    document = changed.to_dict()
+    assert changed.to_frame("rules")["value"][0] == document["rules"][0]["value"] < 0.9
+    assert list(changed.to_frame("metrics")["value"]) == [one["value"] for one in document["metrics"].values()]
+
+
 def test_a_frame_of_rules_names_the_values_of_a_slice():
     found = verdict()
     part = (("category", ("b", "a")), ("tags.locale", ("de",)))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from highbar.model.calibration import Calibration, ReaderDisagreement
 from highbar.report import PAGE, Display
 from highbar.report import calibration_words as words
-from highbar.report.headline import more
 from highbar.report.html import banner, facts_section
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import page
-from highbar.report.html.parts import code, heading, table
+from highbar.report.html.parts import code, list_section, more_line, named_section, table
 
 _MOST = 500
+_UNUSED = "Labels that do not count"
 
 
 def render(calibration: Calibration, display: Display = PAGE) -> str:
@@ -23,17 +23,13 @@ def render(calibration: Calibration, display: Display = PAGE) -> str:
         "metrics": ("Metrics", _metrics(calibration)),
         "people": ("Between people", _people(calibration)),
         "disagreements": ("Disagreements", _disagreements(calibration)),
-        "unused": ("Labels that do not count", _list("Labels that do not count", "unused", calibration.unused)),
-        "notes": ("Notes", _list("Notes", "notes", calibration.warnings)),
+        "unused": (_UNUSED, list_section(_UNUSED, "unused", calibration.unused, _MOST)),
+        "notes": ("Notes", list_section("Notes", "notes", calibration.warnings, _MOST)),
     }
     about = element("p", Markup(words.about_labels(calibration, code)), *facts_section(display), class_="about")
     head = banner(words.headline(calibration, str), None, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     return page("JUDGE · Highbar", "", [head, main], scripted=False)
-
-
-def _section(name: str, anchor: str, *content: str) -> Markup:
-    return element("section", heading(name, anchor), *content, aria_labelledby=anchor)
 
 
 def _rates(calibration: Calibration) -> Markup:
@@ -42,7 +38,7 @@ def _rates(calibration: Calibration) -> Markup:
     shown = table(("about", *words.RATES[1:]), [(code(name), *cells) for name, *cells in rates])
     beside = table(("about", *words.AGREEMENT[1:]), [(code(name), *cells) for name, *cells in agreed])
     statements = [join(element("dt", code(one.name)), element("dd", one.statement)) for one in calibration.behaviors]
-    return _section(
+    return named_section(
         "How often it is right",
         "rates",
         shown,
@@ -58,34 +54,25 @@ def _metrics(calibration: Calibration) -> Markup:
         return EMPTY
     rows = [words.metric_cells(metric) for metric in calibration.metrics]
     listed = [(code(name), judged, people) for name, judged, people in rows]
-    return _section("What it does to the metrics", "metrics", table(("metric", "as judged", "as people would"), listed))
+    shown = table(("metric", "as judged", "as people would"), listed)
+    return named_section("What it does to the metrics", "metrics", shown)
 
 
 def _people(calibration: Calibration) -> Markup:
-    lines = words.people_lines(calibration, str)
-    return _list("Between people", "people", lines)
+    return list_section("Between people", "people", words.people_lines(calibration, str), _MOST)
 
 
 def _disagreements(calibration: Calibration) -> Markup:
     found = calibration.disagreements
     if not found:
         return EMPTY
-    rest = more(len(found), _MOST)
     rows = [_disagreement(one) for one in found[:_MOST]]
     names = ("trial", "statement", "people and the judge", "the judge's evidence")
     name = f"Where people disagree with the judge ({len(found)})"
-    return _section(name, "disagreements", table(names, rows), element("p", rest) if rest else EMPTY)
+    return named_section(name, "disagreements", table(names, rows), more_line(len(found), _MOST))
 
 
 def _disagreement(one: ReaderDisagreement) -> Sequence[Markup | str]:
     place = join(code(one.id), f", trial {one.trial}")
     statement = join(code(one.behavior), " ", element("span", one.statement))
     return place, statement, words.sides(one, str), code(one.evidence) if one.evidence else ""
-
-
-def _list(name: str, anchor: str, texts: Sequence[str]) -> Markup:
-    if not texts:
-        return EMPTY
-    rest = more(len(texts), _MOST)
-    listed = element("ul", *(element("li", text) for text in texts[:_MOST]))
-    return _section(name, anchor, listed, element("p", rest) if rest else EMPTY)

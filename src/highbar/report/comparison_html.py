@@ -7,9 +7,9 @@ from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.html import banner, facts_section
 from highbar.report.html.differences import metric_changes, moved, slice_changes
-from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.html.markup import EMPTY, element
 from highbar.report.html.page import page
-from highbar.report.html.parts import heading
+from highbar.report.html.parts import list_section
 from highbar.report.html.rules import rules
 
 
@@ -20,17 +20,10 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
         "changes": ("Changes", metric_changes(comparison)),
         "moved": ("Scenarios", moved(comparison)),
         "sliced": ("Slices", slice_changes(comparison)),
-        "notes": ("Notes", _notes(comparison)),
+        "notes": ("Notes", list_section("Notes", "notes", comparison.warnings)),
     }
     about = element("p", *facts_section(display), class_="about") if display.meta else EMPTY
     head = banner(words.headline(comparison), comparison.verdict, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     word = words.headline(comparison).partition(":")[0]
     return page(f"{word} · Highbar", comparison.verdict or "", [head, main], scripted=False)
-
-
-def _notes(comparison: Comparison) -> Markup:
-    if not comparison.warnings:
-        return EMPTY
-    listed = element("ul", *(element("li", note) for note in comparison.warnings))
-    return element("section", heading("Notes", "notes"), listed, aria_labelledby="notes")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from highbar.errors import InputError, Problem
+from highbar.language.digits import as_float, bounds_by_metric, rule_bounds
 from highbar.model import RuleResult, Value, Verdict
 from highbar.model.verdict import ScenarioResult
 
@@ -32,20 +34,21 @@ def frame(verdict: Verdict, table: str) -> Any:
 
 
 def _rows(verdict: Verdict, table: str) -> Iterable[Row]:
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     if table == "metrics":
-        return ({"metric": name, **_value(value)} for name, value in verdict.metrics.items())
+        return ({"metric": name, **_value(value, bounds.get(name, ()))} for name, value in verdict.metrics.items())
     if table == "rules":
-        return map(_rule, verdict.rules)
+        return (_rule(rule, rule_bounds(rule, bounds)) for rule in verdict.rules)
     return map(_scenario, verdict.complete(scenarios=True).scenarios)
 
 
 _VALUE = ("value", "low", "high", "scenarios", "missing", "undecided", "unit", "better", "undefined_because")
 
 
-def _value(value: Value | None) -> Row:
+def _value(value: Value | None, bounds: Iterable[Fraction]) -> Row:
     if value is None:
         return dict.fromkeys(_VALUE)
-    number = None if value.value is None else float(value.value)
+    number = None if value.value is None else as_float(value.value, bounds)
     parts = (value.low, value.high, value.scenarios, value.missing, value.undecided, value.unit, value.better)
     return dict(zip(_VALUE, (number, *parts, value.reason), strict=True))
 
@@ -53,10 +56,10 @@ def _value(value: Value | None) -> Row:
 _RULE = ("rule", "level", "outcome", "metric", "slice", "threshold", "reason", "fragile", "second_run")
 
 
-def _rule(rule: RuleResult) -> Row:
+def _rule(rule: RuleResult, bounds: Iterable[Fraction]) -> Row:
     part = ", ".join(f"{column}={' or '.join(values)}" for column, values in rule.slice) or None
     parts = (rule.rule, rule.level, rule.outcome, rule.metric, part, rule.threshold, rule.reason, rule.fragile)
-    return {**dict(zip(_RULE, (*parts, rule.second_run), strict=True)), **_value(rule.value)}
+    return {**dict(zip(_RULE, (*parts, rule.second_run), strict=True)), **_value(rule.value, bounds)}
 
 
 _SCENARIO = ("id", "category", "passed", "undecided", "trials", "passed_trials", "errors", "required", "duration_ms")

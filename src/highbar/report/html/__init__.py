@@ -21,12 +21,12 @@ from highbar.report.html.metrics import latencies, metrics_section, scores_secti
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon
 from highbar.report.html.record import (
+    advice_section,
     judge_section,
-    noted,
+    notes_section,
     problem_list,
+    progressive_section,
     record_section,
-    steps,
-    unjudged,
     weakened_section,
 )
 from highbar.report.html.rules import rules
@@ -43,7 +43,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     """The whole page. Of the display, only `meta` is used."""
     comparison = verdict.details.comparison if verdict.details else None
     sections = {
-        "advice": ("Advice", unjudged(verdict)),
+        "advice": ("Advice", advice_section(verdict)),
         "rules": ("Demands", rules(verdict)),
         "weakened": ("Weakened", weakened_section(verdict)),
         "failed": ("Failed scenarios", failed_section(verdict)),
@@ -57,8 +57,8 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
         "latency": ("Latency", latencies(verdict)),
         "flaky": ("Repeated trials", flaky_section(verdict)),
         "judge": ("The judge", judge_section(verdict)),
-        "steps": ("Progressive thresholds", steps(verdict)),
-        "notes": ("Notes", noted(verdict)),
+        "steps": ("Progressive thresholds", progressive_section(verdict)),
+        "notes": ("Notes", notes_section(verdict)),
         "judged": ("What was judged", record_section(verdict)),
     }
     about = (lead(verdict), _about(verdict, display), _counts(verdict))

@@ -14,9 +14,9 @@ from highbar.report.html.parts import (
     LONGEST_TEXT,
     code,
     for_screen_readers,
-    heading,
     icon,
     more_line,
+    named_section,
     table,
     undefined_metrics,
 )
@@ -46,15 +46,14 @@ def metric_changes(comparison: Comparison) -> Markup:
         for name, side in (("Base", comparison.base), ("Head", comparison.head))
     ]
     latency = words.latency(comparison)
-    return element(
-        "section",
-        heading(f"Changes over {comparison.pairs} scenarios", "changes"),
+    return named_section(
+        f"Changes over {comparison.pairs} scenarios",
+        "changes",
         element("dl", *sides, class_="record"),
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
         element("p", latency, class_="dim") if latency else EMPTY,
         undefined_metrics("Metrics without a difference", undefined_by_reason(words.metric_differences(comparison))),
-        aria_labelledby="changes",
     )
 
 
@@ -77,7 +76,7 @@ def moved(comparison: Comparison) -> Markup:
         if ids
     ]
     summary = element("p", words.changed_passes(comparison.passes))
-    return element("section", heading("Scenarios", "moved"), summary, *lists, aria_labelledby="moved")
+    return named_section("Scenarios", "moved", summary, *lists)
 
 
 def _ids(title: str, ids: Sequence[str], shown: Mapping[str, MovedScenario], *, opened: bool) -> Markup:
@@ -133,7 +132,7 @@ def slice_changes(comparison: Comparison) -> Markup:
     if not comparison.slices:
         return EMPTY
     parts = [_column(column, list(group)) for column, group in groupby(comparison.slices, lambda part: part.by[0])]
-    return element("section", heading("Changes by slice", "sliced"), *parts, aria_labelledby="sliced")
+    return named_section("Changes by slice", "sliced", *parts)
 
 
 def _column(column: str, parts: list[SliceChange]) -> Markup:

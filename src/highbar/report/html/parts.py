@@ -22,14 +22,22 @@ def code(text: str) -> Markup:
     return element("code", cut(revealed(text), LONGEST_TEXT))
 
 
-def heading(text: str, anchor: str, *more: str) -> Markup:
-    """The heading of a section, with an id for links."""
-    return element("h2", text, *more, id=anchor)
+def named_section(text: str, anchor: str, *content: str | None) -> Markup:
+    """A section with a heading."""
+    return element("section", element("h2", text, id=anchor), *content, aria_labelledby=anchor)
+
+
+def list_section(text: str, anchor: str, entries: Sequence[str], most: int | None = None) -> Markup:
+    """A section with a list of at most `most` entries; empty if there are none."""
+    if not entries:
+        return EMPTY
+    listed = element("ul", *(element("li", entry) for entry in entries[:most]))
+    return named_section(text, anchor, listed, more_line(len(entries), most) if most else EMPTY)
 
 
 def folded(text: str, anchor: str, *content: str) -> Markup:
     """A section that is closed at first, for details that few readers need."""
-    title = element("summary", heading(text, anchor))
+    title = element("summary", element("h2", text, id=anchor))
     return element("section", element("details", title, *content), class_="folded", aria_labelledby=anchor)
 
 

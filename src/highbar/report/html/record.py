@@ -9,10 +9,10 @@ from highbar.language.digits import amount
 from highbar.model import NO_POLICY, Against, Source, Verdict
 from highbar.report import advice, headline, progressive
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import code, folded, heading, icon, table
+from highbar.report.html.parts import code, folded, icon, list_section, named_section, table
 
 
-def steps(verdict: Verdict) -> Markup:
+def progressive_section(verdict: Verdict) -> Markup:
     """The progress of the progressive rules."""
     rows = [tuple(Markup(cell) for cell in row) for row in progressive.progressive_rows(verdict, code)]
     if not rows:
@@ -27,16 +27,15 @@ def weakened_section(verdict: Verdict) -> Markup:
     if not notes:
         return EMPTY
     listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in notes))
-    return element("section", heading(Markup(title), "weakened"), listed, aria_labelledby="weakened")
+    return named_section(Markup(title), "weakened", listed)
 
 
-def unjudged(verdict: Verdict) -> Markup:
+def advice_section(verdict: Verdict) -> Markup:
     """Why nothing was judged, and the comparison with the typical thresholds; empty if there is a verdict."""
     if verdict.verdict is not None:
         return EMPTY
     listed = table(("metric", *advice.COLUMNS), advice.advice_rows(verdict), "steps") if verdict.advice else EMPTY
-    title = heading(advice.HEADING, "advice")
-    return element("section", title, problem_list(verdict.problems), listed, aria_labelledby="advice")
+    return named_section(advice.HEADING, "advice", problem_list(verdict.problems), listed)
 
 
 def problem_list(problems: Iterable[Problem]) -> Markup:
@@ -50,13 +49,9 @@ def _problem(problem: Problem) -> tuple[Markup, ...]:
     return element("p", code(place) if place else EMPTY, " ", problem.message), hint
 
 
-def noted(verdict: Verdict) -> Markup:
+def notes_section(verdict: Verdict) -> Markup:
     """The notes of the verdict, except those shown at the top."""
-    found = headline.other_notes(verdict)
-    if not found:
-        return EMPTY
-    listed = element("ul", *(element("li", note) for note in found))
-    return element("section", heading("Notes", "notes"), listed, aria_labelledby="notes")
+    return list_section("Notes", "notes", headline.other_notes(verdict))
 
 
 def judge_section(verdict: Verdict) -> Markup:

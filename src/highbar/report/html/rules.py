@@ -29,7 +29,7 @@ from highbar.report.failures import failure_filter
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
-from highbar.report.html.parts import badge, code, for_screen_readers, heading
+from highbar.report.html.parts import badge, code, for_screen_readers, named_section
 from highbar.report.reruns import is_close, rerun_words
 from highbar.report.titles import DemandResult, demands
 from highbar.report.value_words import accepted_words, missing_words, short_reason, uncorrected_words
@@ -62,13 +62,12 @@ def rules(verdict: Verdict) -> Markup:
         ("Met, but narrowly: a re-run may end differently", [each for each in met if is_close(each.rule)]),
     )
     shown = [(f"{name} ({_group_size(group, name)})", group) for name, group in groups if group]
-    return element(
-        "section",
-        heading("Demands", "rules"),
+    return named_section(
+        "Demands",
+        "rules",
         _legend(verdict) if table.axes or verdict.details else EMPTY,
         table.markup(shown) if shown else EMPTY,
         _folded(table, clear) if clear else EMPTY,
-        aria_labelledby="rules",
     )
 
 

@@ -17,7 +17,7 @@ from highbar.report.failures import KINDS, kinds_of
 from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, repetition_sentences
 from highbar.report.html.markup import EMPTY, Markup, element, legible
 from highbar.report.html.page import pack, script_data
-from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, heading, more_line, table
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, more_line, named_section, table
 from highbar.report.origin import quarantined_ids
 from highbar.report.visible import cut, revealed
 
@@ -40,16 +40,15 @@ def failed_section(verdict: Verdict) -> Markup:
     rows = element("ul", *_rows(listed[:PAGE_LENGTH], quarantined), class_="scenarios")
     shown = min(len(listed), PAGE_LENGTH)
     quiet = element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim", id="quiet")
-    return element(
-        "section",
-        heading("Failed scenarios", "failed"),
+    return named_section(
+        "Failed scenarios",
+        "failed",
         _tools(listed) if opened else EMPTY,
         rows,
         _pager() if opened else EMPTY,
         quiet if opened else EMPTY,
         more_line(total, len(listed)),
         _packed_details(opened, quarantined) if opened else EMPTY,
-        aria_labelledby="failed",
     )
 
 
@@ -59,12 +58,11 @@ def open_scenarios(verdict: Verdict) -> Markup:
     if not found:
         return EMPTY
     rows = [(code(one.id), code(one.category) if one.category else EMPTY, code(one.reason)) for one in found]
-    return element(
-        "section",
-        heading(UNDECIDED, "undecided"),
+    return named_section(
+        UNDECIDED,
+        "undecided",
         table(("scenario", "category", "why"), rows[:MOST_UNDECIDED], "undecided"),
         more_line(len(found), MOST_UNDECIDED),
-        aria_labelledby="undecided",
     )
 
 
@@ -230,14 +228,13 @@ def flaky_section(verdict: Verdict) -> Markup:
     names = ("scenario", "trials passed", for_screen_readers("drawn"))
     first, rest = rows[:MOST_FLAKY], rows[MOST_FLAKY:]
     closed = element("details", element("summary", f"{len(rest)} more"), table(names, rest, "flaky")) if rest else EMPTY
-    return element(
-        "section",
-        heading("Repeated trials", "flaky"),
+    return named_section(
+        "Repeated trials",
+        "flaky",
         element("ul", *items) if items else EMPTY,
         table(names, first, "flaky") if first else EMPTY,
         closed,
         more_line(total, len(rows)),
-        aria_labelledby="flaky",
     )
 
 

@@ -18,7 +18,7 @@ from highbar.report.html.history.strip import names_of, runs_table, strip
 from highbar.report.html.history.words import facts, run_line, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.page import pack, package_text, page_document, script_data
-from highbar.report.html.parts import code, heading, icon
+from highbar.report.html.parts import code, icon, named_section
 
 _MOST_UNSHOWN = 50
 """Metrics without a drawing that the page names; it counts the others."""
@@ -129,15 +129,14 @@ def _metrics(view: Overview) -> Markup:
     named = [code(name) for name in view.unshown[:_MOST_UNSHOWN]]
     more = len(view.unshown) - len(named)
     unshown = element("p", "Not drawn: ", *named, f" and {more} more" if more else "", class_="dim unshown")
-    return element(
-        "section",
-        heading("Metrics", "metrics"),
+    return named_section(
+        "Metrics",
+        "metrics",
         element("p", about, class_="dim"),
         element("p", *_legend(), class_="legend"),
         none,
         *_charts(view, view.metrics),
         unshown if view.unshown else EMPTY,
-        aria_labelledby="metrics",
     )
 
 
@@ -155,9 +154,9 @@ def _spending(view: Overview) -> Markup:
     if not view.spending:
         drawn = [one.metric for one in view.metrics if one.unit in ("ms", "USD")]
         sentence = "They are above, with their rules." if drawn else "No run has a metric of cost or latency."
-        return element("section", heading("Cost and latency", "cost"), element("p", sentence), aria_labelledby="cost")
+        return named_section("Cost and latency", "cost", element("p", sentence))
     charts = _charts(view, view.spending)
-    return element("section", heading("Cost and latency", "cost"), *charts, aria_labelledby="cost")
+    return named_section("Cost and latency", "cost", *charts)
 
 
 def _charts(view: Overview, metrics: Sequence[MetricTracks]) -> Iterator[Markup]:

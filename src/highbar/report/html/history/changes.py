@@ -7,7 +7,7 @@ from highbar.language.phrases import count
 from highbar.model.history import RunRecord
 from highbar.report.html.history.words import commit, moment, number_words, short_text
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, table
+from highbar.report.html.parts import code, named_section, table
 from highbar.report.visible import revealed
 from highbar.statistics.splits import FEWEST
 
@@ -25,9 +25,9 @@ def changes_section(found: ChangePoints) -> Markup:
     names = ("metric", "between", "level", "how sure")
     rows = [_row(one) for one in found.found[:_MOST]]
     more = len(found.found) - len(rows)
-    return element(
-        "section",
-        heading("Changes of level", "level-changes"),
+    return named_section(
+        "Changes of level",
+        "level-changes",
         element("p", _summary(found)),
         table(names, rows, "level-changes") if rows else EMPTY,
         element("p", f"and {more} earlier ones", class_="dim") if more else EMPTY,
@@ -36,7 +36,6 @@ def changes_section(found: ChangePoints) -> Markup:
             element("summary", "How they are found"),
             element("p", _ABOUT.format(level=LEVEL, most=MOST_VALUES)),
         ),
-        aria_labelledby="level-changes",
     )
 
 

@@ -10,7 +10,7 @@ from highbar.history.stability import CellCounts, ScenarioRow, StabilityMap
 from highbar.language.phrases import count
 from highbar.report.html.history.words import number_words, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
-from highbar.report.html.parts import code, for_screen_readers, heading
+from highbar.report.html.parts import code, for_screen_readers, named_section
 
 PAGE_LENGTH = 50
 CELL, HEIGHT = 6, 14
@@ -23,15 +23,15 @@ def heat(found: StabilityMap) -> Markup:
     """The section with the first page of scenarios, or why there are none."""
     if not found.rows:
         explanation = element("p", " ".join(_left_out(found)) or "No run lists scenarios.")
-        return element("section", heading("Scenarios", "scenarios"), explanation, aria_labelledby="scenarios")
+        return named_section("Scenarios", "scenarios", explanation)
     shown = found.rows[:PAGE_LENGTH]
     names = ("scenario", "instability", "failed in", for_screen_readers("run by run"))
     head = element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
     body = element("tbody", *(_row(one, place == 0) for place, one in enumerate(shown)), id="rows")
     quiet = f"{len(shown)} of {len(found.rows)}; JavaScript searches and shows the others."
-    return element(
-        "section",
-        heading("Scenarios", "scenarios"),
+    return named_section(
+        "Scenarios",
+        "scenarios",
         element("p", *_legend(), class_="legend"),
         _tools(),
         element("table", head, body, class_="heat"),
@@ -39,7 +39,6 @@ def heat(found: StabilityMap) -> Markup:
         element("p", quiet, class_="dim", id="quiet") if len(shown) < len(found.rows) else EMPTY,
         *(element("p", sentence, class_="dim") for sentence in _left_out(found)),
         _meaning(),
-        aria_labelledby="scenarios",
     )
 
 

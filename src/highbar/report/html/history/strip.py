@@ -9,7 +9,7 @@ from highbar.language.phrases import count
 from highbar.model.history import RunRecord
 from highbar.report.html.history.words import commit, facts, moment, run_line, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
-from highbar.report.html.parts import code, folded, heading, table
+from highbar.report.html.parts import code, folded, named_section, table
 
 _FEW, _MANY = 60, 400
 MOST_IN_TABLE = 100
@@ -22,14 +22,13 @@ def strip(view: Overview) -> Markup:
     last = len(view.runs) - 1
     cells = [_cell(run, place == last) for place, run in enumerate(view.runs)]
     legend = element("p", *_legend(), class_="legend")
-    return element(
-        "section",
-        heading("Verdicts", "verdicts"),
+    return named_section(
+        "Verdicts",
+        "verdicts",
         element("ol", *cells, class_=f"strip {size}", id="strip", aria_label="Runs, the newest last"),
         legend,
         element("p", "← → to move from run to run", class_="keys dim"),
         element("div", _details(view.runs[last], names_of(view)), id="run", role="region", aria_label="The run"),
-        aria_labelledby="verdicts",
     )
 
 
