@@ -151,6 +151,11 @@ def test_a_bad_check_is_a_problem(value, path, said, hint):
     assert hint is None or found_hint == hint
 
 
+def test_a_whole_number_has_as_many_digits_as_the_message_says():
+    assert not problems({"number": 10**400 - 1})
+    assert problems({"number": 10**400})
+
+
 def test_every_problem_is_found_at_once():
     value = {"any": [{"contains": ""}, {"words": 5}], "not": {"calls": 1}, "zzz": 0}
     assert [path for path, _, _ in problems(value)] == [
