@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
 from bench.by_scenario import ratio_difference  # noqa: E402 - needs the line above
 
-from highbar.changes.difference import PairedRuns  # noqa: E402 - needs the line above
+from highbar.changes.paired_runs import PairedRuns  # noqa: E402 - needs the line above
 from highbar.changes.record_sums import RecordSums  # noqa: E402 - likewise
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
 from highbar.model import Percentile, Weights  # noqa: E402 - likewise

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from highbar import gate, policy
-from highbar.changes.run import ScoredRun, measured, scoring_of
+from highbar.changes.scored_run import ScoredRun, measured, scoring_of
 from highbar.changes.since import since
 from highbar.model import Policy, RuleResult
 from highbar.model.comparison import Side

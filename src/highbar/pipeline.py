@@ -17,7 +17,7 @@ from highbar.model.reduction import Reduction
 from highbar.verdicts import CheckResult, finished_part, refuse_unusable, verdict
 
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
-    from highbar.changes.run import ScoredRun
+    from highbar.changes.scored_run import ScoredRun
     from highbar.model.comparison import Comparison
 
 
@@ -56,7 +56,7 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
 
 def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
     """Score a job's results by a policy, scenario by scenario, without applying the policy's rules."""
-    from highbar.changes.run import only_finished, run_of  # only for a comparison
+    from highbar.changes.scored_run import only_finished, run_of  # only for a comparison
 
     policy, wants = policies.choose(policy, job.where), replace(job.wants, run=True)
     with results(job, policy, watch) as found:
@@ -69,7 +69,7 @@ def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
 def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
     """What changed between two runs, by the policy of the head; either may be a baseline. Raises InputError."""
     from highbar.changes.comparison import compare_runs  # only for a comparison
-    from highbar.changes.run import baseline_of  # only for a comparison
+    from highbar.changes.scored_run import baseline_of  # only for a comparison
 
     policy = policies.choose(head.policy)
     scored = policies.without_rules(policy)

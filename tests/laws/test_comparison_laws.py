@@ -17,7 +17,7 @@ import highbar
 from highbar import pipeline
 from highbar import policy as policies
 from highbar.bar.recording import make_baseline
-from highbar.changes.run import measured, run_in
+from highbar.changes.scored_run import measured, run_in
 from highbar.model.job import Job, Wants
 from highbar.store import writing
 from highbar.store.baseline_reading import read_baseline

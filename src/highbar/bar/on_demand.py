@@ -11,7 +11,7 @@ from highbar.model import Policy, ResultsFile
 from highbar.model.job import Job
 
 if TYPE_CHECKING:  # see above
-    from highbar.changes.run import ScoredRun
+    from highbar.changes.scored_run import ScoredRun
     from highbar.load.revision import Revision
     from highbar.model.order import NoOrder, RunOrder
     from highbar.model.recall import Recalled

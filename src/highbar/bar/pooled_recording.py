@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from highbar import gate
 from highbar import history as histories
 from highbar import policy as policies
-from highbar.bar.recording import RecordedBaseline, baseline_of, write_baseline
+from highbar.bar.recording import RecordedBaseline, baseline_from, write_baseline
 from highbar.bar.run_records import judge_digest, scoring_digest
-from highbar.changes.run import ScoredRun, measured, run_in, scoring_of
+from highbar.changes.scored_run import ScoredRun, measured, run_in, scoring_of
 from highbar.changes.since import is_excused, since
 from highbar.errors import InputError, Problem
 from highbar.history import History
@@ -90,7 +90,7 @@ def record_pooled(
     verdict = gate.decide(rules) if rules else "inconclusive"
     own = [rule for rule in rules if not rule.rule.startswith(_COMPARED)]
     baseline = replace(
-        baseline_of(policy, run, measured(policy, run).values(), own),
+        baseline_from(policy, run, measured(policy, run).values(), own),
         date=date,
         forced=forced,
         verdict=verdict,

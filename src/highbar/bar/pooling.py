@@ -9,14 +9,15 @@ from msgspec import Struct
 
 from highbar import history as histories
 from highbar.bar.run_records import scoring_digest
-from highbar.changes.run import scoring_of
+from highbar.changes.scored_run import scoring_of
 from highbar.errors import InputError, Problem
-from highbar.history.choosing import ChosenRuns, comparable
+from highbar.history.choosing import comparable
 from highbar.history.pooled_metrics import PooledMetric, PooledMetrics
 from highbar.load.checkout import ancestors
 from highbar.model import Policy, ThresholdRule, Value, Where
 from highbar.model.baseline import Baseline, RecordedRule, Scoring
-from highbar.model.history import DamagedRecord, RunRecord
+from highbar.model.history import RunRecord
+from highbar.model.proposals import PooledRuns
 from highbar.statistics.pooled import RUNS
 from highbar.store import history as store
 
@@ -24,12 +25,10 @@ _OTHERWISE = "these runs were scored in another way, or from other rows, than th
 
 
 class PooledBaseline(Struct, frozen=True):
-    """Pooled runs as a baseline, with bounds at the values that thresholds may rise to, and how runs were chosen."""
+    """Pooled runs as a baseline, with bounds at the values that thresholds may rise to, and which runs they are."""
 
     baseline: Baseline
-    folder: str
-    chosen: ChosenRuns
-    damaged: tuple[DamagedRecord, ...] = ()
+    runs: PooledRuns
     notes: tuple[str, ...] = ()
 
 
@@ -53,7 +52,8 @@ def pooled_baseline(folder: str, policy: Policy, most: int = RUNS) -> PooledBase
         scoring=Scoring(policy.pass_score, policy.positive),
         file=folder,
     )
-    return PooledBaseline(baseline, folder, chosen, history.damaged, _notes(policy, history.folder, last))
+    runs = PooledRuns(folder, tuple(run.record for run in chosen.runs), chosen.left_out, history.damaged)
+    return PooledBaseline(baseline, runs, _notes(policy, history.folder, last))
 
 
 def _notes(policy: Policy, folder: str, last: RunRecord) -> tuple[str, ...]:

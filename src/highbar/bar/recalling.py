@@ -13,7 +13,7 @@ from pathlib import Path
 
 from highbar import history as histories
 from highbar.bar.run_records import agent_of, begun_of, commits_of, judge_digest, scoring_digest, texts_of
-from highbar.changes.run import ScoredRun
+from highbar.changes.scored_run import ScoredRun
 from highbar.errors import InputError
 from highbar.history.choosing import OTHER_BRANCHES, ChosenRuns, CommitLine, comparable
 from highbar.history.drift import MOST_RUNS

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from highbar import gate, pipeline
 from highbar import policy as policies
 from highbar.bar.on_demand import with_readers
-from highbar.changes.run import ScoredRun, measured
+from highbar.changes.scored_run import ScoredRun, measured
 from highbar.changes.since import is_excused
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some
@@ -111,7 +111,7 @@ def _gone(policy: Policy, run: ScoredRun, before: Baseline | None) -> list[str]:
 def make_baseline(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
     """The baseline of a run that was judged; `forced`: the --force reason, if it was needed."""
     return replace(
-        baseline_of(policy, run, verdict.metrics, verdict.rules),
+        baseline_from(policy, run, verdict.metrics, verdict.rules),
         verdict=gate.decide(verdict.rules),
         agent_version=verdict.agent_version,
         date=date,
@@ -120,7 +120,9 @@ def make_baseline(verdict: Verdict, policy: Policy, run: ScoredRun, date: str | 
     )
 
 
-def baseline_of(policy: Policy, run: ScoredRun, metrics: Mapping[str, Value], rules: Iterable[RuleResult]) -> Baseline:
+def baseline_from(
+    policy: Policy, run: ScoredRun, metrics: Mapping[str, Value], rules: Iterable[RuleResult]
+) -> Baseline:
     """What a baseline has of a run, its metrics and its rules, without the verdict and the results.
 
     If a rule was decided early, its value at stopping is luckier than that of the whole run, which is recorded instead.

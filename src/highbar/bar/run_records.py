@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from highbar import __version__
 from highbar.bar.regrading import runs_in
-from highbar.changes.run import ScoredRun
+from highbar.changes.scored_run import ScoredRun
 from highbar.errors import InputError
 from highbar.language import formula
 from highbar.load.checkout import Checkout

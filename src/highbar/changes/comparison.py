@@ -12,7 +12,7 @@ from highbar import gate
 from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
-from highbar.changes.run import ScoredRun, measured
+from highbar.changes.scored_run import ScoredRun, measured
 from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits

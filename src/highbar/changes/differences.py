@@ -10,7 +10,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from highbar import measure
-from highbar.changes.difference import UNBOUNDED, PairedRuns
+from highbar.changes.paired_runs import UNBOUNDED, PairedRuns
 from highbar.changes.pairing import Pairs
 from highbar.changes.record_sums import Computed, RecordSums, sums_of
 from highbar.measure.parts import Formula, of_metric, ratios

@@ -12,7 +12,7 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
-from highbar.changes.run import ScoredRun, measured, run_in, run_of
+from highbar.changes.scored_run import ScoredRun, measured, run_in, run_of
 from highbar.errors import InputError, Problem
 from highbar.load.results import Results
 from highbar.model import Policy, ScenarioRule, Value, Where

@@ -1,6 +1,16 @@
 """Many runs: a folder of records in; runs in order of time, series of metrics, and pooled scenarios out.
 
-`read_history` lists the records by their footers. DuckDB reads scenarios only on demand. `series` and `order` are pure.
+`read_history` lists the records by their footers. DuckDB reads scenarios only on demand.
+
+    order, choosing          runs → in the order of their commits; those that may be pooled, and why others may not
+    excusing                 runs → those that may excuse a failure of the run that is being judged
+    pooling                  records → counts for each scenario, pooled or run by run
+    pooled_metrics           runs → their pooled metrics; `pooled_records` pools the scenarios of a baseline
+    drift, flaky             runs → whether scenarios pass less and less often, and which pass only sometimes
+    quarantine               runs → the scenarios that `auto` may quarantine
+    series, tracks           runs → a metric over time, in segments that a line may join, branch by branch
+    change_points            lines of metrics → the runs between which the level changed
+    stability, overview      runs → scenarios by instability, and everything else that the HTML page shows
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from highbar.store.history import (
     COLUMNS,
     MEASURES,
     MOST_TRIALS,
-    connect,
     escaped_path,
     first_line,
+    open_cursor,
     paths,
     read_scenarios,
     refuse_changed_rows,
@@ -101,7 +101,7 @@ def _is_repeated(
 def pool_scenarios(folder: str, runs: Sequence[RunRecord]) -> PooledScenarios:
     """Every text of a scenario over the runs; if its digest is not known, over the runs of the same suite."""
     chosen = each_result_once([run for run in runs if run.listed])
-    with connect() as connection:
+    with open_cursor() as connection:
         connection.execute(_POOLED)
         pool = _Pool(connection, folder, [], [])
         for start in range(0, len(chosen), _AT_ONCE):

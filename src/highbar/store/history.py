@@ -90,7 +90,7 @@ class StoredRun(Struct, frozen=True, eq=False):
     scenarios: tuple[ScenarioCounts, ...] | None
 
 
-def connect() -> duckdb.DuckDBPyConnection:
+def open_cursor() -> duckdb.DuckDBPyConnection:
     """A cursor of this process's shared DuckDB: opening one takes 15 ms, and a history has thousands of records."""
     return _database(os.getpid()).cursor()
 
@@ -217,7 +217,7 @@ def _write_file(path: Path, new: NewRun, run: RunRecord) -> None:
     rows = new.scenarios or ()
     measures = new.measures or (None,) * len(rows)
     # The values are parameters, one list for each column, so that no text of a scenario becomes SQL.
-    with connect() as connection:
+    with open_cursor() as connection:
         connection.execute(
             f"COPY (SELECT {columns}) TO {_literal(str(path))} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {pairs})",
             [*([getattr(row, name) for row in rows] for name in COLUMNS), list(measures)],
@@ -257,7 +257,7 @@ def _read_parts(path: Path) -> tuple[RunRecord, str, dict[str, Any], tuple[Scena
 def _read_verdict_text(path: Path) -> str:
     """The text of the verdict document, as it was written."""
     try:
-        with connect() as connection:
+        with open_cursor() as connection:
             found = connection.execute(
                 "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?::BLOB", [escaped_path(path), VERDICT_KEY]
             ).fetchone()
@@ -275,7 +275,7 @@ def _read_verdict_text(path: Path) -> str:
 
 def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
     """The scenarios of a record, in its order. Raises DamagedRecordError."""
-    with connect() as connection:
+    with open_cursor() as connection:
         refuse_other_rows(connection, path, run)
         try:
             rows = connection.execute(
@@ -292,7 +292,7 @@ def read_scenarios(path: Path, run: RunRecord) -> Iterable[ScenarioCounts]:
 
 def read_measures(path: Path, run: RunRecord) -> Mapping[str, ScenarioRecord] | None:
     """The scenarios of a record by id, as a baseline has them; None if it has no values. Raises DamagedRecordError."""
-    with connect() as connection:
+    with open_cursor() as connection:
         refuse_other_rows(connection, path, run)
         try:
             found = connection.execute(f"SELECT id, {MEASURES} FROM {ROWS}", [escaped_path(path)]).fetchall()  # noqa: S608

@@ -19,7 +19,7 @@ from highbar.verdicts import notes
 from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 
 if TYPE_CHECKING:  # few policies compare
-    from highbar.changes.run import ScoredRun
+    from highbar.changes.scored_run import ScoredRun
     from highbar.changes.since import Changes
     from highbar.model.recall import Recalled
     from highbar.verdicts.judges import JudgeEvidence
@@ -61,7 +61,7 @@ def verdict(
     judges = _judge_evidence(policy, results, sums, whole)
     evidence = _evidence(job, policy, whole, sums, changes)
     if judges is not None:
-        evidence = evidence.updated(judge=judges.known, corrections=judges.corrections)
+        evidence = evidence.with_fields(judge=judges.known, corrections=judges.corrections)
     if recalled is not None:
         evidence = _with_recalled(evidence, *recalled)
     replay = None

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from highbar import catalogue, measure
 from highbar import policy as policies
-from highbar.changes.run import ScoredRun, run_of
+from highbar.changes.scored_run import ScoredRun, run_of
 from highbar.engine.opening import reduce
 from highbar.load.judged_rows import PARTS, RowPart, line, named_part, part_named
 from highbar.load.results import results

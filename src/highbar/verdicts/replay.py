@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 
 from msgspec.structs import replace
 
 from highbar import gate
 from highbar.changes.record_sums import is_selected
-from highbar.changes.run import ScoredRun, measured
+from highbar.changes.scored_run import ScoredRun, measured
 from highbar.changes.since import Changes, since
 from highbar.errors import InputError, Problem
 from highbar.gate.rules import MOST_NAMED
@@ -17,7 +18,6 @@ from highbar.language.phrases import count, some
 from highbar.measure.parts import of_metric, share_behind
 from highbar.model import BaselineRule, Policy, StepRule, ThresholdRule
 from highbar.model.order import RunOrder
-from highbar.model.records import ScenarioRecord
 from highbar.policy.sequential import populations, small_horizon
 from highbar.verdicts.shares import Seen, is_countable, pairs_seen, shares_seen
 
@@ -120,9 +120,10 @@ class Replay:
         """The longest prefix of all planned scenarios in which every one has finished."""
         finished = self.order.finished
         stop = next((place for place, id_ in enumerate(self.order.ids) if id_ not in finished), len(self.order.ids))
-        ids = frozenset(self.order.ids[:stop])
+        return part_of(self.run, frozenset(self.order.ids[:stop]))
 
-        def reached(records: tuple[ScenarioRecord, ...]) -> tuple[ScenarioRecord, ...]:
-            return tuple(record for record in records if record.id in ids)
 
-        return replace(self.run, records=reached(self.run.records), best=reached(self.run.best))
+def part_of(run: ScoredRun, ids: Collection[str]) -> ScoredRun:
+    """The run with only the scenarios `ids`."""
+    records, best = (tuple(record for record in side if record.id in ids) for side in (run.records, run.best))
+    return replace(run, records=records, best=best)

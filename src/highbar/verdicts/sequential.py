@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from highbar import gate, measure
 from highbar.changes.record_sums import is_selected
-from highbar.changes.run import ScoredRun, measured
+from highbar.changes.scored_run import ScoredRun, measured
 from highbar.changes.since import Changes
 from highbar.load.results import Results
 from highbar.model import Counts, Policy, Verdict
@@ -15,7 +15,7 @@ from highbar.model.reduction import Reduction
 from highbar.model.rules import demands_of
 from highbar.model.stopping import SequentialRun
 from highbar.verdicts.notes import POLICY_CHANGED
-from highbar.verdicts.replay import Replay
+from highbar.verdicts.replay import Replay, part_of
 
 
 def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: Changes | None) -> Replay | NoOrder:
@@ -43,7 +43,7 @@ def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrde
     if suite is not None and excused:
         unfinished = len(replay.order.ids) - len(replay.order.finished)
         suite = replace(suite, unjudged_ids=(), not_run=unfinished)
-    return replace(evidence.updated(suite=suite), replay=replay)
+    return replace(evidence.with_fields(suite=suite), replay=replay)
 
 
 def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Replay | NoOrder) -> Verdict:
@@ -97,13 +97,7 @@ def finished_metrics(policy: Policy, replay: Replay | NoOrder) -> measure.Measur
 
 def _slice(policy: Policy, run: ScoredRun, by: tuple[str, str]) -> tuple[measure.Measured, int]:
     where = ((by[0], (by[1],)),)
-
-    def inside(run: ScoredRun) -> ScoredRun:
-        chosen = frozenset(record.id for record in run.records if is_selected(record, where))
-        sides = (tuple(one for one in side if one.id in chosen) for side in (run.records, run.best))
-        return replace(run, **dict(zip(("records", "best"), sides, strict=True)))
-
-    part = inside(run)
+    part = part_of(run, {record.id for record in run.records if is_selected(record, where)})
     return measured(policy, part), len(part.records)
 
 

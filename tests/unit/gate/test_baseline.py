@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar import policy as policies
 from highbar.changes.comparison import comparison_of
-from highbar.changes.run import ScoredRun, scoring_of
+from highbar.changes.scored_run import ScoredRun, scoring_of
 from highbar.model.baseline import Scoring
 from highbar.model.comparison import Side
 from highbar.model.records import ScenarioRecord

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.changes.run import run_in
+from highbar.changes.scored_run import run_in
 from highbar.changes.since import since
 from highbar.errors import InputError
 from highbar.policy import read_dict
