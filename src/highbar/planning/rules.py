@@ -67,12 +67,10 @@ def _blocking_rules(policy: Policy) -> int:
 
 def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenarios: int | None) -> RuleNeed:
     metric = policy.metrics[rule.metric]
-    known = RuleNeed(rule.name, rule.level, rule.metric, rule.where, rule.threshold.text, metric.unit)
     bar = share_to_reach(rule, metric, policy)
     if bar is None or bar <= 0:
         return without_share(rule, metric, bar)
     assumed = Assumptions(policy.confidence, assumptions.power, tolerate=rule.demand.tolerate)
-    fewest = fewest_to_pass(bar, assumed)
     if bar == 1:
         # The supposed agent is then perfect and passes for certain, whatever the other rules do.
         needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
@@ -83,19 +81,27 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         together = size_needed(bar, halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed, rule.demand.failures)
-    # With fewer scenarios than `min_scenarios` the gate passes nothing, however good they are.
-    least = rule.demand.min_scenarios or 0
-    size = scenarios or (None if needed is None else max(least, needed))
-    return replace(
-        known,
+
+    def at_minimum(size: int | None) -> int | None:
+        # With fewer scenarios than `min_scenarios` the gate passes nothing, however good they are.
+        return None if size is None else max(rule.demand.min_scenarios or 0, size)
+
+    size = scenarios or at_minimum(needed)
+    return RuleNeed(
+        rule.name,
+        rule.level,
+        rule.metric,
+        rule.where,
+        rule.threshold.text,
+        metric.unit,
         better="lower" if lower else "higher",
-        fewest=None if fewest is None else max(least, fewest),
+        fewest=at_minimum(fewest_to_pass(bar, assumed)),
         supposed=1 - halfway(bar) if lower else halfway(bar),
-        scenarios=None if needed is None else max(least, needed),
+        scenarios=at_minimum(needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
         chance=None if size is None else _chance(rule.demand, size, bar, assumed),
-        together=None if together is None else max(least, together),
+        together=at_minimum(together),
     )
 
 
