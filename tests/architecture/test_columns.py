@@ -45,10 +45,10 @@ OF_A_WIRE_FORMAT: Mapping[str, str] = {
 
 OF_A_JUDGE: Mapping[str, str] = {
     "model/judgments.py": "what one question to a judge used",
-    "running/judging/asking.py": "where the wire formats have it",
+    "running/judging/http_judge.py": "where the wire formats have it",
     "running/judging/panel.py": "of several judges together",
     "running/judging/recorded.py": "of a whole run",
-    "store/run_judge.py": "likewise, in run.json",
+    "store/run_document.py": "likewise, in run.json",
 }
 """Files about the judge, whose tokens and cost are apart from the agent's."""
 OF_A_HISTORY: Mapping[str, str] = {

@@ -2,6 +2,18 @@
 
     suite + agent  →  calls  →  journal  →  graded rows  →  results.jsonl
 
-`agents` calls the agent, one attempt at a time. `scheduling` decides what is called when, and what is tried again.
-`journal` makes every answer durable. `grading` turns answers into rows. `execution` runs these steps in order.
+    preparing       a suite and options (choices), or a run to resume → a run that can begin
+    execution       calls, records and grades it: the steps below in order
+    scheduling      what is called when (order, concurrency), tried again (retries) or not begun any more (stopping)
+    conversation    one trial: the next question, and how the trial ends; `agents` makes one attempt (calls)
+    folder          the folder of a run: its journal (records, history), its results and its document
+    judging         asks a judge about statements in plain words
+    grading         an answer (received, transcript) → a row (rows), with the functions of checks (functions, child)
+    finishing       all rows (results) and the document of a run
+    deciding        stops a run as soon as its verdict is certain (rule_scenarios)
+    progress        how far a run is; `summary` is how it ended
+    regrading       recorded answers (recorded_answers, recorded_messages) → rows by another suite (grading_suite)
+    replaying       the order of a recorded run, verified against its seed
+
+In parentheses: the modules that each of them uses.
 """
