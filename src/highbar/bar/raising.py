@@ -9,14 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from highbar import policy as policies
-from highbar.bar.pooling import PooledBaseline, pooled_baseline
+from highbar.bar.pooling import pooled_baseline
 from highbar.bar.ratchet import Climb, propose
 from highbar.documents.files import read_bytes, read_tree
 from highbar.errors import InputError, Problem
-from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
-from highbar.model.proposals import PooledRuns, Proposal, Ratchet
+from highbar.model import ConditionRule, Place, Policy, Threshold
+from highbar.model.proposals import Proposal, Ratchet
 from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
+from highbar.policy.notes import thresholds_of
 from highbar.store import baseline_reading
 from highbar.store.writing import replace_policy
 
@@ -51,7 +52,7 @@ def ratchet(
     climb = climb or Climb()
     pooled = None if history is None else pooled_baseline(history, policy)
     if pooled is not None:
-        recorded, climb = pooled.baseline, Climb("pooled", runs=len(pooled.chosen.runs))
+        recorded, climb = pooled.baseline, Climb("pooled", runs=len(pooled.runs.records))
     else:
         recorded = baseline_reading.read_baseline(baseline or policies.baseline_file(policy))
     text = PolicyText(path, data)
@@ -69,13 +70,8 @@ def ratchet(
         diff=_diff(str(path), data, after),
         written=write and after != data,
         notes=(*(pooled.notes if pooled else ()), *_notes(policy, proposals, is_pooled=pooled is not None)),
-        pooled=None if pooled is None else _pooled_runs(pooled),
+        pooled=None if pooled is None else pooled.runs,
     )
-
-
-def _pooled_runs(pooled: PooledBaseline) -> PooledRuns:
-    chosen = pooled.chosen
-    return PooledRuns(pooled.folder, tuple(run.record for run in chosen.runs), chosen.left_out, pooled.damaged)
 
 
 def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) -> Iterator[str]:
@@ -85,15 +81,8 @@ def _notes(policy: Policy, proposals: Iterable[Proposal], *, is_pooled: bool) ->
         return
     if not is_pooled:
         yield _CLIMB_WARNING
-    steps = [
-        (step.threshold_place, step.demand)
-        for rule in policy.rules
-        if isinstance(rule, ProgressiveRule)
-        for step in rule.steps
-    ]
-    single = [(rule.threshold_place, rule.demand) for rule in policy.rules if isinstance(rule, ThresholdRule)]
-    conditions = [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
-    weighed = [demand for place, demand in (*steps, *single) if place in raised] + conditions
+    weighed = [one.demand for rule in policy.rules for _, one in thresholds_of(rule) if one.threshold_place in raised]
+    weighed += [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
     if any(demand.is_confident for demand in weighed):
         yield _CONFIDENT_WARNING
 
@@ -109,10 +98,7 @@ def _prove(before: Iterable[_NamedThreshold], after: Iterable[_NamedThreshold], 
 def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_NamedThreshold]:
     """Every threshold of the policy, with its name and place."""
     for rule in policy.rules:
-        if isinstance(rule, ThresholdRule):
-            yield rule.name, rule.threshold, rule.threshold_place
-        elif isinstance(rule, ProgressiveRule):
-            yield from ((f"{rule.name}.{step.version}", step.threshold, step.threshold_place) for step in rule.steps)
+        yield from ((name, one.threshold, one.threshold_place) for name, one in thresholds_of(rule))
     yield from ((bound.metric, bound.threshold, bound.place) for bound in _bounds(policy, path, data))
 
 

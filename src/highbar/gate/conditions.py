@@ -94,7 +94,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Threshol
         case Relation():
             return _compare(condition, demand, evidence)
         case Logic("not", (operand,)):
-            return _judge(_negate(operand), demand, evidence)
+            return _judge(_negated_condition(operand), demand, evidence)
         case Logic(joined_by, operands):
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
@@ -109,7 +109,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Threshol
     assert_never(condition)
 
 
-def _negate(condition: Condition) -> Condition:
+def _negated_condition(condition: Condition) -> Condition:
     """The opposite condition. Swapping pass and fail instead would skip the evidence that the opposite demands."""
     match condition:
         case Relation(operator, left, right):
@@ -117,7 +117,9 @@ def _negate(condition: Condition) -> Condition:
         case Logic("not", (operand,)):
             return operand
         case Logic(joined_by, operands):
-            return Logic("or" if joined_by == "and" else "and", tuple(_negate(operand) for operand in operands))
+            return Logic(
+                "or" if joined_by == "and" else "and", tuple(_negated_condition(operand) for operand in operands)
+            )
     assert_never(condition)
 
 

@@ -111,7 +111,7 @@ class Evidence(Struct, frozen=True):
     replay: Replaying | None = None  # the run in its recorded order; None if it has none
     unordered: str | None = None  # why it has no recorded order
 
-    def updated(self, **fields: Any) -> Evidence:
+    def with_fields(self, **fields: Any) -> Evidence:
         """The evidence with other values of these fields, also at best."""
         return replace(self, best=self.best and replace(self.best, **fields), **fields)
 

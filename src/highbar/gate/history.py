@@ -1,4 +1,7 @@
-"""Judges scenarios by their earlier runs: whether they newly fail, or pass less and less often."""
+"""Judges scenarios by their earlier runs: whether they newly fail, or pass less and less often, and how many are flaky.
+
+Flaky scenarios may be quarantined. A quarantine is for exceptions, so it may contain only a small share of the suite.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from itertools import count as count_from
 
 from msgspec import Struct
 
+from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain_result
+from highbar.language.digits import amount
 from highbar.language.phrases import count, some
-from highbar.model import DriftRule, Outcome, RuleResult
+from highbar.model import DriftRule, Outcome, QuarantineRule, RuleResult
+from highbar.model.quarantine import LARGEST_SHARE
 from highbar.model.recall import Recalled
 from highbar.statistics.drift import ALARM, decline
 from highbar.statistics.new_failures import is_too_short, newly_failing
@@ -109,3 +115,24 @@ def _drift(rule: DriftRule, recalled: Recalled) -> tuple[Outcome, str]:
     if not known:
         return "pass", "no scenario has an earlier run with the same text, judge and scoring: nothing to compare"
     return "pass", f"no decline: {shown}"
+
+
+# --- the size of the quarantine ----------------------------------------------------------------
+
+
+def most_of(scenarios: int) -> int:
+    """The most scenarios of a suite that may be quarantined: LARGEST_SHARE of it, rounded down, but at least one.
+
+    Otherwise suites of fewer than 20 scenarios could have no quarantine. One scenario is no loophole: it is only exempt
+    from `new_failures`, and every rate still counts it.
+    """
+    return max(1, int(scenarios * LARGEST_SHARE))
+
+
+def judge_quarantine(rule: QuarantineRule, evidence: Evidence) -> RuleResult:
+    """Whether the quarantine is small enough."""
+    ids, most = [one.id for one in evidence.quarantined], most_of(evidence.suite_size)
+    bound = f"at most {most} may be, {amount(LARGEST_SHARE, 'ratio')} of {evidence.suite_size}"
+    outcome: Outcome = "pass" if len(ids) <= most else "fail"
+    found = f"{count(len(ids), 'scenario')} quarantined: {some(ids)}" if ids else "no scenario is quarantined"
+    return certain_result(rule, outcome, f"{found}; {bound}")

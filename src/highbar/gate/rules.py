@@ -120,7 +120,7 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
 
             return judge_drift(rule, evidence.recalled or NOT_READ)
         case QuarantineRule():
-            from highbar.gate.quarantine import judge_quarantine  # few policies have one
+            from highbar.gate.history import judge_quarantine  # few policies have one
 
             return judge_quarantine(rule, evidence)
         # Without a version the step that applies is unknown. Taking the lowest would lower the bar silently.

@@ -123,7 +123,7 @@ def judge_sequential(rule: WeighedRule, evidence: Evidence, judge: Judge) -> Rul
 
 def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Course | None) -> RuleResult:
     """The rule as with `confident`, over all scenarios; open if a longer horizon has not spent its error yet."""
-    found = judge(rule, evidence.updated(replay=None))
+    found = judge(rule, evidence.with_fields(replay=None))
     scenarios = found.value.scenarios if found.value else 0
     planned = scenarios if course is None else course.planned
     total = rule.demand.horizon or planned

@@ -20,7 +20,7 @@ from highbar import catalogue
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, Range, Sign
 from highbar.measure.limits import MOST_TERMS
-from highbar.measure.parts import expand
+from highbar.measure.parts import expand_formula
 from highbar.model import (
     Better,
     Call,
@@ -118,7 +118,7 @@ def _tree(policy: Policy, expression: Expression, where: Where) -> Node:
                 return wanted[0] if len(wanted) == 1 else Operation("/", wanted)
         return None
 
-    return expand(expression, find)
+    return expand_formula(expression, find)
 
 
 class _Box(Struct, frozen=True):

@@ -89,10 +89,12 @@ def _tree(policy: Policy, expression: Expression, where: Where) -> Node:
                 return wanted if isinstance(wanted, Percentile) else _total(wanted[0])
         return None
 
-    return expand(expression, find)
+    return expand_formula(expression, find)
 
 
-def expand(expression: Expression, find: Callable[[Expression], operations.Node[L] | None]) -> operations.Node[L]:
+def expand_formula(
+    expression: Expression, find: Callable[[Expression], operations.Node[L] | None]
+) -> operations.Node[L]:
     """The tree of a formula, with what `find` returns in place of an expression; None for what it leaves as it is."""
 
     def combine(node: Expression, operands: Iterator[operations.Node[L]]) -> operations.Node[L]:

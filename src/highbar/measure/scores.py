@@ -47,12 +47,12 @@ def _split_sum(node: Expression) -> Iterator[Expression]:
             yield from _split_sum(right)
         case Binary("-", left, right):
             yield from _split_sum(left)
-            yield from (_negate(term) for term in _split_sum(right))
+            yield from (_negated_term(term) for term in _split_sum(right))
         case _:
             yield node
 
 
-def _negate(term: Expression) -> Expression:
+def _negated_term(term: Expression) -> Expression:
     return term.operand if isinstance(term, Negative) else Negative(term)
 
 

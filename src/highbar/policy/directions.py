@@ -96,19 +96,19 @@ def helped_by_crashes(
     A crash counts at the same end of a column in every formula. If that is the lower end, `1 - mean(hallucinated)`
     rises with every crash.
     """
-    expansion = _Expansion(metrics, ends)
-    written = expansion.expand(node, where)
-    if not expansion.imputed:
+    flat = _FlatFormula(metrics, ends)
+    written = flat.flatten(node, where)
+    if not flat.imputed:
         return HelpedParts()
-    found = rewards(written, operator, expansion.parts)
-    either = found.undecided if operator not in ("=", "!=") else tuple(expansion.imputed)
+    found = rewards(written, operator, flat.parts)
+    either = found.undecided if operator not in ("=", "!=") else tuple(flat.imputed)
     return HelpedParts(
-        tuple(expansion.imputed[name] for name in found.worse if name in expansion.imputed),
-        tuple(expansion.imputed[name] for name in either if name in expansion.imputed),
+        tuple(flat.imputed[name] for name in found.worse if name in flat.imputed),
+        tuple(flat.imputed[name] for name in either if name in flat.imputed),
     )
 
 
-class _Expansion(Struct):
+class _FlatFormula(Struct):
     """Expands a formula into measures and columns, and makes a metric of each part that counts crashes at an end."""
 
     metrics: Mapping[str, Metric]
@@ -116,13 +116,13 @@ class _Expansion(Struct):
     imputed: dict[str, ImputedPart] = field(default_factory=dict)
     parts: dict[str, Metric] = field(default_factory=dict)
 
-    def expand(self, node: Expression, where: Where) -> Expression:
+    def flatten(self, node: Expression, where: Where) -> Expression:
         """The expanded formula, with the name of such a metric in place of each of those parts."""
         match node:
             case Name(name) if name in self.metrics:
                 metric = self.metrics[name]
-                inside = _Expansion(self.metrics, self.ends)
-                formula = inside.expand(metric.expression, catalogue.narrow(where, metric.where))
+                inside = _FlatFormula(self.metrics, self.ends)
+                formula = inside.flatten(metric.expression, catalogue.narrow(where, metric.where))
                 # A metric that counts no crash at an end is not expanded: the parts of a share have no range of 0 to 1.
                 self.parts.update(inside.parts if inside.imputed else {name: metric})
                 self.imputed.update(inside.imputed)
@@ -130,11 +130,11 @@ class _Expansion(Struct):
             case Name() | Call("mean" | "sum" | "percentile", _):
                 return self._leaf(node, where)
             case Call(function, arguments):
-                return Call(function, tuple(self.expand(argument, where) for argument in arguments))
+                return Call(function, tuple(self.flatten(argument, where) for argument in arguments))
             case Negative(operand):
-                return Negative(self.expand(operand, where))
+                return Negative(self.flatten(operand, where))
             case Binary(operator, left, right):
-                return Binary(operator, self.expand(left, where), self.expand(right, where))
+                return Binary(operator, self.flatten(left, where), self.flatten(right, where))
             case _:
                 return node
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from msgspec.structs import replace
@@ -19,12 +19,14 @@ from highbar.model import (
     Name,
     Policy,
     ProgressiveRule,
+    Rule,
     ScenarioRule,
+    Step,
     StepRule,
     Threshold,
     ThresholdRule,
 )
-from highbar.policy.composite import comparisons_in, names_with_verb
+from highbar.policy.composite import Demanded, comparisons_in, names_with_verb
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import rewards
 from highbar.policy.patterns import is_pattern
@@ -68,30 +70,41 @@ def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
 
 def _short_times(policy: Policy) -> Iterable[str]:
     """Notes on times in a condition that have no unit and are so short that seconds are probably meant."""
-    for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
-        for demand in comparisons_in(rule.condition):
-            comparison = metric_first(demand.comparison)
-            left, right = comparison.left, comparison.right
-            metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
-            if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
-                continue
-            number = write_decimal(right.value)
-            if not re.search(rf"{re.escape(number)}\s*(?:ms|s)\b", rule.text):
-                compared = f"{metric.name} is compared with {number} milliseconds"
-                yield f"{rule.name}: {compared}: write {number}s if seconds are meant"
+    for rule, demand in _comparisons(policy):
+        comparison = metric_first(demand.comparison)
+        left, right = comparison.left, comparison.right
+        metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
+        if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
+            continue
+        number = write_decimal(right.value)
+        if not re.search(rf"{re.escape(number)}\s*(?:ms|s)\b", rule.text):
+            compared = f"{metric.name} is compared with {number} milliseconds"
+            yield f"{rule.name}: {compared}: write {number}s if seconds are meant"
+
+
+def _comparisons(policy: Policy) -> Iterator[tuple[ConditionRule, Demanded]]:
+    """The comparisons in the conditions of a policy, each with its rule."""
+    for rule in policy.rules:
+        if isinstance(rule, ConditionRule):
+            yield from ((rule, demand) for demand in comparisons_in(rule.condition))
 
 
 def _tiny_shares(policy: Policy) -> Iterable[str]:
     """Notes on lower bounds below 1 %, such as `0.9%`."""
-    for rule in policy.rules:
-        steps = [(rule.name, rule.threshold)] if isinstance(rule, ThresholdRule) else []
-        if isinstance(rule, ProgressiveRule):
-            steps = [(f"{rule.name}.{step.version}", step.threshold) for step in rule.steps]
-        for name, threshold in steps:
-            upward = threshold.operator in (">=", ">")
-            if upward and threshold.unit == "ratio" and 0 < threshold.value < SMALL_SHARE:
-                found, meant = (write_decimal(threshold.value * scale) for scale in (100, 10_000))
-                yield f"{name} demands only {found}%: did you mean {meant}%?"
+    for name, one in (found for rule in policy.rules for found in thresholds_of(rule)):
+        threshold = one.threshold
+        upward = threshold.operator in (">=", ">")
+        if upward and threshold.unit == "ratio" and 0 < threshold.value < SMALL_SHARE:
+            found, meant = (write_decimal(threshold.value * scale) for scale in (100, 10_000))
+            yield f"{name} demands only {found}%: did you mean {meant}%?"
+
+
+def thresholds_of(rule: Rule) -> Iterator[tuple[str, ThresholdRule | Step]]:
+    """The thresholds of a rule with their names: its own, or that of each step if it is progressive."""
+    if isinstance(rule, ThresholdRule):
+        yield rule.name, rule
+    elif isinstance(rule, ProgressiveRule):
+        yield from ((f"{rule.name}.{step.version}", step) for step in rule.steps)
 
 
 def _loose_warnings(policy: Policy) -> Iterable[str]:
@@ -161,9 +174,7 @@ def _bought_off_safety(policy: Policy) -> Iterable[str]:
     )
     in_condition = any(
         SAFETY in names(demand.comparison) and not demand.alternative  # an OR can do without it
-        for rule in policy.rules
-        if isinstance(rule, ConditionRule)
-        for demand in comparisons_in(rule.condition)
+        for _, demand in _comparisons(policy)
     )
     if not on_safety and not in_condition:
         yield f"{FINAL_SCORE} can buy off a safety failure: no blocking rule demands {SAFETY} by itself"
@@ -182,12 +193,11 @@ def _wide_composite(policy: Policy) -> Iterable[str]:
 def _empty_demands(policy: Policy) -> Iterable[str]:
     """Notes on thresholds that every value meets: they fail only if there is no value."""
     for rule in policy.rules:
-        if isinstance(rule, ThresholdRule) and _met_by_all(rule.metric, rule.threshold, policy):
-            yield _met(f"{rule.name} ({rule.threshold.text})", rule.metric)
-        elif isinstance(rule, ProgressiveRule):
-            for step in rule.steps:
-                if _met_by_all(rule.metric, step.threshold, policy):
-                    yield _met(f"{rule.name}.{step.version} ({step.threshold.text})", rule.metric)
+        if isinstance(rule, ThresholdRule | ProgressiveRule):
+            for name, one in thresholds_of(rule):
+                bar = one.threshold
+                if always_holds(Name(rule.metric), bar.operator, Constant(bar.value), policy.metrics):
+                    yield _met(f"{name} ({bar.text})", rule.metric)
         elif isinstance(rule, ConditionRule):
             for demand in comparisons_in(rule.condition):
                 sides = demand.comparison.left, demand.operator, demand.comparison.right
@@ -197,10 +207,6 @@ def _empty_demands(policy: Policy) -> Iterable[str]:
 
 def _met(demand: str, metric: str) -> str:
     return f"{demand} is met by every value: it fails only if {metric} is undefined"
-
-
-def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
-    return always_holds(Name(metric), threshold.operator, Constant(threshold.value), policy.metrics)
 
 
 def _much_tolerated(policy: Policy) -> Iterable[str]:
@@ -214,13 +220,11 @@ def _much_tolerated(policy: Policy) -> Iterable[str]:
 
 def _rewarded_faults(policy: Policy) -> Iterable[str]:
     """Notes on comparisons that are easier to meet, and metrics that improve, if another metric gets worse."""
-    for rule in policy.rules:
-        if isinstance(rule, ConditionRule):
-            for demand in comparisons_in(rule.condition):
-                found = rewards(demand.difference, demand.operator, policy.metrics)
-                if found.worse:
-                    words = unparse(demand.comparison)
-                    yield f"{rule.name}: '{words}' is met more easily if {names_with_verb(found.worse)} worse"
+    for rule, demand in _comparisons(policy):
+        found = rewards(demand.difference, demand.operator, policy.metrics)
+        if found.worse:
+            words = unparse(demand.comparison)
+            yield f"{rule.name}: '{words}' is met more easily if {names_with_verb(found.worse)} worse"
     used, built_in = _used_names(policy), metrics()
     for metric in policy.metrics.values():
         if metric.name in used and built_in.get(metric.name) != metric:

@@ -97,14 +97,14 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         return root if above.column in JUDGED_COLUMNS and factor == divisor else None
 
     @cached_property
-    def _cache(self) -> dict[tuple[str, Where, bool], CorrectedShare]:
+    def _shares(self) -> dict[tuple[str, Where, bool], CorrectedShare]:
         return {}
 
     def _cached_share(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
         key = metric, where, best
-        if key not in self._cache:
-            self._cache[key] = self._correct(ratio, metric, where, best=best)
-        return self._cache[key]
+        if key not in self._shares:
+            self._shares[key] = self._correct(ratio, metric, where, best=best)
+        return self._shares[key]
 
     def _correct(self, ratio: Ratio, metric: str, where: Where, *, best: bool) -> CorrectedShare:
         units = JudgedUnits(self.scored, ratio, best=best)

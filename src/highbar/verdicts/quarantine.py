@@ -46,7 +46,7 @@ def with_quarantine(
         notes += more
     quarantined = tuple(found[id_] for id_ in sorted(found))
     size = len(policy.suite.scenarios) if policy.suite is not None else sums.whole.scenarios
-    return evidence.updated(quarantined=quarantined, suite_size=size), tuple(notes)
+    return evidence.with_fields(quarantined=quarantined, suite_size=size), tuple(notes)
 
 
 def _categories(policy: Policy, sums: Reduction) -> dict[str, set[str | None]]:

@@ -9,7 +9,7 @@ import pytest
 
 from highbar import policy as policies
 from highbar.errors import InputError
-from highbar.gate.quarantine import most_of
+from highbar.gate.history import most_of
 from highbar.model.quarantine import QuarantineEntry
 from highbar.policy.words import say_all, say_reading
 
