@@ -22,7 +22,7 @@ from highbar.engine.plan import ReductionPlan, make_plan
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, literal, matches_sql
+from highbar.engine.sql import any_match, matches_sql
 from highbar.engine.totals import (
     Place,
     Profile,
@@ -87,24 +87,10 @@ class Reducer(Struct, frozen=True):
             )
         )[0]
         # Every refusal comes before the first metric: no sum over rows that were refused may reach a verdict.
-        checks.refuse_bad_rows(trials=trials, bad=bad)
-        checks.refuse_mixed_ids(rows, self.parts)
-        tags = [column for where in plan.layout.wheres for column, _ in where if column.startswith("tags.")]
-        if tags:
-            from highbar.engine.agent_tags import refuse_agent_tags  # few rules choose scenarios by a tag
-
-            refuse_agent_tags(rows, self.parts, tags)
-        turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
-        warnings = checks.refuse_or_warn_of_ids(rows, repeated=plan.layout.repeated, turns=turns, parts=self.parts)
-        checks.refuse_disagreement(rows, plan.layout)
-        warnings += checks.required_and_optional(rows, request)
-        warnings += self._variants_warning(plan) if plan.layout.repeated or plan.layout.clustered else ()
+        warnings = self._check_rows(plan, request, trials=trials, bad=bad)
         by = [largest_values(rows, i) if many > MOST_SLICES else f"by_{i}" for i, many in enumerate(many_values)]
         groups = self._groups(plan, request, by, any_undecided=undecided_scenarios > 0)
-        listed = (
-            self._list_failed(plan, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
-        )
-        listed = self._with_expected_answers(listed) if "missed" in plan.layout.columns else listed
+        listed = self._list_failed(plan, min(failed, request.failed_limit), violated) if failed else ()
         reduction = Reduction(
             whole=groups.whole,
             slices=groups.slices,
@@ -132,6 +118,22 @@ class Reducer(Struct, frozen=True):
         return self._with_best(
             reduction, plan, request, groups, few=undecided_scenarios <= MOST_STORED_SCENARIOS, fill=fill
         )
+
+    def _check_rows(self, plan: ReductionPlan, request: Request, *, trials: int, bad: int) -> tuple[str, ...]:
+        """Refuse rows that no sum may be trusted over; return warnings about the others."""
+        rows, layout = self.database.rows, plan.layout
+        checks.refuse_bad_rows(trials=trials, bad=bad)
+        checks.refuse_mixed_ids(rows, self.parts)
+        tags = [column for where in layout.wheres for column, _ in where if column.startswith("tags.")]
+        if tags:
+            from highbar.engine.agent_tags import refuse_agent_tags  # few rules choose scenarios by a tag
+
+            refuse_agent_tags(rows, self.parts, tags)
+        turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
+        warnings = checks.refuse_or_warn_of_ids(rows, repeated=layout.repeated, turns=turns, parts=self.parts)
+        checks.refuse_disagreement(rows, layout)
+        warnings += checks.required_and_optional(rows, request)
+        return warnings + (self._variants_warning(plan) if layout.repeated or layout.clustered else ())
 
     def _define_relations(self, request: Request) -> tuple[ReductionPlan, bool]:
         """Define the three relations of a request; return the plan, and whether descriptions were filled in."""
@@ -283,7 +285,7 @@ class Reducer(Struct, frozen=True):
         """Whether a sample of the rows suggests that the gravest failures alone fill the list.
 
         To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and
-        `_list_failed` falls back to a sort.
+        `list_failed` falls back to a sort.
         """
         if not (self.many and self.database.has_smallest and plan.failed_list.reason == "evidence"):
             return False
@@ -295,38 +297,12 @@ class Reducer(Struct, frozen=True):
         return bool(grave * all_ >= 2 * request.failed_limit * seen)
 
     def _list_failed(self, plan: ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
-        """The gravest failed scenarios, with the reasons that their trials give."""
-        gravest = (
-            self.database.rows(Query(plan.failed_list.from_profile(), of_profile=True))
-            if self.database.has_smallest
-            else []
-        )
-        if len(gravest) < at_least:
-            gravest = self.database.rows(plan.failed_list.by_sorting(violated if plan.with_reasons else 0))
-        if plan.with_reasons:
-            return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in gravest)
-        ids = ", ".join(
-            literal(id_) for id_, _ in gravest
-        )  # a list, not a join: only a list is pushed down to the files
-        alike = (
-            "SELECT id, why, any_value(category) AS category, count(*) AS trial_count, count_if(is_passed) AS passed"
-            f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
-        )
-        in_order = f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY why) AS place FROM ({alike})"
-        reasons = "array_to_string(list_sort(list(why) FILTER (place <= 3 AND why IS NOT NULL)), ' / ')"
-        found = {
-            row[0]: row[1:]
-            for row in self.database.rows(
-                f"SELECT id, any_value(category), sum(trial_count), sum(passed), {reasons}"
-                f" FROM ({in_order}) GROUP BY id"
-            )
-        }
-        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in gravest)
-
-    def _with_expected_answers(self, failed: tuple[FailedScenario, ...]) -> tuple[FailedScenario, ...]:
+        listed = scenario_lists.list_failed(self.database, plan, at_least, violated)
+        if "missed" not in plan.layout.columns:
+            return listed
         from highbar.engine.details import with_expected_answers  # only for the results of a run
 
-        return with_expected_answers(self.database.rows, self.parts, failed)
+        return with_expected_answers(self.database.rows, self.parts, listed)
 
     def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
         from highbar.engine import details  # few reports need it
@@ -390,10 +366,3 @@ def _group(
         ratios={ratio: ratio_totals(place, ratio, totals, row, sides) for place, ratio in enumerate(request.ratios)},
         crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
     )
-
-
-def _failed_scenario(
-    id_: str, category: str | None, trials: int, passed: int, why: str, *, required: bool
-) -> FailedScenario:
-    reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
-    return FailedScenario(id_, category, reason, trials, passed, required=required)
