@@ -59,7 +59,7 @@ def test_a_table_lists_every_row_that_fails() -> None:
 WAITING = re.compile(r"(?<![\w.])timeout\s*=(?!=)\s*(?![\"']|Fraction)")
 """A keyword that limits a wait. `timeout="10s"` and `timeout=Fraction(10)` are settings of a suite."""
 OF_AN_AGENT = {
-    "tests/unit/running/judging/test_asking.py": "a judge that has to time out",
+    "tests/unit/running/judging/test_http_judge.py": "a judge that has to time out",
     "tests/unit/running/python_agents.py": "the timeout of the calls that its tests make",
     "tests/unit/running/test_python_replies.py": "a call that has to time out",
 }
