@@ -82,11 +82,11 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed, rule.demand.failures)
 
-    def at_minimum(size: int | None) -> int | None:
+    def enough(size: int | None) -> int | None:
         # With fewer scenarios than `min_scenarios` the gate passes nothing, however good they are.
         return None if size is None else max(rule.demand.min_scenarios or 0, size)
 
-    size = scenarios or at_minimum(needed)
+    size = scenarios or enough(needed)
     return RuleNeed(
         rule.name,
         rule.level,
@@ -95,13 +95,13 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         rule.threshold.text,
         metric.unit,
         better="lower" if lower else "higher",
-        fewest=at_minimum(fewest_to_pass(bar, assumed)),
+        fewest=enough(fewest_to_pass(bar, assumed)),
         supposed=1 - halfway(bar) if lower else halfway(bar),
-        scenarios=at_minimum(needed),
+        scenarios=enough(needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
         chance=None if size is None else _chance(rule.demand, size, bar, assumed),
-        together=at_minimum(together),
+        together=enough(together),
     )
 
 

@@ -69,15 +69,15 @@ def decline(runs: Sequence[Sequence[Cell]]) -> Decline:
     path = list(_evidence(runs))
     rates = [_rate(cells) for cells in runs]
     evidence, slope = path[-1] if path else 1.0, _slope(runs)
-    alarmed = next((place + 1 for place, one in enumerate(path) if one >= ALARM), None)
-    if alarmed is None:
+    alarm = next((place + 1 for place, one in enumerate(path) if one >= ALARM), None)
+    if alarm is None:
         return Decline(evidence, slope, len(runs))
-    levels = _levels(runs[:alarmed], rates[:alarmed])
-    repaired = next((place for place in range(alarmed, len(runs)) if levels.are_regained(runs[place])), len(runs))
+    levels = _levels(runs[:alarm], rates[:alarm])
+    repaired = next((place for place in range(alarm, len(runs)) if levels.is_back(runs[place])), len(runs))
     again = decline(runs[repaired:])
     if again.is_alarm:
         return Decline(max(evidence, again.evidence), slope, len(runs))
-    back = _runs_back(runs[alarmed:], levels) if evidence >= ALARM else 0
+    back = _runs_back(runs[alarm:], levels) if evidence >= ALARM else 0
     return Decline(evidence, slope, len(runs), back)
 
 
@@ -107,7 +107,7 @@ class Levels(Struct, frozen=True):
     before: Sequence[Cell]
     after: Sequence[Cell]
 
-    def are_regained(self, cells: Sequence[Cell]) -> bool:
+    def is_back(self, cells: Sequence[Cell]) -> bool:
         """Whether these trials are back at the level before the decline; more passes never turn a yes into a no.
 
         Only scenarios that have trials in all three are compared: otherwise a different mix of scenarios could look
@@ -134,7 +134,7 @@ def _runs_back(runs: Sequence[Sequence[Cell]], levels: Levels) -> int:
     found = 0
     for number, cells in enumerate(reversed(runs), 1):
         since = _add_cells(since, cells)
-        if levels.are_regained(since):
+        if levels.is_back(since):
             found = number
     return found
 

@@ -145,13 +145,13 @@ def _spread(rates: Sequence[_BoundedRate], t: float, share: float) -> float:
 
 
 def _ends(value: float, is_possible: Callable[[float, int], bool], least: float = 0.0, most: float = 1.0) -> Interval:
-    """The farthest possible numbers below and above a value, by bisection."""
+    """The bound possible numbers below and above a value, by bisection."""
 
-    def farthest(side: int, end: float) -> float:
+    def bound(side: int, end: float) -> float:
         # The outer end: a bound may be a last digit too wide, never too narrow.
         return end if is_possible(end, side) else bisect(value, end, lambda t: is_possible(t, side))[1]
 
-    return Interval(min(farthest(-1, least), value), max(farthest(1, most), value))
+    return Interval(min(bound(-1, least), value), max(bound(1, most), value))
 
 
 def post_stratified(
@@ -227,7 +227,7 @@ def rogan_gladen(
     `counts_as` is the judge's answer in each stratum; labels of the clusters are not used. None unless the judge
     clearly tells 1 from 0. The share of trials that the judge counts as 1 (a known trial counts as the judge would
     answer on average) is Q = t·sensitivity + (1 - t)·(1 - specificity) for a truth of t (Rogan & Gladen 1978). The
-    bounds are the farthest t at which the two sides differ by no more than their own bounds allow (MOVER, Fieller).
+    bounds are the bound t at which the two sides differ by no more than their own bounds allow (MOVER, Fieller).
     """
     if not clusters or rates.sensitivity is None or rates.specificity is None or not rates.is_better_than_chance():
         return None

@@ -56,13 +56,13 @@ def csv_records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line on which it begins. Raises InputError."""
     csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begins = 1
+    start = 1
     try:
         for cells in reader:
-            yield begins, cells
-            begins = reader.line_num + 1
+            yield start, cells
+            start = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(Problem(f"this is not CSV: {error}", file, begins)) from None
+        raise InputError(Problem(f"this is not CSV: {error}", file, start)) from None
 
 
 def _header_problems(header: list[str], file: str, line: int) -> Iterator[Problem]:

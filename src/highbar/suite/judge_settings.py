@@ -17,10 +17,11 @@ from highbar.suite.values import choice, entries, function, refuse_unknown, text
 FORMATS = ("openai", "anthropic")
 MOST_TOKENS = 10**7
 """The most tokens of a judge's reply: beyond every model."""
+LARGEST_TEMPERATURE = 2
+"""The highest temperature that any endpoint accepts."""
 _OF_A_MODEL = ("model", "base_url", "key", "format", "temperature", "max_tokens")
 _COMMON = ("concurrency", "timeout", "retries")
 JUDGE_KEYS = (*_OF_A_MODEL, "python", *_COMMON)
-_HOTTEST = 2
 
 
 def read_judges(top: Mapping[str, Any], place: ValueCursor) -> tuple[Judge, ...]:
@@ -86,8 +87,8 @@ def read_judge_settings(value: Any, place: ValueCursor) -> Judge | None:
 
 def _temperature(value: Any, place: ValueCursor) -> Fraction | None:
     number = decimal(value)
-    if number is None or not 0 <= number <= _HOTTEST:
-        place.refuse_value(value, f"a number from 0 to {_HOTTEST}")
+    if number is None or not 0 <= number <= LARGEST_TEMPERATURE:
+        place.refuse_value(value, f"a number from 0 to {LARGEST_TEMPERATURE}")
         return None
     return Fraction(number)
 

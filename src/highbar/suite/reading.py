@@ -30,7 +30,7 @@ from highbar.suite.tools.recognition import tool_of_suite
 T = TypeVar("T")
 Build = Callable[[Any, ValueCursor], T | None]
 """(values, place) → a suite, or the columns that it fixes; None only after noting a problem in `place`."""
-_ANYTHING = Allowed()
+_NONE_ALLOWED = Allowed()
 
 
 class _DecodedFile(Struct, frozen=True):
@@ -40,7 +40,7 @@ class _DecodedFile(Struct, frozen=True):
     sha256: str
 
 
-def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANYTHING) -> Suite:
+def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _NONE_ALLOWED) -> Suite:
     """The suite in a file. Raises InputError with all problems, before anything is run.
 
     If `data` is given, it is used as the content of the file, and the file itself is not read.
@@ -64,13 +64,13 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
     from highbar.suite.plain import plain_suite  # only for Python values
 
     place = ValueCursor(problems=[])
-    suite = build(plain_suite(values), place, folder, _ANYTHING, (None, None))
+    suite = build(plain_suite(values), place, folder, _NONE_ALLOWED, (None, None))
     if place.problems or suite is None:
         raise InputError(*(Problem(_message_of(problem, values), hint=problem.hint) for problem in place.problems))
     return suite
 
 
-def read_fixed(path: Path | str, *, allowed: Allowed = _ANYTHING) -> Mapping[str, Mapping[str, str]]:
+def read_fixed(path: Path | str, *, allowed: Allowed = _NONE_ALLOWED) -> Mapping[str, Mapping[str, str]]:
     """By id, the columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError."""
     path = Path(path)
     return _read(

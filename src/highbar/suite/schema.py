@@ -11,7 +11,7 @@ from highbar.columns import BY_NAME
 from highbar.suite.amounts import DURATION_PATTERN, MONEY_PATTERN, SIZE_PATTERN
 from highbar.suite.check_schema import STATEMENT, check_definitions
 from highbar.suite.identity import LISTS
-from highbar.suite.judge_settings import FORMATS, MOST_TOKENS
+from highbar.suite.judge_settings import FORMATS, LARGEST_TEMPERATURE, MOST_TOKENS
 from highbar.suite.limits import (
     FEWEST_JUDGES,
     MOST_CANARIES,
@@ -161,8 +161,8 @@ def _listed_scenario() -> dict[str, Any]:
 def _slotted_value() -> dict[str, Any]:
     """The schema of a JSON value with at least one text that is replaced by what the agent is asked."""
     same = {"$ref": "#/$defs/slotted"}
-    somewhere = {"type": "object", "not": {"additionalProperties": {"not": same}}}
-    return {"anyOf": [{"enum": list(SLOTS)}, {"type": "array", "contains": same}, somewhere]}
+    inside = {"type": "object", "not": {"additionalProperties": {"not": same}}}
+    return {"anyOf": [{"enum": list(SLOTS)}, {"type": "array", "contains": same}, inside]}
 
 
 def _agent() -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _judge() -> dict[str, Any]:
         "base_url": _ADDRESS,
         "key": _KEY,
         "format": {"enum": list(FORMATS)},
-        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "temperature": {"type": "number", "minimum": 0, "maximum": LARGEST_TEMPERATURE},
         "max_tokens": {"type": "integer", "minimum": 1, "maximum": MOST_TOKENS},
         **common,
     }

@@ -132,9 +132,9 @@ def _say_judges(suite: Suite, number: int, trials: int) -> Iterator[str]:
             yield "Without a majority nobody can tell, which an odd number of judges makes rare."
     if number:
         known = len(suite.canaries)
-        also = f", and {known} {'canary' if known == 1 else 'canaries'}" if known else ""
+        canaries = f", and {known} {'canary' if known == 1 else 'canaries'}" if known else ""
         calls = count((trials + known) * len(judges), "call")
-        yield f"{count(number, 'statement')} in {count(trials, 'trial')}{also}: {calls}."
+        yield f"{count(number, 'statement')} in {count(trials, 'trial')}{canaries}: {calls}."
     else:
         yield "No scenario has a statement in plain words, so it is not asked."
     if is_same_model(suite):

@@ -28,7 +28,7 @@ _MOST_WORDS = 1000
 _CODE = "write the check in Python, in a suite of Highbar: python: module:function"
 RUBRIC_PROMPT = "a judge here has a prompt of its own: write what matters into the statement"
 _OTHER_JUDGES = "write a statement for a judge: llm-rubric"
-_UNLIKE = "Highbar has no check that does the same"
+_NO_CHECK = "Highbar has no check that does the same"
 REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("javascript", "python", "ruby", "webhook"), _CODE),
     **dict.fromkeys(
@@ -44,7 +44,7 @@ REFUSED: Mapping[str, str] = {
             "bleu", "gleu", "levenshtein", "meteor", "perplexity", "perplexity-score", "rouge-n", "similar",
             "similar:cosine", "similar:dot", "similar:euclidean",
         ),
-        _UNLIKE,
+        _NO_CHECK,
     ),
     **dict.fromkeys(
         (
@@ -53,11 +53,11 @@ REFUSED: Mapping[str, str] = {
             "is-xml", "skill-used", "tool-call-f1", "trace-error-spans", "trace-span-count", "trace-span-duration",
             "trajectory:step-count", "trajectory:tool-args-match", "trajectory:tool-sequence", "trajectory:tool-used",
         ),
-        _UNLIKE,
+        _NO_CHECK,
     ),
     "contains-json": "use is-json if the whole reply is JSON",
     **dict.fromkeys(("select-best", "max-score"), "it compares the answers of several providers: here is one agent"),
-    "human": _UNLIKE,
+    "human": _NO_CHECK,
 }  # fmt: skip
 """Types of assertions that have no counterpart, each with a hint."""
 
