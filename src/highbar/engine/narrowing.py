@@ -38,8 +38,8 @@ def narrow_request(request: Request, parts: Sequence[SourcePart]) -> Request:
     if not absent:
         return request
 
-    def is_given(wanted: Term | Percentile) -> bool:
-        return wanted.column not in absent
+    def is_given(item: Term | Percentile) -> bool:
+        return item.column not in absent
 
     def is_measured(ratio: Ratio) -> bool:
         return all(is_given(term) for term, _ in (*ratio.z, *ratio.d))
@@ -69,7 +69,7 @@ def _with_zeros(group: Group, request: Request) -> Group:
     return replace(
         group,
         totals={term: group.totals.get(term, _NOTHING) for term in request.terms},
-        ranks={wanted: group.ranks.get(wanted, _NO_RANK) for wanted in request.percentiles},
+        ranks={percentile: group.ranks.get(percentile, _NO_RANK) for percentile in request.percentiles},
         ratios={ratio: group.ratios.get(ratio, _NO_RATIO) for ratio in request.ratios},
         crosses={pair: group.crosses.get(pair, _NO_CROSS) for pair in request.crosses},
     )

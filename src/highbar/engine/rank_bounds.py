@@ -81,12 +81,12 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
     rows = database.rows(f"SELECT {columns} FROM ordered WHERE rank % stride = 0 OR rank = group_trials")
     some, pseudo = _sums_at(rows), {row[0]: unseen_weight(*row[-2:]) for row in rows}
     near = {
-        (group, wanted, end): _ranks_between(
+        (group, percentile, end): _ranks_between(
             known := sorted(some[group]),
-            first_rank_index(known, end, wanted.share, alpha, some[group].__getitem__, pseudo[group]),
+            first_rank_index(known, end, percentile.share, alpha, some[group].__getitem__, pseudo[group]),
         )
         for group in sizes
-        for wanted in same
+        for percentile in same
         for end in (LOW, HIGH)
     }
     missing = {one: ranks for one, ranks in near.items() if not some[one[0]].keys() >= set(ranks)}
@@ -102,14 +102,16 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
         for group, sums in _sums_at(found).items():
             some[group] |= sums
 
-    def end_of(group: str, wanted: Percentile, end: int) -> int:
-        ranks = near[group, wanted, end]
-        return ranks.start + first_rank_index(ranks, end, wanted.share, alpha, some[group].__getitem__, pseudo[group])
+    def end_of(group: str, percentile: Percentile, end: int) -> int:
+        ranks = near[group, percentile, end]
+        return ranks.start + first_rank_index(
+            ranks, end, percentile.share, alpha, some[group].__getitem__, pseudo[group]
+        )
 
     return {
-        (group, wanted): ranks_within(n, end_of(group, wanted, LOW), end_of(group, wanted, HIGH))
+        (group, percentile): ranks_within(n, end_of(group, percentile, LOW), end_of(group, percentile, HIGH))
         for group, n in sizes.items()
-        for wanted in same
+        for percentile in same
     }
 
 
@@ -132,7 +134,7 @@ def _by_design_effect(
     database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
 ) -> RankBounds:
     """For many trials: find the ranks for their effective number at the percentile itself, and scale them up."""
-    nearest = {group: [nearest_rank(n, wanted.share) for wanted in same] for group, n in sizes.items()}
+    nearest = {group: [nearest_rank(n, percentile.share) for percentile in same] for group, n in sizes.items()}
     values = database.values_at(ranked, nearest, sizes)
     limits = [
         ", ".join([literal(group), *(f"CAST('{values[group][rank]!r}' AS DOUBLE)" for rank in ranks)])
@@ -150,18 +152,20 @@ def _by_design_effect(
     for group, clusters, d, dd, *of_each in database.rows(
         f"SELECT group_name, count(*), sum(d), sum(d * d), {sums} FROM ({units}) GROUP BY group_name"
     ):
-        for place, wanted in enumerate(same):
+        for place, percentile in enumerate(same):
             z, zz, zd = of_each[3 * place : 3 * place + 3]
-            found[group, wanted] = _effective_ranks(Sums(clusters, d, z, zz, zd, dd), sizes[group], wanted, alpha)
+            found[group, percentile] = _effective_ranks(
+                Sums(clusters, d, z, zz, zd, dd), sizes[group], percentile, alpha
+            )
     return found
 
 
-def _effective_ranks(sums: Sums, n: int, wanted: Percentile, alpha: float) -> Ranks:
+def _effective_ranks(sums: Sums, n: int, percentile: Percentile, alpha: float) -> Ranks:
     """The ranks of the effective number of independent trials (by the design effect), scaled up to n."""
-    error, share = standard_error(sums), float(wanted.share)
+    error, share = standard_error(sums), float(percentile.share)
     # Correlated trials say less than their number: bounds are found for as many independent ones as they are worth.
     effective = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
-    low, high = percentile_ranks(effective, wanted.share, alpha)
+    low, high = percentile_ranks(effective, percentile.share, alpha)
     return Ranks(
         None if low is None else max(1, low * n // effective),
         None if high is None else min(n, -(-high * n // effective)),

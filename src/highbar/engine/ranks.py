@@ -89,13 +89,15 @@ def find_percentiles(
     percentiles, alpha = request.percentiles, request.alpha
     found: dict[str, dict[Percentile, Rank]] = {}
     together: dict[tuple[str, Where], list[Percentile]] = {}
-    for wanted in percentiles:
-        together.setdefault((wanted.column, wanted.where), []).append(wanted)
+    for percentile in percentiles:
+        together.setdefault((percentile.column, percentile.where), []).append(percentile)
     for (name, where), same in together.items():
         # A percentile takes a query over all numbers of its column: not a second time if nothing in it is undecided.
         if at_worst is not None and not any(profile.ranked(name, where)[2] for profile in profiles.values()):
             for group, ranks in at_worst.items():
-                found.setdefault(group, {}).update({wanted: ranks[wanted] for wanted in same if wanted in ranks})
+                found.setdefault(group, {}).update(
+                    {percentile: ranks[percentile] for percentile in same if percentile in ranks}
+                )
             continue
         column = rank_column(layout, name, world, repeated=layout.repeated and any_undecided)
         trials_of = beside_facts(layout, (name,)) if layout.repeated and any_undecided else "trials"
@@ -110,12 +112,12 @@ def find_percentiles(
         bounds = _bounds(database, layout, same, alpha, ranked, sizes)
         values = database.values_at(ranked, _wanted_ranks(same, sizes, bounds), sizes)
         for group, trials, errors, scenarios in counts:
-            for wanted in same:
+            for percentile in same:
                 at = values[group]
-                low, high = bounds[group, wanted]
+                low, high = bounds[group, percentile]
                 fewest, most = profiles[group].trial_range(name, where)
-                found.setdefault(group, {})[wanted] = Rank(
-                    value=finite_number(at[nearest_rank(trials, wanted.share)]),
+                found.setdefault(group, {})[percentile] = Rank(
+                    value=finite_number(at[nearest_rank(trials, percentile.share)]),
                     trials=trials,
                     errors=errors,
                     scenarios=scenarios,
@@ -163,8 +165,8 @@ def _wanted_ranks(
 ) -> dict[str, list[int]]:
     return {
         group: sorted(
-            {nearest_rank(n, wanted.share) for wanted in same}
-            | {rank for wanted in same for rank in bounds[group, wanted] if rank is not None}
+            {nearest_rank(n, percentile.share) for percentile in same}
+            | {rank for percentile in same for rank in bounds[group, percentile] if rank is not None}
         )
         for group, n in sizes.items()
     }
@@ -204,4 +206,8 @@ def _bounds(
         from highbar.engine.rank_bounds import clustered_bounds  # few results have several trials, or clusters
 
         return clustered_bounds(database, layout, same, alpha, ranked, sizes)
-    return {(group, wanted): percentile_ranks(n, wanted.share, alpha) for group, n in sizes.items() for wanted in same}
+    return {
+        (group, percentile): percentile_ranks(n, percentile.share, alpha)
+        for group, n in sizes.items()
+        for percentile in same
+    }

@@ -34,7 +34,7 @@ def widen_request(request: Request, columns: Iterable[str]) -> Request:
     return replace(
         request,
         terms=tuple(dict.fromkeys((*ALL_TERMS, *own))),
-        percentiles=tuple(dict.fromkeys(replace(wanted, where=()) for wanted in request.percentiles)),
+        percentiles=tuple(dict.fromkeys(replace(percentile, where=()) for percentile in request.percentiles)),
         ratios=(),
         crosses=(),
         slices=tuple(dict.fromkeys((*request.slices, "category", "capability", *columns, *WHOLE_RUN))),
@@ -81,7 +81,7 @@ def _ranks(
     rows: Rows, layout: Layout, request: Request, world: World
 ) -> dict[str, Mapping[str, tuple[Fraction | None, ...]]]:
     """By id and column, the values of the trials that a percentile ranks."""
-    names = tuple(dict.fromkeys(("latency_ms", *(wanted.column for wanted in request.percentiles))))
+    names = tuple(dict.fromkeys(("latency_ms", *(percentile.column for percentile in request.percentiles))))
     sql = [rank_column(layout, name, world, repeated=layout.repeated) for name in names]
     trials = beside_facts(layout, names) if layout.repeated else "trials"
     lists = ", ".join(f"list({column} ORDER BY {column}) FILTER ({column} IS NOT NULL)" for column in sql)

@@ -362,7 +362,7 @@ def _group(
         scenarios=profile.scenarios,
         trials=profile.trials,
         totals=totals,
-        ranks={wanted: (ranked or {}).get(wanted, Rank(None, 0, 0, 0)) for wanted in request.percentiles},
+        ranks={percentile: (ranked or {}).get(percentile, Rank(None, 0, 0, 0)) for percentile in request.percentiles},
         ratios={ratio: ratio_totals(place, ratio, totals, row, sides) for place, ratio in enumerate(request.ratios)},
         crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
     )
