@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 import highbar
+from highbar.running.deciding import LiveCheck
+from highbar.running.folder import RunFolder
+from highbar.running.progress import Standing
 from tests import faulty_server as faulty
 from tests.commandline import judged, refused
 from tests.faulty_server import Step, serving
@@ -330,7 +333,20 @@ def test_with_strict_warnings_have_to_be_decided_too(tmp_path: Path) -> None:
 
 def test_what_is_open_is_shown_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("highbar.cli.running.PLAIN_EVERY", 0.05)
+    look = LiveCheck.look
+
+    async def look_and_note(live: LiveCheck, opened: RunFolder | None) -> Standing:
+        standing = await look(live, opened)
+        if live.looks > 1:  # the first one comes before the first call
+            (tmp_path / "looked").touch()
+        return standing
+
+    monkeypatch.setattr(LiveCheck, "look", look_and_note)
     made = project(tmp_path, fails="place % 5 == 0", quick=40, planned=60)
+    agent = (tmp_path / "agent.py").read_text()
+    # However busy the machine is: after 40 calls the agent waits for a look, and then long enough to show it.
+    waits = f"while not os.path.exists({str(tmp_path / 'looked')!r}): time.sleep(0.02)\n        time.sleep(1)"
+    (tmp_path / "agent.py").write_text("import os\n" + agent.replace("time.sleep(1)", waits))
     err = made.run("--until-decided").err
     assert "  pass_rate ≥ 85%: " in err
     assert "decide a pass" in err
