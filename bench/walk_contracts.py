@@ -47,7 +47,6 @@ CONTRACTS: Mapping[str, Contract] = {
     "check_category": Contract("refuses a near miss, in policies and suites", ("policy/settings", "suite/identity")),
     "rewrite": Contract("the suite of another tool → ours", ("suite/tools/",)),
     "find": Contract("what a check comes to on an answer", ("checks/",)),
-    "relation": Contract("the SQL of the relation that a module is about", ("engine/",)),
     "line": Contract("a row → a line of JSONL", ("load/", "running/rows")),
     "shown": Contract(
         "a value as a message quotes it: short, on one line",
