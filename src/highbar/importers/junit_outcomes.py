@@ -133,7 +133,7 @@ def text_is_bad(text: str) -> bool:
 
 def undecided_reason(said: str) -> str:
     """The reason why a test is undecided."""
-    return f"{said}, which says undecided_reason that it passed nor that it failed"
+    return f"{said}, which says neither that it passed nor that it failed"
 
 
 def _by_status(value: str) -> str | None:
