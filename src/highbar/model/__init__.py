@@ -1,4 +1,15 @@
-"""The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
+"""The frozen values that flow between the stages: a policy with its rules, sums, and a verdict.
+
+rules, formulas, mapping              a policy: its rules and metrics, their formulas, how foreign records are read
+job, requests, sums                   what a caller wants judged, and what is asked of an engine for it
+reduction, records                    what an engine makes of the rows
+verdict, details, against, stopping   the verdict, and what belongs to some verdicts only
+comparison, baseline, proposals       two runs; a recorded run; thresholds to raise
+history, order, recall, quarantine    records of runs, the order of a run, and what earlier runs say about it
+answer, judgments, judging            what an agent did, what a judge said of it; who judges in files of other tools
+judge_quality, calibration            how good a judge is known to be
+number, words                         exact numbers; types with a fixed set of words
+"""
 
 from highbar.model.against import Against, Source, Weakening
 from highbar.model.formulas import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation

@@ -8,7 +8,20 @@
     mapping.read_map_file(path)                     -> RowMap: which path of a foreign record feeds which column
     resolve_version(policy, given, recorded)        -> the policy for one agent version
 
-`policy.words` puts each rule into words; `policy.schema` is the JSON Schema of the file, for editors.
+From the file to the policy:
+
+    files, reading                    which file; its tree → a Policy, block by block, with every problem
+    cursor, shapes                    the position of a reader in the tree; short forms of a block, and hints
+    settings, versions                plain settings, weights and filters; the agent versions of progressive rules
+    metrics, composite                the metrics that a policy defines, and its composite
+    rules, demands, patterns          thresholds and other rules; the evidence that they demand; ids of scenarios
+    baseline, judge, quarantine       blocks of that name; also suite, mapping (paths), selecting, judging (`judged_by`)
+    sequential, crashes               what sequential rules cannot do; rules that crashes would make easier to meet
+    directions, ranges                which way a formula goes with each name in it, and which values it can have
+    notes                             what a policy may say, but probably does not mean
+
+From the policy to others: `words` puts each rule into words, `schema` is the JSON Schema of the file, `editing` writes
+new numbers into its text, and `bounds` finds those inside a condition.
 """
 
 from highbar.policy.files import NAMES, files_named_in, find_here, find_policy, folders, missing, names_in

@@ -4,6 +4,14 @@
 `render(verdict, display) -> str` and `render_problems(problems, display) -> str` that pass every untrusted text through
 one encoder of the module, and name it in the table. Another distribution adds a format of the verdict with an entry
 point in the group `highbar.reporters` that names such a module.
+
+    headline, titles, reruns              sentences that several reports share: the verdict, a demand, a second run
+    value_words, judge_words, early …     the same about values, the judge, early stopping; also origin, failures,
+                                          advice and progressive
+    visible, layout, numbers, problems    harmless text, lines for a terminal, numbers for programs, problems
+    comparison_*, calibration_*           reports of a comparison and of a calibration; `_words` is what they share
+    history_*, plan_text, baseline_text   what other commands print; also ratchet and schema_results
+    github, frames                        what a workflow shows; metrics, rules and scenarios as data frames
 """
 
 from __future__ import annotations
@@ -45,9 +53,8 @@ class Reporter(Struct, frozen=True):
 
     The module is loaded at the first call. Besides `function` it has one named `{function}_problems`, which renders the
     problems if there is nothing to report; or `problems_from` names the module whose `render_problems` does that.
-    `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the
-    engine one more query. `checks_meta`: the module has a function `meta_problems`, because the format requires facts
-    that the results do not contain.
+    `lists_scenarios`: the format needs `Verdict.scenarios`, which costs the engine one more query. `checks_meta`: the
+    module has a function `meta_problems`, because the format requires facts that the results do not contain.
     """
 
     module: str

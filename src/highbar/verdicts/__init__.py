@@ -1,4 +1,13 @@
-"""Makes a verdict from a policy, the results and their sums: the evidence, the outcomes of the rules, and notes."""
+"""Makes a verdict from a policy, the results and their sums: the evidence, the outcomes of the rules, and notes.
+
+judgeable                    whether any rule can be computed from the results at all
+notes, details               the warnings beside the verdict; what only some reports show
+judges                       which results a judge decided, how good it is, and what that changes
+judged_parts, judged_units   the judged rows, scored by part; the scenarios behind one share
+label_rates, corrections     how often the judge is right; shares corrected for its errors
+sequential, replay, shares   a run in its recorded order: what each sequential rule sees of it
+quarantine, settling         what is quarantined today; what would settle each rule
+"""
 
 from __future__ import annotations
 
