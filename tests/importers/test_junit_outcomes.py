@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from highbar.errors import InputError
 from tests.importers.imported import imported, written
 
 DENIALS = ("", "0", "00", "0.0", "0,0", "-0", "０", "0%", "0x0", "false", "False", "no", "n", "N", "none", "null")
@@ -149,3 +152,56 @@ def test_other_properties_are_data_of_the_user(tmp_path):
         ("x", "failed"),
     )
     only(by_content(tmp_path, tuple(as_property(*pair) for pair in data)), True)
+
+
+PASSED = '<testcase name="a"/><testcase name="b"/>'
+FAILED_SUITES = (
+    'status="failed"', 'result="FAILED"', 'success="false"', 'outcome="error"', 'aborted="true"', 'crashed="yes"',
+    'verdict="❌"', 'status="unstable"', 'executed="no"', 'state="interrupted"', 'timeout="true"',
+)  # fmt: skip
+OTHER_SUITES = (
+    'status="passed"', 'status="complete"', 'success="true"', 'result="ok"', 'timeout="30"', 'failfast="true"',
+    'hostname="broken"', 'name="failed"', 'failures="0"', 'passed="2"', 'success="2"', 'aborted="false"', 'run="1"',
+)  # fmt: skip
+
+
+def with_suite(folder: Path, suite: str, tests: str = PASSED) -> list[bool | None]:
+    rows, _ = imported("junit", written(folder, "r.xml", suite.format(tests)))
+    return [row.get("passed") for row in rows]
+
+
+@pytest.mark.parametrize(
+    "form", ["<testsuite {}>{{}}</testsuite>", "<testsuites {}><testsuite>{{}}</testsuite></testsuites>"]
+)
+def test_a_suite_that_says_that_it_failed_must_show_what_did(tmp_path, form):
+    failed = '<testcase name="c"><failure/></testcase>'
+    for said in FAILED_SUITES:
+        with pytest.raises(InputError, match="none of its tests failed"):
+            with_suite(tmp_path, form.format(said))
+        assert with_suite(tmp_path, form.format(said), PASSED + failed) == [True, True, False]
+    for said in OTHER_SUITES:
+        assert with_suite(tmp_path, form.format(said)) == [True, True]
+
+
+def test_a_suite_that_says_in_a_property_that_it_failed_must_show_what_did(tmp_path):
+    form = '<testsuite><properties><property name="{}" value="{}"/></properties>{{}}</testsuite>'
+    for name, value in (("status", "failed"), ("test.result", "aborted"), ("success", "false")):
+        with pytest.raises(InputError, match="none of its tests failed"):
+            with_suite(tmp_path, form.format(name, value))
+    for name, value in (("status", "green"), ("build", "failed"), ("python", "3.12"), ("failfast", "true")):
+        assert with_suite(tmp_path, form.format(name, value)) == [True, True]
+
+
+def test_an_undecided_test_and_an_error_outside_of_tests_explain_a_failed_suite(tmp_path):
+    form = '<testsuite status="failed">{}</testsuite>'
+    assert with_suite(tmp_path, form, '<testcase name="a" status="mauve"/>') == [None]
+    assert with_suite(tmp_path, form, PASSED + '<error message="teardown"/>') == [True, True, False]
+    outer = '<testsuites status="failed"><testsuite>{}</testsuite></testsuites>'
+    assert with_suite(tmp_path, outer, PASSED + '<error message="teardown"/>') == [True, True, False]
+
+
+def test_a_skipped_suite_without_tests_says_nothing(tmp_path):
+    form = '<testsuites><testsuite status="skipped" tests="0"/><testsuite>{}</testsuite></testsuites>'
+    assert with_suite(tmp_path, form) == [True, True]
+    with pytest.raises(InputError, match="none of its tests failed"):
+        with_suite(tmp_path, '<testsuites><testsuite status="failed"/><testsuite>{}</testsuite></testsuites>')

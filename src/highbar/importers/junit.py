@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from highbar.importers import Row, junit_outcomes
 from highbar.importers.junit_cases import Ending, OpenCase
-from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_suite_counts
+from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_suite_counts, refuse_unshown_failure
 from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TEXT
 from highbar.importers.naming import Trials
 from highbar.importers.reading import xml
@@ -81,6 +81,7 @@ class _OpenSuite(Struct):
     """A suite before its closing tag: its attributes, and its test cases without and with inner suites."""
 
     attributes: dict[str, str]
+    properties: list[tuple[str, str]] = field(default_factory=list)
     own: ListedTests = field(default_factory=ListedTests)
     whole: ListedTests = field(default_factory=ListedTests)
 
@@ -163,6 +164,8 @@ class _JUnitReader:
             self._properties.append((name, value, []))
             self._open_texts(self._properties[-1][2])
             return "property"
+        if tag == "property" and self._suites:
+            self._suites[-1].properties.append((attributes.get("name", ""), attributes.get("value", "")))
         return "" if self._endings else self._open_other(tag, attributes)
 
     def _open_other(self, tag: str, attributes: dict[str, str]) -> str:
@@ -239,6 +242,7 @@ class _JUnitReader:
             return
         for found in self._suites[-1].each():
             found.outside[ending.kind] += 1
+            found.bad += 1
         self._report.records += 1
         name = self._suites[-1].attributes.get("name")
         row: Row = {"id": scenario_id(name or "(a suite without a name)"), "error": ending.reason(), "passed": False}
@@ -254,6 +258,7 @@ class _JUnitReader:
             for numbers in suite.whole.places.values():
                 self._repeated.update(numbers[:-1])
             suite.whole.again = suite.whole.repeated
+        refuse_unshown_failure(suite.name(), suite.attributes, suite.properties, suite.whole)
         if self._suites:
             self._suites[-1].whole.add(suite.whole)
             return
@@ -276,6 +281,7 @@ class _JUnitReader:
         for found in self._suites[-1].each() if self._suites else ():
             written = [ending.kind for ending in last if not ending.is_attribute]
             found.add_case(str(row["id"]), self._rows, kind, written or [kind])
+            found.bad += not row["passed"]
             found.flaky += not last and bool(case.endings)
             self._note_subtests(found, case, last)
         self._put(row)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
+from highbar.importers.junit_outcomes import property_outcome, suite_outcome
 from highbar.importers.record import refuse, shown
 
 ENDINGS = ("error", "failure", "skipped")
@@ -30,6 +31,7 @@ _BAD_COUNT = re.compile(r"fail|error|abort|crash|broken|timed|timeouts|flak|reru
 _WHOLE = re.compile(r"[0-9]{1,12}(\.0+)?|[0-9]{1,3}(,[0-9]{3})+")
 _SUBTESTS = 'a test that has subtests says how many, by record_property("subtests", N), or is parametrized instead'
 _COUNTS = "JUnit XML counts tests, failures, errors, skipped, disabled and flakes"
+_AS_TESTS = "have the runner write what failed as a <testcase> with <failure> or <error>"
 _WRITE_AGAIN = "have the runner write the report again; nothing may be left out of it"
 
 
@@ -41,6 +43,7 @@ class ListedTests(Struct):
     ended: Counter[str] = field(default_factory=Counter)  # test cases by their worst ending
     endings: Counter[str] = field(default_factory=Counter)  # all endings of all test cases
     outside: Counter[str] = field(default_factory=Counter)  # endings outside of test cases, which count as tests
+    bad: int = 0  # test cases that did not pass or are undecided, and endings outside of them
     flaky: int = 0  # test cases that passed only at a repeated attempt
     again: int = 0  # test cases that are earlier attempts at a test
     subtests: int = 0  # the number of subtests that properties of the tests declare
@@ -61,6 +64,7 @@ class ListedTests(Struct):
         self.endings.update(inner.endings)
         self.ended.update(inner.ended)
         self.outside.update(inner.outside)
+        self.bad += inner.bad
         self.flaky += inner.flaky
         self.again += inner.again
         self.subtests += inner.subtests
@@ -113,6 +117,19 @@ def compare_suite_counts(
     if tests is None or whole.listed - whole.again <= tests <= whole.listed:
         return False
     return _explain_difference(name, tests, whole, is_pytest=is_pytest)
+
+
+def refuse_unshown_failure(
+    name: str, attributes: Mapping[str, str], properties: Iterable[tuple[str, str]], found: ListedTests
+) -> None:
+    """Refuse a suite that says of itself that it did not pass, although all of its tests did: a failure was lost."""
+    if found.bad:
+        return
+    said = [(key, value, suite_outcome(key, value)) for key, value in attributes.items() if key not in _KNOWN]
+    said += [(key, value, property_outcome(key, value)) for key, value in properties]
+    for key, value, ending in said:
+        if ending is not None and (found.cases or ending != "skipped"):
+            refuse(f"{name}: {key} is {shown(value)}, and none of its tests failed", hint=_AS_TESTS)
 
 
 def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests) -> None:

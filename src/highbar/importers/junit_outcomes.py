@@ -95,6 +95,17 @@ def attribute_outcome(name: str, value: str) -> str | None:
     return UNCLEAR if is_doubtful or _BAD_PART.search(core) or text_is_bad(value) else None
 
 
+def suite_outcome(name: str, value: str) -> str | None:
+    """The ending that an attribute of a suite says; UNCLEAR only for a doubtful word under the name of a status.
+
+    >>> suite_outcome("result", "FAILED"), suite_outcome("status", "unstable"), suite_outcome("hostname", "broken")
+    ('failure', 'unclear', None)
+    """
+    kind = attribute_outcome(name, value)
+    is_doubtful = _core(name) in _STATUS and _word(value) in _DOUBTFUL
+    return None if kind == UNCLEAR and not is_doubtful else kind
+
+
 def property_outcome(name: str, value: str) -> str | None:
     """UNCLEAR if a property is named like an outcome and has a bad value; None for all others, which are user data."""
     core = _core(name.lower())
