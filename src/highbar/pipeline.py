@@ -10,11 +10,11 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
 from highbar.load.refusals import refuse_categories
-from highbar.load.results import Results, results
+from highbar.load.results import Results, open_results
 from highbar.model import Policy, Verdict
 from highbar.model.job import SILENT, Job, JobWatch, Wants
 from highbar.model.reduction import Reduction
-from highbar.verdicts import CheckResult, finished_part, refuse_unusable, verdict
+from highbar.verdicts import CheckResult, finished_part, make_verdict, refuse_unusable
 
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
     from highbar.changes.scored_run import ScoredRun
@@ -31,7 +31,7 @@ def check_result(job: Job, watch: JobWatch = SILENT) -> CheckResult:
     policy = policies.choose(job.policy, job.where)
     # Recalling earlier runs compares digests of the texts, and only DuckDB computes these.
     wants = replace(job.wants, texts=job.wants.texts or (policy.recalls is not None and job.engine.name == "duckdb"))
-    with results(job, policy, watch) as found:
+    with open_results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, with_order(wants, found)))
         return judge_sums(job, policy, found, sums)
 
@@ -46,11 +46,11 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
     refuse_categories(found, sums.categories)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
-        return CheckResult(verdict(job, policy, found, sums), policy, sums)
+        return CheckResult(make_verdict(job, policy, found, sums), policy, sums)
     from highbar.changes.since import earlier_runs  # few checks compare
 
     before = earlier_runs(job, policy, found, sums)
-    judged = verdict(job, policy, found, sums, before.changes, before.warnings, before.recalled, before.run)
+    judged = make_verdict(job, policy, found, sums, before.changes, before.warnings, before.recalled, before.run)
     return CheckResult(judged, policy, sums, before.run, before.changes, finished_part(judged, found))
 
 
@@ -59,7 +59,7 @@ def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
     from highbar.changes.scored_run import only_finished, run_of  # only for a comparison
 
     policy, wants = policies.choose(policy, job.where), replace(job.wants, run=True)
-    with results(job, policy, watch) as found:
+    with open_results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
         refuse_categories(found, sums.categories)
         refuse_unusable(policy, found, sums)

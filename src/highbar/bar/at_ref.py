@@ -26,7 +26,7 @@ from highbar.errors import InputError, Problem
 from highbar.language import formula
 from highbar.load import foreign, revision
 from highbar.load.refusals import explain_refusals, refuse_columns
-from highbar.load.results import results
+from highbar.load.results import open_results
 from highbar.load.revision import Revision
 from highbar.model import (
     Against,
@@ -153,7 +153,7 @@ def _judged_now(
         return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
 
     # One reduction covers both policies: reading the rows twice would double the time of every pull request.
-    with results(job, policy, watch) as found:
+    with open_results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
         def judge_earlier(other: Job) -> CheckResult:

@@ -10,7 +10,7 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
 from highbar.errors import ReportError
-from highbar.load.results import results
+from highbar.load.results import open_results
 from highbar.model import Policy, Source
 from highbar.model.comparison import Comparison, MovedScenario, Side
 from highbar.model.details import TrialDetail
@@ -49,7 +49,7 @@ def _read_trials(
 ) -> tuple[Mapping[str, tuple[TrialDetail, ...]], tuple[Source, ...]]:
     """The trials by the ids of their scenarios, and the files that they were read from."""
     policy, wants = policies.choose(policy, job.where), replace(job.wants, trials_of=ids)
-    with results(job, policy, SILENT) as found:
+    with open_results(job, policy, SILENT) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
         return sums.trials, found.sources()
 

@@ -67,7 +67,7 @@ class Results(Struct, frozen=True, eq=False):
 
 
 @contextmanager
-def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
+def open_results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
     """Open what the job names. Raises InputError with every problem; temporary copies are removed at the end."""
     found = Results(policy, job.wants.slices, job.engine, input_format=job.input_format, progress=watch.progress)
     guidance = foreign.guidance(job.mapping, policy)

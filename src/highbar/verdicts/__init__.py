@@ -52,7 +52,7 @@ class CheckResult(Struct, frozen=True, eq=False):
     finished: frozenset[str] | None = None
 
 
-def verdict(
+def make_verdict(
     job: Job,
     policy: Policy,
     results: Results,

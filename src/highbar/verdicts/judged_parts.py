@@ -19,7 +19,7 @@ from highbar import policy as policies
 from highbar.changes.scored_run import ScoredRun, run_of
 from highbar.engine.opening import reduce
 from highbar.load.judged_rows import PARTS, RowPart, line, named_part, part_named
-from highbar.load.results import results
+from highbar.load.results import open_results
 from highbar.model import Policy
 from highbar.model.job import SILENT, Job, Wants
 from highbar.model.judgments import LabeledTrial
@@ -100,7 +100,7 @@ def _scoring(policy: Policy, described: Mapping[str, Mapping[str, str]]) -> Poli
 
 def _score(policy: Policy, path: Path, file: str | None = None) -> ScoredRun:
     job = Job((str(path),), wants=_WANTS, names={str(path): file} if file else {}, input_format="jsonl")
-    with results(job, policy, SILENT) as found:
+    with open_results(job, policy, SILENT) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, _WANTS))
         return run_of(policy, sums, found)
 

@@ -11,7 +11,7 @@ import highbar
 from highbar import policy as policies
 from highbar.errors import InputError
 from highbar.load import run_folders
-from highbar.load.results import results as load
+from highbar.load.results import open_results as load
 from highbar.model.job import SILENT, EngineChoice, Job, Wants
 from highbar.running import folder
 from highbar.running.calls import Reply
