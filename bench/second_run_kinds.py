@@ -15,7 +15,7 @@ from bench.by_scenario import variance_split
 from msgspec.structs import replace
 
 from highbar.gate.baseline import Excess, weigh
-from highbar.gate.outlook import Outlooks, ValueSupport, chance, of_difference, of_scenarios
+from highbar.gate.outlook import Outlooks, ValueSupport, chance, outlooks_of_difference, outlooks_of_scenarios
 from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.model import Demand, Outcome, Threshold, Value
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
@@ -69,7 +69,9 @@ def margin(better: int, worse: int, count: int, points: int, kind: str, noise: N
     spare = Fraction(points, 100)
     excess = Excess(Fraction(better - worse, count) + spare, Fraction(low) + spare, Fraction(high) + spare)
     demand = Demand("confident" if kind == "confident" else "estimate")
-    return weigh(excess, kind, "")[0], of_difference(excess.value, excess.low, excess.high, demand, ALPHA, noise)
+    return weigh(excess, kind, "")[0], outlooks_of_difference(
+        excess.value, excess.low, excess.high, demand, ALPHA, noise
+    )
 
 
 def margin_pairs(random: Random, count: int, alike: float, kind: str) -> Iterator[Pair]:
@@ -99,7 +101,7 @@ def required_pairs(random: Random, count: int, named: int, alike: float, trials:
         failed, failed_again = (int((run[:named] < trials).sum()) for run in (one, two))
         noise = known(trials, alike) if trials == 1 else observed(one, trials)
         rate = Value(Fraction(int(one.sum()), count * trials), count, 0, "ratio", "higher", None)
-        outlooks = of_scenarios(named - failed, failed, rate, noise)
+        outlooks = outlooks_of_scenarios(named - failed, failed, rate, noise)
         yield from pair(outlooks, "fail" if failed else "pass", "fail" if failed_again else "pass")
 
 

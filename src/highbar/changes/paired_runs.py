@@ -103,11 +103,11 @@ class PairedRuns(Struct, frozen=True):
 
     def _doubt_of(self, part: Ratio | Percentile) -> Doubt | None:
         if isinstance(part, Percentile):
-            found = (doubts.of_trials(run.ranks[part]) for run in (self.base, self.head))
+            found = (doubts.doubt_of_trials(run.ranks[part]) for run in (self.base, self.head))
             return next((one for one in found if one is not None), None)
         if is_share(part) and is_weighted(part) and doubts.weights_differ(part, self.head.group):
             totals = self.head.ratios[part]
-            return doubts.of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+            return doubts.doubt_of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
         return None
 
     def mean_factor(self, ratio: Ratio) -> Factor | None:

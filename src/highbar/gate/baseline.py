@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.new_failures import judge_new_failures
-from highbar.gate.outlook import certain, of_difference, without_passes
+from highbar.gate.outlook import certain, outlooks_of_difference, without_passes
 from highbar.gate.thresholds import ThresholdOutcome, judge_value, with_doubt
 from highbar.language import digits
 from highbar.language.exact import write_decimal
@@ -143,7 +143,9 @@ def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, st
 def _margin_outcome(
     rule: BaselineRule, outcome: Outcome, reason: str, excess: Excess, pairs: int, evidence: Evidence
 ) -> ThresholdOutcome:
-    outlooks = of_difference(excess.value, excess.low, excess.high, rule.demand, evidence.alpha, evidence.noise)
+    outlooks = outlooks_of_difference(
+        excess.value, excess.low, excess.high, rule.demand, evidence.alpha, evidence.noise
+    )
     if excess.low >= 0 or excess.high < 0:
         return ThresholdOutcome(outcome, reason, outlooks=outlooks)
     low, high = float(excess.low), float(excess.high)

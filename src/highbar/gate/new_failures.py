@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from highbar.gate.evidence import Compared, Evidence
-from highbar.gate.outlook import Outlooks, certain, of_scenarios
+from highbar.gate.outlook import Outlooks, certain, outlooks_of_scenarios
 from highbar.gate.thresholds import ThresholdOutcome
 from highbar.language.phrases import count, some
 from highbar.model import NewFailuresRule, Outcome
@@ -119,4 +119,4 @@ def _failed_outcome(
 
 def _outlooks(named: NamedScenarios, evidence: Evidence) -> Outlooks:
     broken = len(named.broken)
-    return of_scenarios(len(named.steady) - broken, broken, evidence.pass_rate, evidence.noise)
+    return outlooks_of_scenarios(len(named.steady) - broken, broken, evidence.pass_rate, evidence.noise)

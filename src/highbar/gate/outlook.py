@@ -229,7 +229,7 @@ def _percentile_outlooks(value: Value, support: ValueSupport, percentile: Fracti
 # --- named scenarios --------------------------------------------------------------------------
 
 
-def of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -> Outlooks:
+def outlooks_of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -> Outlooks:
     """The outlooks of a rule that scenarios pass all their trials; empty without a pass rate."""
     if rate is None or rate.value is None:
         return ()
@@ -246,7 +246,7 @@ def of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -
 # --- a difference -----------------------------------------------------------------------------
 
 
-def of_difference(
+def outlooks_of_difference(
     value: Fraction, low: Fraction | float, high: Fraction | float, demand: Demand, alpha: float, noise: Noise
 ) -> Outlooks:
     """The outlooks of a margin, from what is left of it. By the estimate it passes at 0, and fails by the interval."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.columns import BOUNDED, recorded_column
+from highbar.columns import BOUNDED, EXTRA, recorded_column
 from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
 from highbar.measure.parts import Formula, Part, counts_scenarios, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
@@ -57,18 +57,18 @@ def doubt(formula: Formula, group: Group, spans: Callable[[Term], Span | None], 
 
     `sampled`: its scenarios are a sample of a larger population.
     """
-    found = (_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
+    found = (_doubt_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
     return next((one for one in found if one is not None), None)
 
 
-def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
+def _doubt_of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
     if isinstance(part, Percentile):
-        return of_trials(group.ranks[part])
+        return doubt_of_trials(group.ranks[part])
     if not is_share(part):
-        return _of_sums(part, spans)
+        return _doubt_of_sums(part, spans)
     if sampled and is_weighted(part) and weights_differ(part, group):
         totals = group.ratios[part]
-        return of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+        return doubt_of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
     return None
 
 
@@ -84,7 +84,7 @@ def weights_differ(ratio: Ratio, group: Group) -> bool:
     return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(scenarios, largest, strict=True))
 
 
-def of_weights(scenarios: float, share: float) -> Doubt | None:
+def doubt_of_weights(scenarios: float, share: float) -> Doubt | None:
     """The doubt from weights, by the effective number of `scenarios` and the largest `share` of the weight."""
     if share > HEAVY:
         reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
@@ -111,7 +111,7 @@ def heavier_fail_more(ratio: Ratio, group: Group) -> bool:
     return correlation * math.sqrt((count - 2) / rest) < -ONE_SIDED
 
 
-def of_trials(rank: Rank) -> Doubt | None:
+def doubt_of_trials(rank: Rank) -> Doubt | None:
     """The doubt from unequal numbers of trials: those of a percentile may not be a sample of all trials."""
     if rank.most <= MOST_UNEQUAL * rank.fewest:
         return None
@@ -119,7 +119,7 @@ def of_trials(rank: Rank) -> Doubt | None:
     return Doubt("trials", f"{counts}, and if these differ more than threefold no interval is known to hold")
 
 
-def _of_sums(ratio: Ratio, spans: Callable[[Term], Span | None]) -> Doubt | None:
+def _doubt_of_sums(ratio: Ratio, spans: Callable[[Term], Span | None]) -> Doubt | None:
     for term, _ in (*ratio.z, *ratio.d):
         if spans(term) is None:
             return Doubt("sums", _without_limit(term, spans))
@@ -130,7 +130,7 @@ def _of_sums(ratio: Ratio, spans: Callable[[Term], Span | None]) -> Doubt | None
 
 def _without_limit(term: Term, spans: Callable[[Term], Span | None]) -> str:
     column = recorded_column(term.column)
-    name = column.removeprefix("extra:")
+    name = column.removeprefix(EXTRA)
     limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
     if isinstance(spans, Spans) and spans.is_beyond(term):
         return f"a recorded `{name}` is beyond {limit}, so no interval is known to hold"

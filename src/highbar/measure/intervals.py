@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from highbar.columns import EXTRA
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, derivative
 from highbar.measure.doubts import Span, weights_differ
@@ -188,7 +189,7 @@ class FormulaBounds:
     def _points(self, part: Part) -> list[float]:
         """Both ends of a part's interval and points between them, from 0 if the part cannot be negative."""
         low, high = self._cached_part(part)
-        if isinstance(part, Percentile) and not part.column.startswith("extra:"):
+        if isinstance(part, Percentile) and not part.column.startswith(EXTRA):
             low = max(low, 0.0)
         if math.isinf(low) or math.isinf(high):
             return [low, self._value(part), high]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar import policy as policies
+from highbar.columns import EXTRA
 from highbar.language.formula import relations
 from highbar.measure import unknown
 from highbar.measure.parts import counts_scenarios, is_share, is_weighted, of_metric, per_scenario, unweighted
@@ -99,9 +100,7 @@ def _suite_columns(policy: Policy) -> set[str]:
 
 def own_columns(policy: Policy) -> Iterator[str]:
     """The columns of the user's own that the metrics of a policy sum."""
-    return (
-        term.column.removeprefix("extra:") for term in sums_needed(policy).terms if term.column.startswith("extra:")
-    )
+    return (term.column.removeprefix(EXTRA) for term in sums_needed(policy).terms if term.column.startswith(EXTRA))
 
 
 def sums_needed(policy: Policy) -> SumsNeeded:
@@ -121,14 +120,16 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             found[Term("scenario", where=where_of(wanted))] = None
         # Whether a trial crashed decides whether such a formula is defined.
         found.update(
-            (Term("error", where=part.where), None) for part in unknown.doubtful(policy, policy.metrics[name], where)
+            (Term("error", where=part.where), None)
+            for part in unknown.parts_without_worse_end(policy, policy.metrics[name], where)
         )
     formulas = [of_metric(policy, policy.metrics[name], where) for name, where in named]
     for sides in _compared_sides(policy):
         formulas.append(of_metric(policy, difference(*sides)))
         for better in get_args(Better):
             found.update(
-                (Term("error", where=p.where), None) for p in unknown.doubtful(policy, difference(*sides, better))
+                (Term("error", where=p.where), None)
+                for p in unknown.parts_without_worse_end(policy, difference(*sides, better))
             )
     for tree in formulas:
         ratios.update(dict.fromkeys(ratios_of(tree.root)))

@@ -99,7 +99,7 @@ def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -
     return f"{lack}, and {limit} is not as bad as a value that was recorded" if beyond else None
 
 
-def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[ImputedPart, ...]:
+def parts_without_worse_end(policy: Policy, metric: Metric, where: Where = ()) -> tuple[ImputedPart, ...]:
     """The parts of a formula for which the worse end of a column may be the better one: no end is safe for a crash."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     narrowed = catalogue.narrow(where, metric.where)
@@ -109,7 +109,7 @@ def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[Imputed
 
 def no_worse_end(part: ImputedPart) -> str:
     """Why a formula is undefined if a trial crashed."""
-    column = part.column.removeprefix("extra:")
+    column = part.column.removeprefix(EXTRA)
     return f"a trial crashed without `{column}`, and neither end of `{column}` is known to be worse for the formula"
 
 
@@ -120,7 +120,7 @@ def uneven(resting: Mapping[str, int]) -> str | None:
         lacking = most - scenarios
         if scenarios and lacking and (column in UNBOUNDED_NAMES or column.startswith(EXTRA)):
             has = "scenario has" if lacking == 1 else "scenarios have"
-            return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and the formula counts them"
+            return f"{lacking} {has} no `{column.removeprefix(EXTRA)}`, and the formula counts them"
     return None
 
 

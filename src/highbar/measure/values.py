@@ -10,7 +10,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from highbar import catalogue
-from highbar.columns import recorded_column
+from highbar.columns import EXTRA, recorded_column
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
@@ -184,7 +184,7 @@ class Measured:
 
     def _between(self, metric: Metric, where: Where) -> between.Span | None:
         """The range of the metric; None if the metric follows its parts, so that the two groups give its ends."""
-        if self.best is None or (between.is_plain(metric) and not self._doubts(metric, where)):
+        if self.best is None or (between.is_plain(metric) and not self._parts_without_worse_end(metric, where)):
             return None
         node = between.tree(self.policy, metric, where)
         ends = self._ends_of(node)
@@ -286,7 +286,7 @@ class Measured:
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
         """Why a formula is undefined: a trial crashed, and the worse end of its column may improve the formula."""
-        for part in self._doubts(metric, where):
+        for part in self._parts_without_worse_end(metric, where):
             wanted = catalogue.terms(part.leaf, part.where)
             if isinstance(wanted, Percentile):
                 crashed = self.group.ranks[wanted].errors > 0
@@ -296,12 +296,12 @@ class Measured:
                 return unknown.no_worse_end(part)
         return None
 
-    def _doubts(self, metric: Metric, where: Where) -> tuple[ImputedPart, ...]:
+    def _parts_without_worse_end(self, metric: Metric, where: Where) -> tuple[ImputedPart, ...]:
         if self.policy.metrics.get(metric.name) is not metric:
-            return unknown.doubtful(self.policy, metric, where)
+            return unknown.parts_without_worse_end(self.policy, metric, where)
         key = (metric.name, where)
         if key not in self._imputed:
-            self._imputed[key] = unknown.doubtful(self.policy, metric, where)
+            self._imputed[key] = unknown.parts_without_worse_end(self.policy, metric, where)
         return self._imputed[key]
 
     def _errors(self, where: Where) -> bool:
@@ -335,7 +335,7 @@ class Measured:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
         if not first.scenarios:
-            return Undefined(LACKS.get(column, f"no scenario has `{column.removeprefix('extra:')}`"))
+            return Undefined(LACKS.get(column, f"no scenario has `{column.removeprefix(EXTRA)}`"))
         if first.valueless and terms[0].of == "sum":
             reason = self._valueless(column, first)
             if reason:
@@ -356,7 +356,7 @@ class Measured:
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
             return Undefined(unknown.nothing_there(wanted.where, self.categories))
         if not rank.trials:
-            return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
+            return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix(EXTRA)}`"))
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
         return Undefined(unknown.no_value_at(wanted, rank, undecided))
 

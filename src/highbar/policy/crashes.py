@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from highbar.catalogue import FINAL_SCORE
+from highbar.columns import EXTRA
 from highbar.language.exact import write_decimal
 from highbar.language.formula import names, unparse
 from highbar.model import (
@@ -90,7 +91,7 @@ def _helpful_parts(metric: Metric, policy: Policy) -> list[ImputedPart]:
 
 
 def _is_own(part: ImputedPart) -> bool:
-    return part.column.startswith("extra:") and part.ends.worst is not None
+    return part.column.startswith(EXTRA) and part.ends.worst is not None
 
 
 def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | None:
@@ -105,12 +106,12 @@ def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | 
 
 def _say_end(part: ImputedPart) -> str:
     worst = write_decimal(part.ends.worst) if part.ends.worst is not None else ""
-    return f"a trial without `{part.column.removeprefix('extra:')}` counts as {worst}, the worse end of its range"
+    return f"a trial without `{part.column.removeprefix(EXTRA)}` counts as {worst}, the worse end of its range"
 
 
 def _hint(part: ImputedPart, policy: Policy) -> str:
     """The hint: for which metric to turn `better` around."""
-    column = part.column.removeprefix("extra:")
+    column = part.column.removeprefix(EXTRA)
     for metric in policy.metrics.values():
         match metric.expression:
             case Call("mean" | "percentile", (Name(name), *_)) if name == column and metric.range is not None:

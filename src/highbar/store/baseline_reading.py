@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
-from highbar.columns import quantities_of
+from highbar.columns import EXTRA, quantities_of
 from highbar.errors import InputError, Problem
 from highbar.language.exact import read_decimal
 from highbar.language.limits import MOST_DIGITS
@@ -292,7 +292,7 @@ class _DocumentReader:
             return self._number(found, place, lambda n: 0 <= n <= 1)
         if column in AMOUNTS:
             return self._number(found, place, lambda n: 0 <= n <= _LARGEST)
-        if not column.startswith("extra:"):
+        if not column.startswith(EXTRA):
             self.refuse(place, f"the measure {column!r}", "one that Highbar knows")
             return None
         return self._number(found, place, _is_of_a_trial)

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.outlook import certain, of_difference, of_scenarios
+from highbar.gate.outlook import certain, outlooks_of_difference, outlooks_of_scenarios
 from highbar.model import BaselineRule, Demand, NewFailuresRule, Outlook, Place, StepRule
 from highbar.model.recall import Recalled
 from highbar.statistics.planning import more_by_width
@@ -108,7 +108,7 @@ def test_a_margin_that_is_settled_says_no_more_and_hands_on_its_outlooks():
     found = then("1/2", "1/2", -0.04, 0.05)
     result = judged(margin(), found)
     excess = (Fraction(1, 20), Fraction(-0.04) + FIVE, Fraction(0.05) + FIVE)
-    expected = of_difference(*excess, CONFIDENT, 0.05, NOISE)
+    expected = outlooks_of_difference(*excess, CONFIDENT, 0.05, NOISE)
     assert (result.fragile, result.more_scenarios, result.outlooks) == (False, None, expected)
     differs = [1 - each.passes for each in expected]
     assert (result.second_run_low, result.second_run) == pytest.approx((min(differs), max(differs)))
@@ -229,9 +229,9 @@ NEW = NewFailuresRule("baseline.new_failures", "blocking", ("S*",), "b.json", HE
 def test_new_failures_say_how_likely_a_second_run_differs():
     held = then("1/2", "1/2", 0.0, 0.0, passed_in_base=("S1", "S2", "S3", "T1"))
     result = judged(NEW, held)
-    assert (result.outcome, result.outlooks) == ("pass", of_scenarios(3, 0, value("9/10"), NOISE))
+    assert (result.outcome, result.outlooks) == ("pass", outlooks_of_scenarios(3, 0, value("9/10"), NOISE))
     broken = judged(NEW, replace(held, broken=frozenset({"S2", "T1"})))
-    assert (broken.outcome, broken.outlooks) == ("fail", of_scenarios(2, 1, value("9/10"), NOISE))
+    assert (broken.outcome, broken.outlooks) == ("fail", outlooks_of_scenarios(2, 1, value("9/10"), NOISE))
     assert broken.evidence is None
 
 

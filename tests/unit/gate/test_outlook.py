@@ -11,8 +11,8 @@ from highbar.gate import judge
 from highbar.gate.outlook import (
     ValueSupport,
     certain,
-    of_difference,
-    of_scenarios,
+    outlooks_of_difference,
+    outlooks_of_scenarios,
     outlooks_of_value,
     second_run,
     without_passes,
@@ -150,12 +150,12 @@ def test_a_percentile_without_an_upper_bound_has_none_or_as_many_trials_beyond_i
 
 def test_named_scenarios_pass_again_if_each_does():
     rate, noise = value("9/10"), Noise(0.2, 0.8, 4.0)
-    four = of_scenarios(3, 1, rate, noise)
+    four = outlooks_of_scenarios(3, 1, rate, noise)
     least = all_pass_again(3, 1, 0.9, 20, 0.2, 4.0, passed_some=0.0)
     most = all_pass_again(3, 1, 0.9, 20, 0.8, 4.0, passed_some=0.75)
     assert four == (Outlook(least, 0.0, 1.0 - least),) * 2 + (Outlook(most, 0.0, 1.0 - most),) * 2
-    assert of_scenarios(3, 1, None, noise) == ()
-    assert of_scenarios(3, 1, value(None, reason="no data"), noise) == ()
+    assert outlooks_of_scenarios(3, 1, None, noise) == ()
+    assert outlooks_of_scenarios(3, 1, value(None, reason="no data"), noise) == ()
 
 
 @pytest.mark.parametrize(
@@ -177,15 +177,15 @@ def test_what_cannot_pass_yet_stays_open_where_it_would_have_passed():
 
 def test_a_difference_by_the_estimate_fails_only_where_its_interval_does():
     noise = Noise(0.4, 0.4)
-    sure = of_difference(Fraction(1, 100), -0.05, 0.07, CONFIDENT, ALPHA, noise)
-    bare = of_difference(Fraction(1, 100), -0.05, 0.07, ESTIMATE, ALPHA, noise)
+    sure = outlooks_of_difference(Fraction(1, 100), -0.05, 0.07, CONFIDENT, ALPHA, noise)
+    bare = outlooks_of_difference(Fraction(1, 100), -0.05, 0.07, ESTIMATE, ALPHA, noise)
     assert bare[0].passes > sure[0].passes > 0
     assert bare[0].fails == pytest.approx(sure[0].fails)
     assert bare[0].inconclusive == pytest.approx(1 - bare[0].passes - bare[0].fails)
     # Without a bound toward the margin the estimate says nothing, and the interval never passes.
     unbounded = float("-inf"), 0.07
-    assert of_difference(Fraction(1, 100), *unbounded, CONFIDENT, ALPHA, noise)[0].passes == 0.0
-    assert of_difference(Fraction(1, 100), *unbounded, ESTIMATE, ALPHA, noise)[0].passes == 0.0
+    assert outlooks_of_difference(Fraction(1, 100), *unbounded, CONFIDENT, ALPHA, noise)[0].passes == 0.0
+    assert outlooks_of_difference(Fraction(1, 100), *unbounded, ESTIMATE, ALPHA, noise)[0].passes == 0.0
 
 
 # --- what rules make of it --------------------------------------------------------------------
