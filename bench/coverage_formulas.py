@@ -38,7 +38,7 @@ BOOTSTRAPPED = 1_000
 def composite_figures(
     levels: tuple[float, float, float], mutual: float, scenarios: int, rng: Random
 ) -> Iterator[Figure]:
-    """The guide's composite with and without its latency term: ours; without it also MOVER, delta method, bootstrap."""
+    """A usual composite with and without its latency term: ours; without it also MOVER, delta method, bootstrap."""
     samples, latencies = draw_composite(levels, mutual, scenarios, rng)
     name = f"{levels[0]}, {levels[1]}, {levels[2]}, correlation {mutual}"
     terms, correlations = share_terms(samples)

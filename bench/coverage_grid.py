@@ -55,7 +55,7 @@ EXTREME_WEIGHTS = {"3 of 30 hold 36 %": (30, 3, 5), "20 on 5 % of 300": (300, 15
 SUITE_TRIALS = 5  # of each scenario, where the suite is the whole population: half always pass, half are flaky
 COMPOSITE_LEVELS = ((0.93, 0.97, 0.90), (0.85, 0.90, 0.80), (0.98, 0.99, 0.97))  # accuracy, safety, coverage
 COMPOSITE_CORRELATIONS = (0.0, 0.5, 0.9)  # of the latent normal variables of a scenario
-COMPOSITE_WEIGHTS = (0.3, 0.4, 0.2, 0.1)  # the guide's, the last for 1 - normalized latency
+COMPOSITE_WEIGHTS = (0.3, 0.4, 0.2, 0.1)  # the last for 1 - normalized latency
 LATENCY_LIMIT, LATENCY_P95, LATENCY_SPREAD = 5000.0, 3500.0, 0.5  # log-normal
 TOKENS = {"1 of 10 fails": 1.0, "1 of 10 fails and burns three times the tokens": 3.0}
 

@@ -1,7 +1,7 @@
 """How often does a gate fail an agent that did not change? `python bench/false_alarms.py` measures it.
 
 Two runs of the same agent over the same scenarios are simulated, the first recorded as the baseline, the second judged.
-The guide's rule demands the baseline's value plus a step; ours accepts a margin and looks at the paired difference. It
+A step rule demands the baseline's value plus a step; ours accepts a margin and looks at the paired difference. It
 writes docs/concepts/false-alarms.csv, from which `python bench/measured_pages.py` writes docs/concepts/false-alarms.md,
 and exits with 1 if one of ours is above 6.5 %. Some two minutes.
 """

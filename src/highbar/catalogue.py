@@ -1,6 +1,8 @@
 """The metrics and measures as data: what there is, what it means and how it is computed.
 
-To add a metric, add a row to `_METRICS`; its formula is in the language of policies.
+To add a metric, add a row to `_METRICS`; its formula is in the language of policies. Names, formulas and typical
+thresholds are those of the metrics guide that `tests/golden/guide.py` quotes: a policy may contain its blocks as they
+stand.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from highbar.language.formula import parse, unparse
 from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
-"""The guide's categories. Others are allowed, but a near miss of one of these is a misspelling."""
+"""The usual categories. Others are allowed, but a near miss of one of these is a misspelling."""
 
 RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
 """Built-in columns that `percentile` takes."""
@@ -180,7 +182,7 @@ def is_repeated(name: str) -> bool:
 
 
 def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
-    """The guide's weighted aggregation: Σ metric × weight / Σ weight, over the metrics that have a weight."""
+    """Several metrics in one: Σ metric × weight / Σ weight, over the metrics that have a weight."""
     products: list[Expression] = [Binary("*", Name(name), Constant(weight)) for name, weight in weights.items()]
     total = reduce(lambda left, right: Binary("+", left, right), products)
     expression = Binary("/", total, Constant(sum(weights.values(), Fraction(0))))

@@ -2,8 +2,8 @@
 
 With `bound`, a threshold goes to the worse end of the baseline's interval, so the run that was recorded passes. So do
 most second runs of an unchanged agent. But if raised again after every run that passes, the bar climbs on luck
-(docs/concepts/rising-bars.md). With `step`, it goes beyond the baseline's value, as the guide says; most runs of an
-unchanged agent then fail.
+(docs/concepts/rising-bars.md). With `step`, it goes beyond the baseline's value; most runs of an unchanged agent
+then fail.
 """
 
 from __future__ import annotations

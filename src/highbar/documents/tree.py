@@ -1,4 +1,4 @@
-"""A policy file as a tree of nodes with their places and raw texts, in YAML and JSON alike.
+"""A file that people write, as a tree of nodes with their places and raw texts, in YAML and JSON alike.
 
 Nothing is converted here: `1.0` and `1` stay different texts, so that a threshold can be read exactly.
 """
@@ -31,7 +31,7 @@ KIND_NAMES: dict[Kind, str] = {
 
 
 class Node(Struct, frozen=True):
-    """One value of a policy file: its kind, its text if it is a scalar, and where it begins."""
+    """One value of such a file: its kind, its text if it is a scalar, and where it begins."""
 
     kind: Kind
     text: str = ""

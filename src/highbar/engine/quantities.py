@@ -33,7 +33,7 @@ class QuantitySql(Struct, frozen=True):
 
     `count` is the column that counts the trials with the number, `total` the one that sums it up.
 
-    Example: `accuracy`, and three trials of one scenario. The first says `correct: true`: it is `given` an answer, and
+    Example: `correct`, and three trials of one scenario. The first says `correct: true`: it is `given` an answer, and
     so the scenario has one, and all its trials count. The second says nothing about an answer: it lacks what its
     scenario has, and counts `lack_worst` or `lack_best`, each times `unit`, SQL over a scenario. The third crashed: it
     has the number anyway (`counts_anyway`), as errors, violations and unjudged trials do, also if no trial of its
@@ -51,9 +51,8 @@ class QuantitySql(Struct, frozen=True):
     unit: str = "1"
     unknown: str = "false"  # whether a trial that is given it, or counts anyway, is undecided
     bit: int = 0  # the bit of the suite's demand for it, 0 if a suite cannot demand it
-    given_separately: tuple[
-        str, ...
-    ] = ()  # the scenario has it if each of these is given by some trial, not by the same one
+    # If there are any, the scenario has the number if each of these is given by some trial, not all by the same one.
+    given_separately: tuple[str, ...] = ()
     valueless: str = ""  # in a column without bounds: whether a trial that has it has no value of its own
     beyond: str = ""  # whether a trial's value is beyond the end at which trials without a value count
     read_from: tuple[tuple[str, ...], ...] = ()  # without a result column from each group, no trial is given it

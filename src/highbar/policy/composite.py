@@ -60,7 +60,7 @@ class CompositePart(Struct, frozen=True):
 
 
 def read_composite(cursor: Cursor | None, table: MetricTable) -> CompositePart:
-    """The composite, written as a mapping or as the guide's own text. Adds final_score to the table."""
+    """The composite, as a mapping or as one text (`final_score = …  pass = …`). Adds final_score to the table."""
     if cursor is None:
         return CompositePart()
     part = _from_text(cursor) if cursor.is_kind("text") else _from_mapping(cursor)

@@ -128,7 +128,7 @@ class MetricTable(Struct):
 
 
 def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:
-    """The metrics that a policy defines, in the guide's form. Adds them to the table."""
+    """The metrics that the list `metrics` of a policy defines. Adds them to the table."""
     if cursor is None:
         return []
     hint = "write a list: - { name: …, formula: … }" if cursor.is_kind("mapping") else None

@@ -206,7 +206,7 @@ def baseline_file(policy: Policy, named: str | None = None) -> Path:
 
 
 def categories(policy: Policy) -> frozenset[str]:
-    """The guide's categories, and all that the policy or its suite names."""
+    """The usual categories, and all that the policy or its suite names."""
     named = {value for where in _wheres(policy) for column, values in where if column == "category" for value in values}
     suite = policy.suite.scenarios.values() if policy.suite else ()
     fixed = {columns["category"] for columns in suite if "category" in columns}

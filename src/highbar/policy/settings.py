@@ -140,7 +140,7 @@ def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
 
 
 def check_category(cursor: Cursor, category: str, allowed: frozenset[str], at: Place | None = None) -> bool:
-    """Whether `category` is no near miss of the guide's categories; if it is, notes a problem at `at` or `cursor`."""
+    """Whether `category` is no near miss of a usual category; if it is, notes a problem at `at` or `cursor`."""
     missed = None if category in allowed else near_miss(category, CATEGORIES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to allow_categories"
@@ -181,7 +181,7 @@ def read_weights(cursor: Cursor | None, settings: Settings) -> Weights:
     """The weights of categories, capabilities and metrics, each a number above 0."""
     if cursor is None:
         return Weights()
-    # A number directly below `weights` is most likely that of a metric, as in the guide's example in Python.
+    # A number directly below `weights` is most likely that of a metric, as in `weights = {"accuracy": 0.4}`.
     numbers = (key.text for key, value in cursor.node.entries if value.kind == "number")
     fields = cursor.fields(WEIGHT_KEYS, dict.fromkeys(numbers, "put the weights of metrics under by_metric"))
     by_category = _weight_table(fields.get("by_category"))

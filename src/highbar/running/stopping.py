@@ -1,4 +1,4 @@
-"""What ends a run before its last trial: the user, a wrong key or address, or the budget."""
+"""What ends a run before its last trial: the user, a certain verdict, a wrong key or address, or the budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chances of each outcome."""
+"""The chances of each outcome of a run that is yet to come."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def check_key(key: str, known: Collection[str], place: ValueCursor, path: ValueP
 
 
 def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Allowed) -> bool:
-    """Whether a category is no near miss of one of the guide's; a near miss is noted as a problem."""
+    """Whether a category is no near miss of a usual one; a near miss is noted as a problem."""
     missed = None if category in allowed.categories else near_miss(category, CATEGORIES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to the policy's allow_categories"

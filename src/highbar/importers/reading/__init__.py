@@ -1,1 +1,1 @@
-"""Reads untrusted files strictly and in bounded memory: JSON, zip archives and XML."""
+"""Reads untrusted files strictly and in bounded memory: JSON, zip archives, XML and OTLP."""

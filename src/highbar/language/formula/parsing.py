@@ -51,7 +51,7 @@ _BINDING = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _P
 
 
 class Composite(Struct, frozen=True):
-    """The guide's composite, `final_score = …  pass = …`, in its two parts; the second may be missing."""
+    """A composite in one text, `final_score = …  pass = …`, in its two parts; the second may be missing."""
 
     formula: str
     expression: Expression
@@ -74,7 +74,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def parse_composite(text: str) -> Composite:
-    """The two parts of the guide's own text: `final_score = ( … )`, and `pass = …` if the policy judges the score."""
+    """The two parts of such a text: `final_score = ( … )`, and `pass = …` if the policy judges the score."""
     start = re.match(_COMPOSITE_START, text)
     if not start:
         place = len(text) - len(text.lstrip())

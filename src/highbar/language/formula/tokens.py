@@ -39,7 +39,7 @@ class Token(Struct, frozen=True):
     value: Constant | Name | Call | None = None
 
 
-# The guide's own wording, such as `95th percentile of response times`.
+# A percentile in words, such as `95th percentile of response times`.
 _PERCENTILE_WORDS = re.compile(
     rf"({NUMBER})(?:st|nd|rd|th)\s+percentile\s+of\s+(?:(response\s+times?|latency|latencies)|([A-Za-z_]\w*))\b",
     re.ASCII | re.IGNORECASE,
