@@ -22,7 +22,7 @@ from random import Random
 from msgspec import Struct
 
 from highbar.running.calls import AgentCall, Attempt, Reply
-from highbar.running.history import RunHistory
+from highbar.running.journal_state import RunHistory
 from highbar.running.order import StartOrder, permutation
 from highbar.running.progress import ProgressState
 from highbar.running.records import RunPlan, TrialEnded

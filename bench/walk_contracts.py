@@ -50,7 +50,7 @@ CONTRACTS: Mapping[str, Contract] = {
     "line": Contract("a row → a line of JSONL", ("load/", "running/rows")),
     "shown": Contract(
         "a value as a message quotes it: short, on one line",
-        ("documents/problems", "importers/record", "load/rows", "running/agents/replies"),
+        ("documents/problems", "importers/record", "load/row_faults", "running/agents/replies"),
     ),
     "schema": Contract("the JSON Schema of a document", ("policy/", "report/schema_results", "store/", "suite/")),
     "write": Contract("a document → JSON values, or a file", ("store/",)),

@@ -19,7 +19,7 @@ from highbar import columns
 from highbar.columns import COLUMNS, MEASURED
 from highbar.engine.column_readers import EMPTY, READERS
 from highbar.engine.quantities import request_quantities, scaled_name, total_name
-from highbar.load.rows import CHECKS
+from highbar.load.row_faults import CHECKS
 from highbar.report.schema_results import schema
 from tests.architecture.repository import SOURCE
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from highbar.importers import IMPORTERS
-from highbar.policy.judging import TOOLS, TOOLS_WITHOUT_SCORERS
+from highbar.policy.judged_by import TOOLS, TOOLS_WITHOUT_SCORERS
 from tests.commandline import Run, judged, refused, run
 from tests.importers.imported import FIXTURES
 from tests.importers.judging import FILE, installed

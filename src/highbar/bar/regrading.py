@@ -25,7 +25,7 @@ from highbar.model import Policy, Weakening
 
 if TYPE_CHECKING:  # only for the folder of a run
     from highbar.running.grading import Grader
-    from highbar.running.history import RunHistory
+    from highbar.running.journal_state import RunHistory
     from highbar.running.records import TrialEnded
     from highbar.suite import Judge, Suite
 

@@ -31,7 +31,7 @@ from highbar.model import (
     ThresholdRule,
     Weakening,
 )
-from highbar.policy.judging import say_demand, say_judged_by
+from highbar.policy.judged_by import say_demand, say_judged_by
 from highbar.policy.notes import is_looser
 from highbar.policy.selecting import say_select
 from highbar.policy.settings import LIMITS

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from highbar import pipeline
 from highbar import policy as policies
 from highbar.calibration.binding import BoundLabels, bind
+from highbar.calibration.judge_and_people import DRAWN, LabeledWords
 from highbar.calibration.people import between_people, disagreements
-from highbar.calibration.words import DRAWN, LabeledWords
 from highbar.errors import InputError, Problem
 from highbar.labeling.drawing import RunToLabel, judged_run
 from highbar.labeling.rows import rows_to_label

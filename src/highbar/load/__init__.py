@@ -3,7 +3,7 @@
 results                        the whole stage; accounts and counting count the results while the engine reads
 files, folders, run_folders    arguments → files, each with its format; foreign imports those of other tools
 tables                         objects of Python, pandas, polars, Arrow → a table
-refusals, explain, rows        a refusal of the engine → which line, what was found, what was wanted; places, hints
+refusals, explain, row_faults  a refusal of the engine → which line, what was found, what was wanted; places, hints
 missing_ids, guess, map_text   a file whose rows have no id → a mapping that may read it; sample, candidates, names
 row_reading, judged_rows       rows one by one, for code that needs the rows themselves
 revision, ancestry, checkout   what git knows: files at a ref, the commits before a change, the commit of a run

@@ -14,7 +14,7 @@ from highbar.errors import Problem
 from highbar.load import counting, hints, unpacking
 from highbar.load.counting import LONGEST_RESULT
 from highbar.load.duplicate_names import duplicate_message
-from highbar.load.rows import faults
+from highbar.load.row_faults import faults
 from highbar.model import ResultsFile
 from highbar.model.requests import ColumnRange
 

@@ -19,7 +19,7 @@ from highbar.load import unpacking
 from highbar.load.counting import LONGEST_RESULT
 from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
-from highbar.policy.judging import say_demand
+from highbar.policy.judged_by import say_demand
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand

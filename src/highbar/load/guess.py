@@ -19,7 +19,7 @@ from highbar.language.spelling import near_miss
 from highbar.language.tool_names import scalar_text
 from highbar.load import names
 from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
-from highbar.load.rows import CHECKS
+from highbar.load.row_faults import CHECKS
 from highbar.load.verdict_words import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_verdict_words
 
 LONGEST_LABEL = 60

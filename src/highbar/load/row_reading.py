@@ -12,7 +12,7 @@ from highbar.checks.values import Unreadable, refuse_depth
 from highbar.errors import InputError, Problem
 from highbar.load import explain, unpacking
 from highbar.load.counting import LONGEST_RESULT
-from highbar.load.rows import faults
+from highbar.load.row_faults import faults
 from highbar.model import ResultsFile
 
 Row = dict[str, Any]

@@ -18,7 +18,7 @@ from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.duplicate_names import refuse_duplicate_columns
 from highbar.load.explain import MOST_PROBLEMS, parse_row
-from highbar.load.rows import exact_number, faults
+from highbar.load.row_faults import exact_number, faults
 from highbar.model.job import Table
 from highbar.model.requests import ColumnRange
 

@@ -15,7 +15,7 @@ From the file to the policy:
     settings, versions                plain settings, weights and filters; the agent versions of progressive rules
     metrics, composite                the metrics that a policy defines, and its composite
     rules, demands, patterns          thresholds and other rules; the evidence that they demand; ids of scenarios
-    baseline, judge, quarantine       blocks of that name; also suite, mapping (paths), selecting, judging (`judged_by`)
+    baseline, judge, quarantine       blocks of that name; also judged_by, suite, mapping (paths) and selecting
     sequential, crashes               what sequential rules cannot do; rules that crashes would make easier to meet
     directions, ranges                which way a formula goes with each name in it, and which values it can have
     notes                             what a policy may say, but probably does not mean

@@ -297,7 +297,7 @@ def _read_mapping(cursor: Cursor | None, settings: Settings) -> RowMap | None:
 def _read_judged_by(cursor: Cursor | None) -> Mapping[str, tuple[ScorerDemand, ...]]:
     if cursor is None:
         return {}
-    from highbar.policy.judging import read_judged_by  # few policies have one
+    from highbar.policy.judged_by import read_judged_by  # few policies have one
 
     return read_judged_by(cursor)
 

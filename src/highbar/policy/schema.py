@@ -11,7 +11,7 @@ from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import UNBOUNDED
 from highbar.model.quarantine import MOST_RUNS
 from highbar.policy.demands import EVIDENCE, LEVELS, SCHEMA
-from highbar.policy.judging import TOOLS
+from highbar.policy.judged_by import TOOLS
 from highbar.policy.mapping import mapping_definitions, mapping_schema
 from highbar.policy.shapes import RULE_PATTERN
 

@@ -11,7 +11,7 @@ import pytest
 from highbar.columns import BY_NAME, COLUMN_NAMES, column_names
 from highbar.language.spelling import near_miss
 from highbar.language.tool_names import scenario_id
-from highbar.load.rows import CHECKS, shown
+from highbar.load.row_faults import CHECKS, shown
 from highbar.pytest_plugin.recording import DEMAND_LISTS, own_value
 
 MARK = "scenario"

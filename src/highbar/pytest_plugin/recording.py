@@ -11,7 +11,7 @@ import pytest
 
 from highbar.columns import BY_NAME, COLUMN_NAMES, column_names
 from highbar.language.spelling import near_miss
-from highbar.load.rows import CHECKS, LARGEST_WHOLE, shown
+from highbar.load.row_faults import CHECKS, LARGEST_WHOLE, shown
 
 DEMAND_LISTS = ("expected_behaviors", "must_not")
 """The demands of a mark that are lists of names, which the test looks for."""

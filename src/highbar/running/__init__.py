@@ -6,7 +6,7 @@
     execution       calls, records and grades it: the steps below in order
     scheduling      what is called when (order, concurrency), tried again (retries) or not begun any more (stopping)
     conversation    one trial: the next question, and how the trial ends; `agents` makes one attempt (calls)
-    folder          the folder of a run: its journal (records, history), its results and its document
+    folder          the folder of a run: its journal (records, journal_state), its results and its document
     judging         asks a judge about statements in plain words
     grading         an answer (received, transcript) → a row (rows), with the functions of checks (functions, child)
     finishing       all rows (results) and the document of a run

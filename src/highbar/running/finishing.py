@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from highbar.checks import Functions
 from highbar.running import folder
 from highbar.running.grading import Grader
-from highbar.running.history import RunHistory
 from highbar.running.journal import JournalEnd
+from highbar.running.journal_state import RunHistory
 from highbar.running.preparing import Prepared, open_functions
 from highbar.running.results import result_lines
 from highbar.store.run_document import (

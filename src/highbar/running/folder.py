@@ -22,8 +22,8 @@ from typing import IO, Self, TypeVar
 import msgspec
 
 from highbar.errors import HighbarError, InputError, Problem, ReportError
-from highbar.running.history import RunHistory
 from highbar.running.journal import Journal, JournalEnd, JournalReader, open_journal, payload_at
+from highbar.running.journal_state import RunHistory
 from highbar.running.records import Began, CanaryJudged, Finished, Resumed, RunPlan, TrialEnded, TrialJudged, encode
 from highbar.store import run_document
 from highbar.store.run_document import DOCUMENT, JOURNAL, RESULTS, RunDocument, RunEnd, StoredRows, is_run_folder

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from highbar.columns import MEASURED
-from highbar.load.rows import CHECKS
+from highbar.load.row_faults import CHECKS
 from highbar.running.calls import Reply
 from highbar.running.records import TrialEnded, TurnEnd
 from highbar.running.rows import LONGEST_SHOWN, are_distinct, with_distinct_keys

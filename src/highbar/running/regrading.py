@@ -28,7 +28,7 @@ from highbar.model import ResultsFile
 from highbar.running import folder
 from highbar.running.grading import Grader
 from highbar.running.grading_suite import GradingSuite
-from highbar.running.history import RunHistory
+from highbar.running.journal_state import RunHistory
 from highbar.running.recorded_answers import (
     NO_ANSWER,
     OTHER_QUESTION,

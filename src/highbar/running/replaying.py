@@ -14,7 +14,7 @@ from highbar.load.run_folders import OF_OTHER_FILES
 from highbar.model import ResultsFile
 from highbar.model.order import NoOrder, RunOrder
 from highbar.running.folder import read_run
-from highbar.running.history import RunHistory
+from highbar.running.journal_state import RunHistory
 from highbar.running.order import choose_scenarios, permutation
 from highbar.running.preparing import planned_suite
 from highbar.store.run_document import read_document

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from highbar.running.grading import Grader
-from highbar.running.history import RunHistory
+from highbar.running.journal_state import RunHistory
 from highbar.running.records import TrialEnded
 from highbar.running.rows import line
 from highbar.suite import Scenario

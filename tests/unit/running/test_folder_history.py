@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError
 from highbar.running import folder
-from highbar.running.history import RunHistory
+from highbar.running.journal_state import RunHistory
 from highbar.running.records import Began, Finished, Resumed, encode
 from highbar.store.run_document import Chosen, TrialCounts
 from tests.patience import processor_time
