@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from highbar import policy as policies
-from highbar.bar.pooling import pooled_baseline
+from highbar.bar.pooled_baseline import pooled_baseline
 from highbar.bar.ratchet import Climb, propose
 from highbar.documents.files import read_bytes, read_tree
 from highbar.errors import InputError, Problem

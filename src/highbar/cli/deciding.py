@@ -18,7 +18,7 @@ from highbar.model.job import Job, Wants
 from highbar.model.rules import demands_of
 from highbar.planning.plans import Assumptions
 from highbar.planning.sequential import plan_sequential
-from highbar.report.early import expected_line
+from highbar.report.early_words import expected_line
 from highbar.running.deciding import UntilDecided, refuse_undecidable
 from highbar.running.preparing import Prepared
 from highbar.running.records import RunPlan
@@ -45,7 +45,7 @@ def until_decided(
     return UntilDecided(policy, judge, strict=reports.strict)
 
 
-def expected(prepared: Prepared, policy: Policy) -> Iterator[str]:
+def expected_lines(prepared: Prepared, policy: Policy) -> Iterator[str]:
     """Lines printed before the first call: how many scenarios it takes to decide, and what cannot be decided early."""
     suite = describe_scenarios(prepared.suite, prepared.plan.order)
     blocking = [rule for rule in policy.rules if rule.level == "blocking"]

@@ -49,9 +49,9 @@ def run_in_terminal(
 ) -> tuple[FinishedRun, int | None]:
     """Carry out a run and print a summary. Also returns the number of the signal that ended it. Raises InputError."""
     if until is not None and not quiet:
-        from highbar.cli.deciding import expected  # most runs run every trial
+        from highbar.cli.deciding import expected_lines  # most runs run every trial
 
-        for text in expected(prepared, until.policy):
+        for text in expected_lines(prepared, until.policy):
             streams.say(text)
     stop = StopRequest()
     with _stop_on_signals(stop) as received, _without_commands(), _show_progress(prepared.progress, quiet=quiet):
@@ -171,7 +171,7 @@ def _open_rules(state: ProgressState) -> list[str]:
         return []
     if standing.problem is not None:
         return [f"  not judged yet: {standing.problem}"]
-    from highbar.report.early import open_line  # most runs run every trial
+    from highbar.report.early_words import open_line  # most runs run every trial
 
     lines = [f"  {open_line(rule)}" for rule in standing.open[:_MOST_OPEN]]
     more = len(standing.open) - len(lines)

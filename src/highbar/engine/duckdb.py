@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, ranks
+from highbar.engine import ranks, row_checks
 from highbar.engine.limits import (
     LARGE_BYTES,
     MOST_VALUES_AT_ONCE,
@@ -137,7 +137,7 @@ class DuckDBEngine:
             self._parts = (table_part(self._connection, "results", as_json),)
         self._alike = any(part.alike for part in self._parts)
         if not self.columns():
-            raise checks.BadRows(checks.NO_ROW)
+            raise row_checks.BadRows(row_checks.NO_ROW)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""
@@ -176,7 +176,7 @@ class DuckDBEngine:
 
         try:
             return Reducer(self, self._parts, many=self._many).reduce(request)
-        except (checks.BadRows, duckdb.Error) as error:
+        except (row_checks.BadRows, duckdb.Error) as error:
             if not self._alike or isinstance(error, duckdb.InterruptException):
                 raise
         # The rows were only assumed to be alike, to save a pass, so this refusal may be a false alarm. Only the slower

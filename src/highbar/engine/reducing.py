@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.engine import checks, ranks, ratios, scenario_lists, trials
+from highbar.engine import ranks, ratios, row_checks, scenario_lists, trials
 from highbar.engine.limits import (
     MOST_EXAMPLES,
     MOST_FLAKY,
@@ -104,7 +104,7 @@ class Reducer(Struct, frozen=True):
             suite=self._suite(request) if request.suite else None,
             repetition=self._repetition() if plan.layout.repeated else None,
             clustered=plan.layout.clustered,
-            agent_version=checks.one_agent_version(rows) if "agent_version" in plan.layout.columns else None,
+            agent_version=row_checks.one_agent_version(rows) if "agent_version" in plan.layout.columns else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices, groups),
             warnings=(*warnings, *groups.warnings),
@@ -122,17 +122,17 @@ class Reducer(Struct, frozen=True):
     def _check_rows(self, plan: ReductionPlan, request: Request, *, trials: int, bad: int) -> tuple[str, ...]:
         """Refuse rows that no sum may be trusted over; return warnings about the others."""
         rows, layout = self.database.rows, plan.layout
-        checks.refuse_bad_rows(trials=trials, bad=bad)
-        checks.refuse_mixed_ids(rows, self.parts)
+        row_checks.refuse_bad_rows(trials=trials, bad=bad)
+        row_checks.refuse_mixed_ids(rows, self.parts)
         tags = [column for where in layout.wheres for column, _ in where if column.startswith("tags.")]
         if tags:
             from highbar.engine.agent_tags import refuse_agent_tags  # few rules choose scenarios by a tag
 
             refuse_agent_tags(rows, self.parts, tags)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
-        warnings = checks.refuse_or_warn_of_ids(rows, repeated=layout.repeated, turns=turns, parts=self.parts)
-        checks.refuse_disagreement(rows, layout)
-        warnings += checks.required_and_optional(rows, request)
+        warnings = row_checks.refuse_or_warn_of_ids(rows, repeated=layout.repeated, turns=turns, parts=self.parts)
+        row_checks.refuse_disagreement(rows, layout)
+        warnings += row_checks.required_and_optional(rows, request)
         return warnings + (self._variants_warning(plan) if layout.repeated or layout.clustered else ())
 
     def _define_relations(self, request: Request) -> tuple[ReductionPlan, bool]:
@@ -162,7 +162,7 @@ class Reducer(Struct, frozen=True):
                 trials.define_described(self.database, request.suite, trials.named_columns(plan.layout))
             self.database.define("trials", plan.trials, materialized=plan.parse_once)
             # To fill in descriptions takes a join, and few results need it.
-            if fill or not checks.omits_descriptions(self.database.rows, plan.layout):
+            if fill or not row_checks.omits_descriptions(self.database.rows, plan.layout):
                 return plan, fill
             fill = True
 

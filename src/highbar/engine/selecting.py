@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.engine.agent_tags import refuse_agent_tags
-from highbar.engine.checks import BadRows
 from highbar.engine.column_readers import READERS, Raw
 from highbar.engine.limits import MOST_EXAMPLES
 from highbar.engine.protocol import Database, Query, Request, Rows
+from highbar.engine.row_checks import BadRows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import TYPED, column_text, typed_trials

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from highbar.columns import of_form
-from highbar.engine import brackets, checks
+from highbar.engine import brackets, row_checks
 from highbar.engine.column_readers import Raw
 from highbar.engine.limits import MOST_FETCHED
 from highbar.engine.protocol import NO_LARGE_NUMBERS, Found, Query, Request, Sizes, Wanted, as_query
@@ -118,7 +118,7 @@ class SparkEngine:
         with refuse_spark_errors():
             rows, columns = _READERS[format_](frame)
         if not columns:
-            raise checks.BadRows(checks.NO_ROW)
+            raise row_checks.BadRows(row_checks.NO_ROW)
         # Names from the results never become part of a query: Spark treats case, dots and ${…} in them in its own way.
         rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
         kinds = frozenset({"text"}) if format_ == "csv" else kinds_of_ids(columns)
@@ -144,10 +144,10 @@ class SparkEngine:
         """Score, sum and group the trials."""
         try:
             return Reducer(self, self._parts).reduce(request)
-        except checks.BadRows as error:
+        except row_checks.BadRows as error:
             raise self._bad_rows(error) from None
 
-    def _bad_rows(self, error: checks.BadRows) -> InputError:
+    def _bad_rows(self, error: row_checks.BadRows) -> InputError:
         """The same refusal, naming a few of the scenarios: Spark has no lines to point at."""
         named = Query(f"SELECT id FROM {error.among} WHERE bad ORDER BY id LIMIT 5", stages=(TYPED,))
         ids = [repr(row[0]) for row in self.rows(named)]

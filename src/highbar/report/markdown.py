@@ -15,7 +15,7 @@ from highbar.errors import Problem
 from highbar.language.digits import Bounds, amount, bounds_by_metric, rule_bounds, show
 from highbar.model import NO_POLICY, FailedScenario, Slice, Verdict
 from highbar.report import PAGE, Display, advice, progressive
-from highbar.report.early import at_stopping
+from highbar.report.early_words import at_stopping
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from highbar.language.phrases import count
 from highbar.model import Verdict
 from highbar.model.judging import Judging, Selection
-from highbar.report.early import saved_line
+from highbar.report.early_words import saved_line
 from highbar.report.visible import Encode
 
 if TYPE_CHECKING:  # few results use a judge

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from highbar.language.digits import Bounds, bounds_by_metric, parse_threshold, rule_bounds, show, show_threshold
 from highbar.model import RuleResult, Slice, Value, Verdict
 from highbar.report import Display, progressive
-from highbar.report.early import at_stopping
+from highbar.report.early_words import at_stopping
 from highbar.report.headline import (
     bounds_label,
     evidence_sentence,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from highbar.engine import checks
+from highbar.engine import row_checks
 from highbar.engine.duckdb import DuckDBEngine
 
 
@@ -17,8 +17,8 @@ def test_an_id_that_stands_twice_is_found_in_any_turn(twice: int | None, turns: 
     engine.define("trials", "SELECT * FROM results", materialized=False)
     engine.define("scenarios", "SELECT * FROM results", materialized=False)
     if twice is None:
-        assert checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns) == ()
+        assert row_checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns) == ()
     else:
-        with pytest.raises(checks.DuplicateResults, match=f"scenario 's{twice}' has 2 results"):
-            checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns)
+        with pytest.raises(row_checks.DuplicateResults, match=f"scenario 's{twice}' has 2 results"):
+            row_checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns)
     engine.close()

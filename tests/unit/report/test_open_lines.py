@@ -9,7 +9,7 @@ import pytest
 from highbar.model import RuleResult
 from highbar.model.stopping import Stopping
 from highbar.planning.plans import Chance, EarlyChance
-from highbar.report.early import expected_line, open_line
+from highbar.report.early_words import expected_line, open_line
 from tests.unit.gate.table import value
 
 STANDING = "61 of 75 were good; 63 decide a pass, 41 or fewer a fail; at least 7 more are needed"

@@ -9,7 +9,7 @@ from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.early import at_stopping
+from highbar.report.early_words import at_stopping
 from highbar.report.headline import MOST_UNDECIDED, evidence, headline
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.page import package_text

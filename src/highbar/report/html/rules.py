@@ -24,7 +24,7 @@ from highbar.language.phrases import count
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
-from highbar.report.early import at_stopping
+from highbar.report.early_words import at_stopping
 from highbar.report.failures import failure_filter
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis

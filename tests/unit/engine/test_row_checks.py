@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from highbar.engine import checks
+from highbar.engine import row_checks
 from highbar.engine.column_readers import Raw
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.layout import layout_of
@@ -40,19 +40,19 @@ def said(error):
 
 
 def test_one_bad_row_is_refused_with_its_share():
-    with pytest.raises(checks.BadRows) as error:
-        checks.refuse_bad_rows(trials=3, bad=1)
+    with pytest.raises(row_checks.BadRows) as error:
+        row_checks.refuse_bad_rows(trials=3, bad=1)
     assert said(error) == [("1 of 3 results do not have the declared form", None)]
 
 
 def test_no_row_is_refused():
     with pytest.raises(InputError) as error:
-        checks.refuse_bad_rows(trials=0, bad=0)
+        row_checks.refuse_bad_rows(trials=0, bad=0)
     assert said(error) == [("the results hold no row: nothing to judge", "did the run write its results?")]
 
 
 def test_sound_rows_are_not_refused():
-    checks.refuse_bad_rows(trials=1, bad=0)
+    row_checks.refuse_bad_rows(trials=1, bad=0)
 
 
 @pytest.mark.parametrize(
@@ -61,28 +61,28 @@ def test_sound_rows_are_not_refused():
 )
 def test_the_same_trial_twice_is_refused_by_its_name(rows, trial, words):
     asked = rows(id=["a", "a", "b"], trial=pa.array([trial, trial, 1], pa.int64()))
-    with pytest.raises(checks.DuplicateResults) as error:
-        checks.refuse_or_warn_of_ids(asked, repeated=True)
+    with pytest.raises(row_checks.DuplicateResults) as error:
+        row_checks.refuse_or_warn_of_ids(asked, repeated=True)
     assert said(error) == [(words, "give each repetition its own `trial`; each result counts once")]
     assert error.value.keys == (("a", trial),)
 
 
 def test_the_same_id_twice_without_trials_is_refused_by_its_name(rows):
-    with pytest.raises(checks.DuplicateResults) as error:
-        checks.refuse_or_warn_of_ids(rows(id=["a", "b", "a"]), repeated=False)
+    with pytest.raises(row_checks.DuplicateResults) as error:
+        row_checks.refuse_or_warn_of_ids(rows(id=["a", "b", "a"]), repeated=False)
     assert said(error)[0][0] == "scenario 'a' has 2 results and no trial tells them apart"
     assert error.value.keys == (("a", None),)
 
 
 def test_of_many_that_stand_twice_the_first_twenty_are_named(rows):
     ids = [f"s{place:02}" for place in range(25)]
-    with pytest.raises(checks.DuplicateResults) as error:
-        checks.refuse_or_warn_of_ids(rows(id=ids * 2), repeated=False)
+    with pytest.raises(row_checks.DuplicateResults) as error:
+        row_checks.refuse_or_warn_of_ids(rows(id=ids * 2), repeated=False)
     assert [id_ for id_, _ in error.value.keys] == ids[:20]
 
 
 def test_trials_of_one_scenario_are_not_taken_for_duplicates(rows):
-    assert checks.refuse_or_warn_of_ids(rows(id=["a", "a"], trial=[1, 2]), repeated=True) == ()
+    assert row_checks.refuse_or_warn_of_ids(rows(id=["a", "a"], trial=[1, 2]), repeated=True) == ()
 
 
 @pytest.mark.parametrize("other", ["ID-1", "id -1", "id\u200b-1"])
@@ -91,12 +91,12 @@ def test_ids_that_look_alike_are_told_apart_and_warned_of(rows, other, repeated)
     first, second = sorted(["id-1", other])
     asked = rows(id=["id-1", other, "x"], trial=[1, 1, 1])
     expected = f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters"
-    assert checks.refuse_or_warn_of_ids(asked, repeated=repeated) == (expected,)
+    assert row_checks.refuse_or_warn_of_ids(asked, repeated=repeated) == (expected,)
 
 
 def test_at_most_five_pairs_of_ids_are_warned_of(rows):
     ids = [f"s{place}" for place in range(7)]
-    assert len(checks.look_alike_ids(rows(id=[*ids, *map(str.upper, ids)]))) == 5
+    assert len(row_checks.look_alike_ids(rows(id=[*ids, *map(str.upper, ids)]))) == 5
 
 
 @pytest.mark.parametrize("column", ["category", "capability", "cluster", "weight", "col_0"])
@@ -105,7 +105,9 @@ def test_trials_that_disagree_on_what_belongs_to_the_scenario_are_refused(rows, 
     others = {one: ["x"] * 3 for one in ("category", "capability", "cluster", "weight", "col_0")}
     asked = rows(id=["a", "a", "b"], **(others | {column: ["x", "y", "z"]}))
     with pytest.raises(InputError) as error:
-        checks.refuse_disagreement(asked, layout("id", "trial", "category", "capability", "cluster", "weight", "team"))
+        row_checks.refuse_disagreement(
+            asked, layout("id", "trial", "category", "capability", "cluster", "weight", "team")
+        )
     assert said(error) == [
         (
             f"the trials of scenario 'a' do not agree on {name}",
@@ -117,7 +119,7 @@ def test_trials_that_disagree_on_what_belongs_to_the_scenario_are_refused(rows, 
 def test_every_column_that_trials_disagree_on_is_named(rows):
     asked = rows(id=["a", "a"], category=["x", "y"], capability=["x", "x"], col_0=["x", "y"])
     with pytest.raises(InputError) as error:
-        checks.refuse_disagreement(asked, layout("id", "trial", "category", "capability", "team"))
+        row_checks.refuse_disagreement(asked, layout("id", "trial", "category", "capability", "team"))
     assert said(error)[0][0] == "the trials of scenario 'a' do not agree on category, team"
 
 
@@ -126,23 +128,23 @@ def test_every_column_that_trials_disagree_on_is_named(rows):
 )
 def test_what_one_trial_says_and_another_leaves_out_is_to_be_filled_in(rows, said_by, partly):
     asked = rows(id=["a", "a", "b"], category=pa.array([*said_by, "z"], pa.string()), col_0=["x"] * 3)
-    assert checks.omits_descriptions(asked, layout("id", "trial", "category")) is partly
-    checks.refuse_disagreement(asked, layout("id", "trial", "category"))
+    assert row_checks.omits_descriptions(asked, layout("id", "trial", "category")) is partly
+    row_checks.refuse_disagreement(asked, layout("id", "trial", "category"))
 
 
 def test_single_trials_cannot_disagree(rows):
-    checks.refuse_disagreement(rows(id=["a", "a"], category=["x", "y"]), layout("id", "category"))
-    assert checks.omits_descriptions(rows(id=["a", "a"], category=["x", None]), layout("id", "category")) is False
+    row_checks.refuse_disagreement(rows(id=["a", "a"], category=["x", "y"]), layout("id", "category"))
+    assert row_checks.omits_descriptions(rows(id=["a", "a"], category=["x", None]), layout("id", "category")) is False
 
 
 @pytest.mark.parametrize(("versions", "found"), [([None, None], None), (["v1", None], "v1"), (["v1", "v1"], "v1")])
 def test_the_version_of_the_agent_is_the_one_that_ran(rows, versions, found):
-    assert checks.one_agent_version(rows(id=["a", "b"], agent_version=pa.array(versions, pa.string()))) == found
+    assert row_checks.one_agent_version(rows(id=["a", "b"], agent_version=pa.array(versions, pa.string()))) == found
 
 
 def test_results_of_two_versions_are_refused(rows):
     with pytest.raises(InputError) as error:
-        checks.one_agent_version(rows(id=["a", "b"], agent_version=["v2", "v1"]))
+        row_checks.one_agent_version(rows(id=["a", "b"], agent_version=["v2", "v1"]))
     message = "the results are of more than one agent version: 'v1', 'v2'"
     assert said(error) == [(message, "check one version at a time")]
 
@@ -161,11 +163,11 @@ def test_results_of_two_versions_are_refused(rows):
 )
 def test_an_id_that_is_required_and_optional_by_patterns_is_warned_of(rows, required, optional, warned):
     request = Request((), required=required, optional=optional)
-    assert checks.required_and_optional(rows(id=["a1", "a2", "b1"]), request) == warned
+    assert row_checks.required_and_optional(rows(id=["a1", "a2", "b1"]), request) == warned
 
 
 @pytest.mark.parametrize(("number", "more"), [(5, ""), (6, " and 1 more"), (8, " and 3 more")])
 def test_at_most_five_of_them_are_named(rows, number, more):
     asked = rows(id=[f"a{place}" for place in range(number)])
-    (warning,) = checks.required_and_optional(asked, Request((), required=("a*",), optional=("*",)))
+    (warning,) = row_checks.required_and_optional(asked, Request((), required=("a*",), optional=("*",)))
     assert warning.startswith(f"a0, a1, a2, a3, a4{more} are required")
