@@ -10,7 +10,7 @@ import yaml
 
 from highbar import checks
 from highbar.checks.limits import DEEPEST_CHECK, DEEPEST_VALUE, MOST_FOUND, MOST_TEXT, MOST_WANTED
-from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
+from highbar.checks.names import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
 from highbar.model.answer import Answer, ToolCall
 from tests.docs.pages import ROOT, blocks
 

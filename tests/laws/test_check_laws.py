@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from highbar import checks
 from highbar.checks.folding import LOOK_ALIKES
-from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
+from highbar.checks.names import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
 from highbar.model.answer import Answer, ToolCall
 
 OF_THE_REPLY: dict[str, list[Any]] = {

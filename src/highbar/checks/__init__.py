@@ -4,7 +4,7 @@
 `predicted` makes the column of that name.
 
     tree                     the checks as data, and what they find
-    reading, read_*, words   a suite's words → checks; schemas, schema_words: JSON Schema
+    reading, read_*, names   a suite's words → checks; schemas, schema_words: JSON Schema
     applying, *_checks       checks → findings, of replies, values and calls, and strictly for must-nots
     folding, texts, patterns, numbers, values   how texts, numbers and JSON values are compared
 """

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from highbar.checks import read_calls, read_texts, read_values, schemas
 from highbar.checks.limits import DEEPEST_CHECK, MOST_STATEMENT
+from highbar.checks.names import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
 from highbar.checks.tree import (
     All,
     AnyOf,
@@ -30,7 +31,6 @@ from highbar.checks.tree import (
     check_parts,
 )
 from highbar.checks.values import json_number, read_pointer
-from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
 from highbar.documents.problems import ValueCursor, ValueProblem
 from highbar.language.spelling import did_you_mean
 

@@ -13,6 +13,18 @@ number, words                         exact numbers; types with a fixed set of w
 
 from highbar.model.against import Against, Source, Weakening
 from highbar.model.formulas import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
+from highbar.model.literals import (
+    Better,
+    Decision,
+    EvidenceKind,
+    Format,
+    Level,
+    Operator,
+    Outcome,
+    SpendingKind,
+    Unit,
+    Where,
+)
 from highbar.model.rules import (
     COMPARE,
     DEMANDS,
@@ -57,18 +69,6 @@ from highbar.model.verdict import (
     UndecidedScenario,
     Value,
     Verdict,
-)
-from highbar.model.words import (
-    Better,
-    Decision,
-    EvidenceKind,
-    Format,
-    Level,
-    Operator,
-    Outcome,
-    SpendingKind,
-    Unit,
-    Where,
 )
 from highbar.statistics.outlook import Outlook
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from highbar.model.words import Decision
+from highbar.model.literals import Decision
 
 
 class Source(Struct, frozen=True):

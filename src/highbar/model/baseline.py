@@ -8,9 +8,9 @@ from fractions import Fraction
 from msgspec import Struct
 
 from highbar.model.against import Source
+from highbar.model.literals import Decision, Where
 from highbar.model.records import ScenarioRecord
 from highbar.model.verdict import Value
-from highbar.model.words import Decision, Where
 
 SCHEMA = "highbar/baseline/1"
 

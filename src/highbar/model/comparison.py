@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from highbar.model.against import Source
 from highbar.model.judging import Judging, Selection
+from highbar.model.literals import Decision
 from highbar.model.verdict import Doubt, RuleResult, Value
-from highbar.model.words import Decision
 
 if TYPE_CHECKING:  # a cycle: details has a field of type Comparison
     from highbar.model.details import TrialDetail

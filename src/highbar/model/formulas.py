@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from highbar.model.words import Operator
+from highbar.model.literals import Operator
 
 
 class Constant(Struct, frozen=True):

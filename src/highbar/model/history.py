@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from highbar.model.literals import Better, Decision, Level, Operator, Outcome, Unit, Where
 from highbar.model.verdict import Counts
-from highbar.model.words import Better, Decision, Level, Operator, Outcome, Unit, Where
 
 SCHEMA: Literal["highbar/history/1"] = "highbar/history/1"
 Break = Literal["agent", "suite", "scoring", "judge", "unknown"]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.model.words import Where
+from highbar.model.literals import Where
 
 
 class ScorerDemand(Struct, frozen=True):

@@ -9,9 +9,9 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from highbar.model.literals import Where
 from highbar.model.rules import SuiteDemands, Weights
 from highbar.model.sums import Ends, Percentile, Ratio, Term, Undecided
-from highbar.model.words import Where
 
 NO_WEIGHTS = Weights()
 LARGEST_END = Fraction(10) ** 18

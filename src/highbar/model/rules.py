@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from highbar.model.against import Source
 from highbar.model.formulas import Condition, Expression
-from highbar.model.words import Better, EvidenceKind, Level, Operator, SpendingKind, Unit, Where
+from highbar.model.literals import Better, EvidenceKind, Level, Operator, SpendingKind, Unit, Where
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from highbar.model.judging import Judging
-from highbar.model.words import Format, Where
+from highbar.model.literals import Format, Where
 
 
 class ResultsFile(Struct, frozen=True):

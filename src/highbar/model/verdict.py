@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from highbar.errors import Problem, ReportError
 from highbar.model.against import Against, Source
 from highbar.model.judging import Judging, Selection
+from highbar.model.literals import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.model.rules import Demand, Place
-from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:

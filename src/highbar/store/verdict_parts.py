@@ -31,7 +31,7 @@ from highbar.store.forms import (
     optional,
     rebuilt,
 )
-from highbar.store.pieces import CANARIES
+from highbar.store.shared_forms import CANARIES
 
 
 def _rate(description: str) -> Form:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.checks.limits import MOST_STATEMENT
+from highbar.checks.names import CHECKS, LIMITS
 from highbar.checks.reading import NAME_PATTERN
-from highbar.checks.words import CHECKS, LIMITS
 from highbar.suite.values import FUNCTION_PATTERN
 
 _ITEM = {"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": "number"}]}

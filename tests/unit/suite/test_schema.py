@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from highbar import suite
-from highbar.checks.words import CHECKS, MODIFIERS, VALUE_CHECKS
+from highbar.checks.names import CHECKS, MODIFIERS, VALUE_CHECKS
 from highbar.errors import InputError
 from highbar.suite.canaries import CANARY_KEYS
 from highbar.suite.decoding import decode
