@@ -24,7 +24,7 @@ from bench.by_scenario import ratio_difference  # noqa: E402 - needs the line ab
 
 from highbar.changes.paired_runs import PairedRuns  # noqa: E402 - needs the line above
 from highbar.changes.record_sums import RecordSums  # noqa: E402 - likewise
-from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
+from highbar.gate.baseline import Excess, weigh_excess  # noqa: E402 - likewise
 from highbar.model import Percentile, Weights  # noqa: E402 - likewise
 from highbar.model.records import ScenarioRecord  # noqa: E402 - likewise
 from highbar.statistics.paired import paired_bounds, single_trial_bounds  # noqa: E402 - likewise
@@ -80,7 +80,7 @@ def ours(pairs: np.ndarray, scenarios: int, margin: int, evidence: str) -> Share
         low, high = single_trial_bounds(better, worse, scenarios, ALPHA)
         spare = Fraction(margin, 100)
         excess = Excess(Fraction(better - worse, scenarios) + spare, Fraction(low) + spare, Fraction(high) + spare)
-        counts[weigh(excess, evidence, "")[0]] += count
+        counts[weigh_excess(excess, evidence, "")[0]] += count
     return Shares(*(counts[word] / len(pairs) for word in ("pass", "fail", "inconclusive")))
 
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
 from bench.rising_bars import bound, outcome  # noqa: E402 - likewise
 
-from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
+from highbar.gate.baseline import Excess, weigh_excess  # noqa: E402 - likewise
 from highbar.statistics.drift import ALARM, SLOPES, STEPS, bets, decline  # noqa: E402 - likewise
 from highbar.statistics.new_failures import newly_failing  # noqa: E402 - likewise
 from highbar.statistics.paired import paired_bounds, single_trial_bounds  # noqa: E402 - likewise
@@ -226,7 +226,7 @@ def compared(base: np.ndarray, head: np.ndarray, margin: float = 0.0, evidence: 
     else:
         ends = bounds_of(tuple(sorted(Counter(differences.tolist()).items())))
     low, high = (Fraction(end + margin) for end in ends)
-    return weigh(Excess(Fraction(float(differences.mean()) + margin), low, high), evidence, "")[0]
+    return weigh_excess(Excess(Fraction(float(differences.mean()) + margin), low, high), evidence, "")[0]
 
 
 @cache

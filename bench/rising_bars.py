@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
 from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
 
-from highbar.gate.baseline import Excess, weigh  # noqa: E402 - needs the line above
+from highbar.gate.baseline import Excess, weigh_excess  # noqa: E402 - needs the line above
 from highbar.gate.outlook import ValueSupport  # noqa: E402 - likewise
 from highbar.gate.thresholds import judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, Threshold, Value  # noqa: E402 - likewise
@@ -105,7 +105,7 @@ def rolling(random: Random) -> Iterator[Row]:
             better, worse = int((head & ~base).sum()), int((base & ~head).sum())
             low, high = single_trial_bounds(better, worse, scenarios, ALPHA)
             excess = Excess(Fraction(better - worse, scenarios), Fraction(low), Fraction(high))
-            if weigh(excess, "estimate", "")[0] == "pass":
+            if weigh_excess(excess, "estimate", "")[0] == "pass":
                 base = head
         recorded.append(float(base.mean()))
     yield (

@@ -14,7 +14,7 @@ import numpy as np
 from bench.by_scenario import variance_split
 from msgspec.structs import replace
 
-from highbar.gate.baseline import Excess, weigh
+from highbar.gate.baseline import Excess, weigh_excess
 from highbar.gate.outlook import Outlooks, ValueSupport, chance, outlooks_of_difference, outlooks_of_scenarios
 from highbar.gate.thresholds import ThresholdOutcome, judge_value
 from highbar.model import Demand, Outcome, Threshold, Value
@@ -69,7 +69,7 @@ def margin(better: int, worse: int, count: int, points: int, kind: str, noise: N
     spare = Fraction(points, 100)
     excess = Excess(Fraction(better - worse, count) + spare, Fraction(low) + spare, Fraction(high) + spare)
     demand = Demand("confident" if kind == "confident" else "estimate")
-    return weigh(excess, kind, "")[0], outlooks_of_difference(
+    return weigh_excess(excess, kind, "")[0], outlooks_of_difference(
         excess.value, excess.low, excess.high, demand, ALPHA, noise
     )
 

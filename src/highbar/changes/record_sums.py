@@ -248,7 +248,7 @@ def sums_of(policy: Policy, records: Sequence[ScenarioRecord], units: Sequence[H
     """
     if units is None:
         units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
-    below = frozenset(column for column, ends in measure.ends(policy).items() if ends.higher)
+    below = frozenset(column for column, ends in measure.ends_by_column(policy).items() if ends.higher)
     return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.new_failures import judge_new_failures
-from highbar.gate.outlook import certain, outlooks_of_difference, without_passes
+from highbar.gate.outlook import certain_outlooks, outlooks_of_difference, without_passes
 from highbar.gate.thresholds import ThresholdOutcome, judge_value, with_doubt
 from highbar.language import digits
 from highbar.language.exact import write_decimal
@@ -67,7 +67,7 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
 
 
 def _undefined(reason: str) -> ThresholdOutcome:
-    return ThresholdOutcome("undefined", reason, outlooks=certain("undefined"))
+    return ThresholdOutcome("undefined", reason, outlooks=certain_outlooks("undefined"))
 
 
 def _threshold_text(rule: ComparingRule, evidence: Evidence) -> str | None:
@@ -99,7 +99,7 @@ def _judge_margin(
     if rule.relative and base <= 0:
         return _undefined(f"a share of the baseline says nothing if the baseline is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
-    outcome, why = weigh(excess, rule.demand.evidence, _say_margin(rule, difference))
+    outcome, why = weigh_excess(excess, rule.demand.evidence, _say_margin(rule, difference))
     reason = f"{_say_difference(difference, compared.runs_in_base)}; {why}"
     missing = _say_missing(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
@@ -127,7 +127,7 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, str]:
+def weigh_excess(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, str]:
     """The outcome by what is left of the margin, and why; `allowed` is the margin in words, empty if it is 0."""
     within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
     beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"

@@ -12,7 +12,7 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence, JudgeKnown
-from highbar.gate.outlook import certain, certain_result
+from highbar.gate.outlook import certain_outlooks, certain_result
 from highbar.gate.thresholds import ThresholdOutcome, interval_ends, judge_value
 from highbar.language import digits
 from highbar.language.phrases import count
@@ -104,7 +104,9 @@ def corrected_value(rule: ThresholdRule, raw: Value, evidence: Evidence) -> Valu
 def judge_corrected(rule: ThresholdRule, raw: Value, value: Value, alpha: float) -> ThresholdOutcome:
     """The outcome of a rule about a corrected share; inconclusive if the labels are not enough."""
     if value.value is None:
-        return ThresholdOutcome("inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain("inconclusive"))
+        return ThresholdOutcome(
+            "inconclusive", f"{rule.metric}: {value.reason}", outlooks=certain_outlooks("inconclusive")
+        )
     judged = judge_value(rule.metric, value, rule.threshold, rule.demand, alpha)
     if judged.outcome == "pass" and not _is_certain(rule, raw, value):
         why = ", but only by the correction, and the labels leave open whether it is right"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from highbar.gate.evidence import Compared, Evidence
-from highbar.gate.outlook import Outlooks, certain, outlooks_of_scenarios
+from highbar.gate.outlook import Outlooks, certain_outlooks, outlooks_of_scenarios
 from highbar.gate.thresholds import ThresholdOutcome
 from highbar.language.phrases import count, some
 from highbar.model import NewFailuresRule, Outcome
@@ -43,7 +43,7 @@ def judge_new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evid
     named = _find_scenarios(rule, compared, evidence, own)
     if not named.matched and not named.flaky:
         reason = "no scenario that it is about passed all its trials in the baseline"
-        return ThresholdOutcome("undefined", reason, outlooks=certain("undefined"))
+        return ThresholdOutcome("undefined", reason, outlooks=certain_outlooks("undefined"))
     beside = ""
     if named.quarantined:
         beside = f"; {count(len(named.quarantined), 'scenario')} failed in quarantine: {some(named.quarantined)}"
@@ -99,7 +99,7 @@ def _test_failures(
     found = explain_failures((*named.steady, *named.flaky), suspects, own or evidence.recalled or NOT_READ)
     if not found.failing and not named.absent:
         outcome: Outcome = "inconclusive" if found.unsure else "pass"
-        return ThresholdOutcome(outcome, f"{found.in_words}{beside}", outlooks=certain(outcome))
+        return ThresholdOutcome(outcome, f"{found.in_words}{beside}", outlooks=certain_outlooks(outcome))
     beside += f"; {found.no_excuse}" if found.no_excuse else ""
     beside += f"; {found.in_words}" if found.chance else ""
     return _failed_outcome(named, found.failing, None, beside)
@@ -113,7 +113,7 @@ def _failed_outcome(
     if named.absent:
         absent = f"{count(len(named.absent), 'scenario')} passed in the baseline, with no result now"
         reasons.append(f"{absent}: {some(named.absent)}")
-    outlooks = certain("fail") if named.absent or evidence is None else _outlooks(named, evidence)
+    outlooks = certain_outlooks("fail") if named.absent or evidence is None else _outlooks(named, evidence)
     return ThresholdOutcome("fail", "; ".join(reasons) + beside, outlooks=outlooks)
 
 

@@ -83,7 +83,7 @@ def percentile_of(metric: Metric | None) -> Fraction | None:
     return share.value if isinstance(share, Constant) else None
 
 
-def cases(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
+def outlooks_by_noise(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
     """The four cases of one rule, which differ only in the noise; empty if `take` returns None."""
     least = take(noise.least)
     most = least if noise.least == noise.most else take(noise.most)
@@ -115,7 +115,7 @@ def second_run(results: Iterable[RuleResult]) -> Range | None:
     return chance(whole, "fail" if failed else "inconclusive" if "inconclusive" in outcomes else "pass")
 
 
-def certain(outcome: Outcome) -> Outlooks:
+def certain_outlooks(outcome: Outcome) -> Outlooks:
     """The outlooks of a rule that trial noise does not affect: the same outcome for sure."""
     passes, open_ = outcome == "pass", outcome == "inconclusive"
     return (Outlook(float(passes), float(open_), float(not passes and not open_)),) * len(TOGETHER)
@@ -130,7 +130,7 @@ def certain_result(rule: DriftRule | JudgeRule | QuarantineRule, outcome: Outcom
         reason,
         description=rule.description,
         place=rule.place,
-        outlooks=certain(outcome),
+        outlooks=certain_outlooks(outcome),
     )
 
 
@@ -155,11 +155,11 @@ def outlooks_of_value(
         share = share if value.better == "higher" else share.complement()
         noise = _noise(share, value, alpha, support)
         if at_end:
-            return cases(lambda f: _perfection_outlook(share, value, demand, alpha, support, f), noise)
+            return outlooks_by_noise(lambda f: _perfection_outlook(share, value, demand, alpha, support, f), noise)
         if bar.operator in ("=", "!="):
             return ()
         aim, strict = bar.value if value.better == "higher" else 1 - bar.value, bar.operator in ("<", ">")
-        return cases(lambda f: share_again(share, aim, f, alpha, confident=confident, strict=strict), noise)
+        return outlooks_by_noise(lambda f: share_again(share, aim, f, alpha, confident=confident, strict=strict), noise)
     if bar.operator in ("=", "!="):
         return ()
     if not confident and value.high is None and support.percentile is not None and bar.met_by(number):
@@ -169,7 +169,7 @@ def outlooks_of_value(
     high = math.inf if value.high is None else value.high
     ends = (low, high) if sign > 0 else (-high, -low)
     aim_at, at = sign * float(bar.value), sign * float(number)
-    return cases(lambda f: number_again(at, *ends, aim_at, f, alpha, confident=confident), support.noise)
+    return outlooks_by_noise(lambda f: number_again(at, *ends, aim_at, f, alpha, confident=confident), support.noise)
 
 
 def _parts(value: Value, support: ValueSupport) -> int | None:
@@ -263,4 +263,6 @@ def outlooks_of_difference(
             min(by_interval.fails, by_estimate.fails),
         )
 
-    return cases(take, noise.for_difference())  # half of the noise is that of the baseline, which does not run again
+    return outlooks_by_noise(
+        take, noise.for_difference()
+    )  # half of the noise is that of the baseline, which does not run again

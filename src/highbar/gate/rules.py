@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, could_hold, judge_condition
 from highbar.gate.evidence import Evidence
-from highbar.gate.outlook import certain, outlooks_of_scenarios
+from highbar.gate.outlook import certain_outlooks, outlooks_of_scenarios
 from highbar.gate.thresholds import ThresholdOutcome, judge_value, slack
 from highbar.language import formula
 from highbar.language.phrases import count, some
@@ -106,7 +106,9 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             return _judge_scenarios(rule, evidence)
         case SuiteRule():
             outcome, reason = _suite_outcome(evidence.suite, at_best=evidence.at_best)
-            return RuleResult(rule.name, rule.level, outcome, reason, place=rule.place, outlooks=certain(outcome))
+            return RuleResult(
+                rule.name, rule.level, outcome, reason, place=rule.place, outlooks=certain_outlooks(outcome)
+            )
         case BaselineRule() | StepRule() | NewFailuresRule():
             from highbar.gate.baseline import judge_baseline  # few policies have one
 
@@ -133,7 +135,7 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
                 reason,
                 metric=rule.metric,
                 place=rule.place,
-                outlooks=certain("undefined"),
+                outlooks=certain_outlooks("undefined"),
             )
     assert_never(rule)
 
@@ -173,7 +175,7 @@ def _judge_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     found = evidence.patterns[rule.pattern]
     again = outlooks_of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
     # A prediction covers scenarios that passed or failed. If others decide the rule, its outcome stays.
-    outlooks = again if outcome == "pass" or found.failed else certain(outcome)
+    outlooks = again if outcome == "pass" or found.failed else certain_outlooks(outcome)
     return ThresholdOutcome(outcome, reason, outlooks=outlooks).result(rule)
 
 

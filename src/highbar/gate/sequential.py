@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
-from highbar.gate.outlook import certain
+from highbar.gate.outlook import certain_outlooks
 from highbar.language.phrases import count
 from highbar.model import BaselineRule, ConditionRule, Demand, Outcome, RuleResult, StepRule, ThresholdRule
 from highbar.model.stopping import SequentialMethod, Stopping
@@ -133,7 +133,7 @@ def _at_the_end(rule: WeighedRule, evidence: Evidence, judge: Judge, course: Cou
     seen = planned if course is None else course.seen
     if is_decided and total > planned and not _has_failed_for_good(rule, found):
         reason = f"{found.reason}; open: a horizon of {count(total, 'scenario')} was declared, and {why}"
-        found = replace(found, outcome="inconclusive", outlooks=certain("inconclusive"))
+        found = replace(found, outcome="inconclusive", outlooks=certain_outlooks("inconclusive"))
         is_decided = False
     stopping = Stopping("at the end", total, seen, planned if is_decided else None)
     # No advice on more scenarios: judging again with them would be a second chance to pass.

@@ -14,7 +14,15 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.gate.outlook import NO_SUPPORT, Outlooks, ValueSupport, certain, chance, outlooks_of_value, without_passes
+from highbar.gate.outlook import (
+    NO_SUPPORT,
+    Outlooks,
+    ValueSupport,
+    certain_outlooks,
+    chance,
+    outlooks_of_value,
+    without_passes,
+)
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import (
@@ -119,7 +127,7 @@ def judge_value(
 
 def _undefined_outlooks(value: Value) -> Outlooks:
     """Undefined again if no scenario records the value; else unknown, because a crash may not happen again."""
-    return () if value.scenarios else certain("undefined")
+    return () if value.scenarios else certain_outlooks("undefined")
 
 
 def with_doubt(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) -> ThresholdOutcome:
@@ -127,7 +135,7 @@ def with_doubt(judged: ThresholdOutcome, doubt: Doubt | None, demand: Demand) ->
     if doubt is None or not demand.is_confident:
         return judged
     reason = f"{judged.reason}; with confidence this stays open: {doubt.reason}"
-    return ThresholdOutcome("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
+    return ThresholdOutcome("inconclusive", reason, fragile=judged.fragile, outlooks=certain_outlooks("inconclusive"))
 
 
 def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, *, met: bool) -> tuple[Outcome, str]:

@@ -10,13 +10,13 @@ spread              what else the sums show: slices that are worse, repeated tri
 
 from highbar.measure.needs import needs, own_columns
 from highbar.measure.spread import noise_share, repetition, standings, trial_warnings, weight_warnings
-from highbar.measure.unknown import column_ranges, ends, undecided_of
+from highbar.measure.unknown import column_ranges, ends_by_column, undecided_of
 from highbar.measure.values import Measured
 
 __all__ = [
     "Measured",
     "column_ranges",
-    "ends",
+    "ends_by_column",
     "needs",
     "noise_share",
     "own_columns",

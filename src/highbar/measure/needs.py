@@ -66,7 +66,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         crosses=sums.crosses,
         thirds=sums.thirds,
         ranges=column_ranges(policy),
-        ends=unknown.ends(policy),
+        ends=unknown.ends_by_column(policy),
         undecided=tuple(dict.fromkeys(unknown.undecided_of(rule, policy) for rule in policy.rules)),
         alpha=float(1 - policy.confidence),
         trial_noise=policy.population == "suite",

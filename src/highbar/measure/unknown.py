@@ -46,7 +46,7 @@ LIMITS = {column.name: f"`{column.limit.key}` in the policy" for column in UNBOU
 PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
-def ends(policy: Policy) -> Mapping[str, Ends]:
+def ends_by_column(policy: Policy) -> Mapping[str, Ends]:
     """For each column without bounds, what a trial without a value counts as, at worst and at best."""
     return column_ends(policy.metrics, policy.limits)
 
@@ -103,7 +103,7 @@ def parts_without_worse_end(policy: Policy, metric: Metric, where: Where = ()) -
     """The parts of a formula for which the worse end of a column may be the better one: no end is safe for a crash."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     narrowed = catalogue.narrow(where, metric.where)
-    found = helped_by_crashes(metric.expression, operator, policy.metrics, ends(policy), narrowed)
+    found = helped_by_crashes(metric.expression, operator, policy.metrics, ends_by_column(policy), narrowed)
     return (*found.surely, *found.perhaps)
 
 
@@ -113,7 +113,7 @@ def no_worse_end(part: ImputedPart) -> str:
     return f"a trial crashed without `{column}`, and neither end of `{column}` is known to be worse for the formula"
 
 
-def uneven(resting: Mapping[str, int]) -> str | None:
+def why_uneven(resting: Mapping[str, int]) -> str | None:
     """Why a formula is undefined: it sums a column that some of the scenarios in its other parts do not have."""
     most = max(resting.values(), default=0)
     for column, scenarios in resting.items():
@@ -153,7 +153,7 @@ def nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
 _SHARE = (Fraction(0), Fraction(1))
 
 
-def declared(metric: Metric) -> tuple[Fraction, Fraction] | None:
+def declared_range(metric: Metric) -> tuple[Fraction, Fraction] | None:
     """The ends of a metric's range: the declared one, or 0 to 1 for a ratio; else None."""
     return metric.range or (_SHARE if metric.unit == "ratio" else None)
 
@@ -162,7 +162,7 @@ def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
     """The range for each single value of a column. The mean is not enough: that of one 95 and many zeros is below 1."""
     found: dict[ColumnRange, None] = {}
     for metric in policy.metrics.values():
-        ends = declared(metric)
+        ends = declared_range(metric)
         match metric.expression:
             case Call("mean" | "percentile", (Name(column), *_)) if ends and _is_number(column):
                 found[ColumnRange(column, *ends, metric.where)] = None
@@ -177,7 +177,7 @@ def _is_number(column: str) -> bool:
 
 def refuse_outside(policy: Policy, metric: Metric, value: Fraction) -> None:
     """Refuse a value outside of the metric's range: every comparison with it would be meaningless."""
-    ends = declared(metric)
+    ends = declared_range(metric)
     if ends is None or ends[0] <= value <= ends[1]:
         return
     low, high = (write_decimal(end) for end in ends)

@@ -241,7 +241,7 @@ class Measured:
 
     @cached_property
     def _ends(self) -> Mapping[str, Ends]:
-        return unknown.ends(self.policy)
+        return unknown.ends_by_column(self.policy)
 
     def _formula(self, metric: Metric, where: Where) -> Formula:
         # All differences of two expressions have the same name, so a cache by name would mix them up.
@@ -282,7 +282,7 @@ class Measured:
             if isinstance(leaf, Call) and not isinstance(wanted, Percentile):
                 there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
                 resting["scenario"] = max(resting.get("scenario", 0), there)
-        return unknown.uneven(resting)
+        return unknown.why_uneven(resting)
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
         """Why a formula is undefined: a trial crashed, and the worse end of its column may improve the formula."""

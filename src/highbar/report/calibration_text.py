@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from highbar.model.calibration import Calibration, ReaderDisagreement
 from highbar.report import PAGE, Display
 from highbar.report import calibration_words as words
-from highbar.report.headline import more
+from highbar.report.headline import and_more
 from highbar.report.layout import columns, paint, paragraph, text_table, title
 from highbar.report.visible import cut, visible
 
@@ -56,7 +56,7 @@ def _disagreements(calibration: Calibration, display: Display) -> list[str]:
         lines += paragraph(words_of, 2, display)
         for one in trials:
             lines += _disagreement(one, display)
-    rest = more(len(found), _MOST)
+    rest = and_more(len(found), _MOST)
     return [*lines, *([f"  {rest}"] if rest else [])]
 
 
@@ -72,5 +72,5 @@ def _list(heading: str, texts: Iterable[str], display: Display) -> list[str]:
     rows = [("-", visible(text)) for text in texts]
     if not rows:
         return []
-    rest = more(len(rows), _MOST)
+    rest = and_more(len(rows), _MOST)
     return [*title(heading, display), *columns(rows[:_MOST], 2, display), *([f"  {rest}"] if rest else [])]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.headline import more
+from highbar.report.headline import and_more
 from highbar.report.markdown import CUT_HERE, LONGEST, code_span
 from highbar.report.titles import demands, missed_first
 
@@ -38,7 +38,7 @@ def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) ->
     if not rows:
         return ""
     shown = [f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows[:_MOST_ROWS])]
-    rest = more(len(rows), _MOST_ROWS)
+    rest = and_more(len(rows), _MOST_ROWS)
     return "\n".join([heading, "", *shown, *(["", rest] if rest else [])])
 
 
@@ -76,7 +76,7 @@ def _scenarios(comparison: Comparison) -> str:
     for heading, ids in words.scenario_lists(comparison):
         if ids:
             shown = ", ".join(code_span(id_) for id_ in ids[:_MOST_ROWS])
-            lines += ["", f"- {heading} ({len(ids)}): {shown} {more(len(ids), _MOST_ROWS)}".rstrip()]
+            lines += ["", f"- {heading} ({len(ids)}): {shown} {and_more(len(ids), _MOST_ROWS)}".rstrip()]
     return "\n".join(lines)
 
 

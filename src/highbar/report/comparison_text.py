@@ -9,7 +9,7 @@ from highbar.model import RuleResult
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.headline import more
+from highbar.report.headline import and_more
 from highbar.report.layout import columns, paint, paragraph, text_table, title
 from highbar.report.titles import demands, missed_first
 from highbar.report.value_words import undefined_by_reason
@@ -93,7 +93,7 @@ def _scenarios(comparison: Comparison, display: Display) -> list[str]:
     for heading, ids in words.scenario_lists(comparison):
         if ids:
             shown = ", ".join(visible(id_) for id_ in ids[:_MOST_ROWS])
-            rest = more(len(ids), _MOST_ROWS)
+            rest = and_more(len(ids), _MOST_ROWS)
             lines += [f"  {heading} ({len(ids)})", *paragraph(f"{shown} {rest}".rstrip(), 4, display)]
     return lines
 
@@ -105,7 +105,7 @@ def _slices(comparison: Comparison, display: Display) -> list[str]:
         lines += title(f"By {visible(column)}", display)
         header = ("", "pass rate", "scenarios", "broke", "fixed", "difference")
         lines += text_table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
-        rest = more(len(parts), _MOST_ROWS)
+        rest = and_more(len(parts), _MOST_ROWS)
         lines += [f"  {rest}"] if rest else []
     return lines
 
@@ -121,5 +121,5 @@ def _notes(comparison: Comparison, display: Display) -> list[str]:
     if not comparison.warnings:
         return []
     rows = [("-", visible(note)) for note in comparison.warnings[:_MOST_ROWS]]
-    rest = more(len(comparison.warnings), len(rows))
+    rest = and_more(len(comparison.warnings), len(rows))
     return [*title("Notes", display), *columns(rows, 2, display), *([f"  {rest}"] if rest else [])]

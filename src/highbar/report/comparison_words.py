@@ -11,7 +11,7 @@ from highbar.language.phrases import count
 from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, Side
 from highbar.model.details import Details
-from highbar.report.headline import WORDS, met
+from highbar.report.headline import WORDS, demands_met
 from highbar.report.origin import judged_line, selection_line
 from highbar.report.visible import Encode
 
@@ -29,7 +29,7 @@ def headline(comparison: Comparison) -> str:
     change = f"{main_number(comparison)}; {_moved_words(comparison)}"
     if comparison.verdict is None:
         return f"{comparison.direction.upper()}: {change}"
-    return f"{WORDS[comparison.verdict]}: {met(as_verdict(comparison))}; {comparison.direction}: {change}"
+    return f"{WORDS[comparison.verdict]}: {demands_met(as_verdict(comparison))}; {comparison.direction}: {change}"
 
 
 def as_verdict(comparison: Comparison) -> Verdict:

@@ -107,7 +107,7 @@ def repetition_sentences(verdict: Verdict) -> list[str]:
     return sentences
 
 
-def more(total: int, shown: int) -> str:
+def and_more(total: int, shown: int) -> str:
     """`… and 12 more`; empty if all are shown."""
     return f"… and {total - shown} more" if total > shown else ""
 
@@ -115,14 +115,14 @@ def more(total: int, shown: int) -> str:
 def _summary(verdict: Verdict) -> str:
     weakened = len(verdict.against.weakened) if verdict.against else 0
     parts = [
-        met(verdict),
+        demands_met(verdict),
         f"the bar is weakened in {count(weakened, 'place')}" if weakened else "",
         second_run_words(verdict),
     ]
     return "; ".join(filter(None, parts))
 
 
-def met(verdict: Verdict) -> str:
+def demands_met(verdict: Verdict) -> str:
     """How many of the demands are met: `2 of 9 demands are not met, 1 is inconclusive, 1 warning`."""
     found = demands(verdict)
     outcomes = [demand.rule.outcome for demand in found if demand.rule.level == "blocking"]

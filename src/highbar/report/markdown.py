@@ -19,11 +19,11 @@ from highbar.report.early_words import at_stopping
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
+    and_more,
     bounds_label,
     evidence,
     evidence_sentence,
     headline,
-    more,
     other_notes,
     repetition_sentences,
     slice_sentences,
@@ -191,7 +191,7 @@ def _changes_since(verdict: Verdict, short: Encode, most: int) -> str:
     lines = []
     for word, ids in (("broken", compared.broken), ("fixed", compared.fixed)):
         if ids:
-            rest = more(len(ids), most)
+            rest = and_more(len(ids), most)
             lines.append(f"- {len(ids)} {word}: {', '.join(short(id_) for id_ in ids[:most])} {rest}".rstrip())
     moved = [
         f"- {metric_words(name, short)} {change.outcome}: {amount(base, unit)} → {amount(head, unit)}"
@@ -206,7 +206,7 @@ def _changes_since(verdict: Verdict, short: Encode, most: int) -> str:
 
 
 def _lines(section: _Section, rows: Sequence[str]) -> str:
-    rest = more(section.total, len(rows))
+    rest = and_more(section.total, len(rows))
     return "\n".join([section.heading, "", *section.opening, *rows, *(["", rest] if rest else [])])
 
 
@@ -236,7 +236,7 @@ def _fit(section: _Section, room: int) -> str:
         if left < 0:
             break
         shown.append(row)
-    rest = more(section.total, len(shown))
+    rest = and_more(section.total, len(shown))
     return "\n".join([*head, *shown, *(["", rest] if rest else [])]) if shown else ""
 
 

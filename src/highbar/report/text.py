@@ -16,9 +16,9 @@ from highbar.report import PAGE, Display, advice
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
+    and_more,
     evidence,
     headline,
-    more,
     undecided,
     urgent_notes,
     weakened_rows,
@@ -137,7 +137,7 @@ def note_lines(noted: Sequence[str], most: int, display: Display) -> list[str]:
 
 def rest_line(total: int, shown: int) -> list[str]:
     """A line with the number of items that are not shown; no line if all are."""
-    text = more(total, shown)
+    text = and_more(total, shown)
     return [f"  {text}"] if text else []
 
 

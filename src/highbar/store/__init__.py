@@ -2,7 +2,7 @@
 
 A JSON document is described once, by the forms of its fields; writing, reading and the schema all follow from that.
 
-    forms                         values of the model ↔ JSON and its schema; `shared_forms`: what several share
+    forms                         values of the model ↔ JSON and its schema; `shared`: what several share
     verdict, verdict_parts        the verdict; comparison, plan and calibration are documents of the same kind
     run_document                  `run.json` in a run folder: what a run planned and did
     label_form, labels            `labels.jsonl`: what people said about the statements that a judge judged

@@ -28,7 +28,7 @@ from highbar.store.forms import (
     optional,
     shared_form,
 )
-from highbar.store.shared_forms import SOURCE, refusal_form, schema_of
+from highbar.store.shared import SOURCE, refusal_form, schema_of
 
 SCHEMA = "highbar/calibration/1"
 

@@ -26,7 +26,7 @@ from highbar.store.forms import (
     optional,
     shared_form,
 )
-from highbar.store.shared_forms import BY, JUDGED_BY, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
+from highbar.store.shared import BY, JUDGED_BY, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
 
 SCHEMA = "highbar/comparison/1"
 

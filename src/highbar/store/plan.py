@@ -22,7 +22,7 @@ from highbar.store.forms import (
     one_of,
     optional,
 )
-from highbar.store.shared_forms import SLICE, of_value, schema_of
+from highbar.store.shared import SLICE, of_value, schema_of
 
 SCHEMA = "highbar/plan/1"
 

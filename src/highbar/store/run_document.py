@@ -35,7 +35,7 @@ from highbar.store.forms import (
     one_of,
     optional,
 )
-from highbar.store.shared_forms import CANARIES, schema_of
+from highbar.store.shared import CANARIES, schema_of
 
 SCHEMA = "highbar/run/1"
 JOURNAL, RESULTS, DOCUMENT = "journal", "results.jsonl", "run.json"

@@ -35,7 +35,7 @@ from highbar.model import (
     Weakening,
     Where,
 )
-from highbar.store import reading, shared_forms, writing
+from highbar.store import reading, shared, writing
 from highbar.store.forms import (
     COUNT,
     END,
@@ -62,17 +62,7 @@ from highbar.store.forms import (
     rebuilt,
     shared_form,
 )
-from highbar.store.shared_forms import (
-    BY,
-    JUDGED_BY,
-    PROBLEMS,
-    SELECTION,
-    SLICE,
-    SOURCE,
-    of_value,
-    refusal_form,
-    schema_of,
-)
+from highbar.store.shared import BY, JUDGED_BY, PROBLEMS, SELECTION, SLICE, SOURCE, of_value, refusal_form, schema_of
 from highbar.store.verdict_parts import CORRECTED, JUDGE, RAW, SEQUENTIAL, STOPPING
 
 SCHEMA = "highbar/verdict/1"
@@ -277,7 +267,7 @@ _FIELDS = (
     field("repetition", optional(_REPETITION)),
     field("judged_by", JUDGED_BY),
     field("judge", JUDGE, "What rests on a judge, and how good it is known to be; null if nothing does."),
-    field("quarantined", shared_forms.QUARANTINED, "Flaky scenarios: they count in rates, and are no new failures."),
+    field("quarantined", shared.QUARANTINED, "Flaky scenarios: they count in rates, and are no new failures."),
     field("select", SELECTION, of="selection"),
     field("sequential", SEQUENTIAL),
     field("warnings", TEXTS),

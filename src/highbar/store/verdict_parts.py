@@ -31,7 +31,7 @@ from highbar.store.forms import (
     optional,
     rebuilt,
 )
-from highbar.store.shared_forms import CANARIES
+from highbar.store.shared import CANARIES
 
 
 def _rate(description: str) -> Form:

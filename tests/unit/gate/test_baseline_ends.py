@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.outlook import certain, outlooks_of_difference, outlooks_of_scenarios
+from highbar.gate.outlook import certain_outlooks, outlooks_of_difference, outlooks_of_scenarios
 from highbar.model import BaselineRule, Demand, NewFailuresRule, Outlook, Place, StepRule
 from highbar.model.recall import Recalled
 from highbar.statistics.planning import more_by_width
@@ -132,7 +132,7 @@ def test_a_margin_over_a_slice_asks_for_the_slice():
 def test_a_margin_that_cannot_be_compared_says_why():
     result = judged(margin(), Then(value("1/2"), value(None, reason="x"), reason="no pair has it"))
     assert (result.outcome, result.reason) == ("undefined", "m cannot be compared: no pair has it")
-    assert result.outlooks == certain("undefined")
+    assert result.outlooks == certain_outlooks("undefined")
     result = judged(margin(), Then(value(None, reason="x"), value("1/2"), reason="no pair has it"))
     assert result.outcome == "undefined"
     broken = then("1/2", "1/2", -0.04, 0.05, problem="another judge: one in the baseline, two now")
@@ -163,7 +163,7 @@ def test_a_margin_that_too_few_pairs_or_lost_scenarios_hold_up_cannot_pass_again
 def test_without_a_baseline_a_rule_blocks_unless_that_is_allowed():
     found = evidence({"m": value("1/2")})
     result = judge(margin(), found)
-    assert (result.level, result.outcome, result.outlooks) == ("blocking", "undefined", certain("undefined"))
+    assert (result.level, result.outcome, result.outlooks) == ("blocking", "undefined", certain_outlooks("undefined"))
     allowed = judge(margin(), replace(found, allow_missing_baseline=True))
     assert (allowed.level, allowed.outcome) == ("warning", "undefined")
     where, hint = "there is no baseline at", "`highbar baseline record` makes one"
@@ -244,7 +244,7 @@ def test_a_scenario_that_is_gone_stays_gone():
     )
     nothing = judged(NEW, replace(held, passed_in_base=("T1",)))
     assert nothing.reason == "no scenario that it is about passed all its trials in the baseline"
-    assert (nothing.outcome, nothing.outlooks) == ("undefined", certain("undefined"))
+    assert (nothing.outcome, nothing.outlooks) == ("undefined", certain_outlooks("undefined"))
 
 
 def test_a_baseline_of_several_runs_is_called_one_and_is_tested_against():

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from highbar.gate import judge
 from highbar.gate.outlook import (
     ValueSupport,
-    certain,
+    certain_outlooks,
     outlooks_of_difference,
     outlooks_of_scenarios,
     outlooks_of_value,
@@ -168,7 +168,7 @@ def test_named_scenarios_pass_again_if_each_does():
     ],
 )
 def test_what_no_noise_touches_stays_what_it_is(outcome, case):
-    assert certain(outcome) == (case,) * 4
+    assert certain_outlooks(outcome) == (case,) * 4
 
 
 def test_what_cannot_pass_yet_stays_open_where_it_would_have_passed():
@@ -216,7 +216,7 @@ def test_a_named_scenario_that_is_missing_or_undecided_stays_so():
     for found in (Ids(0), Ids(3, undecided=1, undecided_examples=("SEC-1",))):
         result = named(found)
         assert (result.outcome, result.second_run, result.second_run_low) == ("fail", 0.0, 0.0)
-        assert result.outlooks == certain("fail")
+        assert result.outlooks == certain_outlooks("fail")
 
 
 @pytest.mark.parametrize(("text", "operation"), [("a >= 0.8 AND b >= 0.8", "all"), ("a >= 0.8 OR b >= 0.8", "any")])

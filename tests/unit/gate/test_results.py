@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.outlook import ValueSupport, certain, outlooks_of_value
+from highbar.gate.outlook import ValueSupport, certain_outlooks, outlooks_of_value
 from highbar.gate.rules import combine_ends, progress
 from highbar.gate.thresholds import judge_value, slack
 from highbar.model import Demand, Goal, Outlook, RuleResult, Stage, Step, SuiteRule, Threshold, ThresholdRule
@@ -41,16 +41,16 @@ def test_an_undefined_value_says_what_the_next_step_asks_for_and_a_last_step_has
 
 def test_a_value_that_no_scenario_records_stays_undefined_and_one_that_a_crash_took_may_not():
     nothing = judge_value("m", value(None, scenarios=0, reason="no data"), HALF, Demand(), 0.05)
-    assert nothing.outlooks == certain("undefined") == (Outlook(0.0, 0.0, 1.0),) * 4
+    assert nothing.outlooks == certain_outlooks("undefined") == (Outlook(0.0, 0.0, 1.0),) * 4
     assert judge_value("m", value(None, scenarios=3, reason="crash"), HALF, Demand(), 0.05).outlooks == ()
 
 
 def test_a_rule_that_hangs_on_undecided_trials_says_nothing_of_a_second_run():
-    numbers = {"second_run": 0.4, "second_run_low": 0.1, "more_scenarios": 7, "outlooks": certain("fail")}
+    numbers = {"second_run": 0.4, "second_run_low": 0.1, "more_scenarios": 7, "outlooks": certain_outlooks("fail")}
     worst = RuleResult("r", "blocking", "fail", "low", **numbers)
     open_ = combine_ends(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
     assert (open_.second_run, open_.second_run_low, open_.more_scenarios, open_.outlooks) == (None, None, None, ())
-    assert combine_ends(worst, worst, (("A", None),)).outlooks == certain("fail")
+    assert combine_ends(worst, worst, (("A", None),)).outlooks == certain_outlooks("fail")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_suite_names_what_nobody_looked_at(difference, reason):
     result = judge(SuiteRule("suite", "blocking"), evidence(suite=difference))
     assert result.outcome == "fail"
     assert result.reason.endswith(reason)
-    assert result.outlooks == certain("fail")
+    assert result.outlooks == certain_outlooks("fail")
 
 
 def test_at_their_best_unjudged_trials_leave_the_suite_complete():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from highbar.model import Level, Outcome, Value
-from highbar.report.headline import more
+from highbar.report.headline import and_more
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.value_words import scenarios_cell
 from highbar.report.visible import cut, revealed
@@ -94,7 +94,7 @@ def undefined_metrics(title: str, names_by_reason: Mapping[str, Sequence[str]]) 
 
 def more_line(total: int, shown: int) -> Markup:
     """`… and 12 more`; empty if all are shown."""
-    text = more(total, shown)
+    text = and_more(total, shown)
     return element("p", text, class_="dim") if text else EMPTY
 
 
