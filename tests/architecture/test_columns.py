@@ -73,7 +73,7 @@ MORE: Mapping[str, Mapping[str, str]] = {
     "tokens_used": {
         **OF_A_REPLY,
         **OF_A_JUDGE,
-        "cli/running.py": "what the judge of a run used",
+        "cli/run_in_terminal.py": "what the judge of a run used",
         **OF_A_WIRE_FORMAT,
         "running/records.py": "the answer of several turns, summed",
         "engine/quantities.py": "the scoring expression of token_efficiency: quality and tokens of the same trials",

@@ -332,7 +332,7 @@ def test_with_strict_warnings_have_to_be_decided_too(tmp_path: Path) -> None:
 
 
 def test_what_is_open_is_shown_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("highbar.cli.running.PLAIN_EVERY", 0.05)
+    monkeypatch.setattr("highbar.cli.run_in_terminal.PLAIN_EVERY", 0.05)
     look = LiveCheck.look
 
     async def look_and_note(live: LiveCheck, opened: RunFolder | None) -> Standing:

@@ -4,8 +4,8 @@ app       the table of commands, each loaded on use      guard     exit codes, s
 streams   standard output and standard error             outputs   reports written to files
 judging   what `check` and `run` share                   options   what several commands share
 
-Each command has a module of its name, and each of its subcommands one such as `history_add`. `running` and `deciding`
-are for `run`; `starter`, `starter_agent` and `tutorial` are what `init` writes.
+Each command has a module of its name, and each of its subcommands one such as `history_add`. `run_in_terminal` and
+`deciding` are for `run`; `starter`, `starter_agent` and `tutorial` are what `init` writes.
 """
 
 from highbar.cli.guard import main, run_guarded

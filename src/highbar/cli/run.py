@@ -208,7 +208,7 @@ def command(
         raise InputError(Problem(f"--output {choices.output} has the ending of a report", hint=hint))
     if choices.until_decided and (no_check or choices.run_all):
         raise click.UsageError(f"--until-decided cannot be combined with {'--no-check' if no_check else '--run-all'}")
-    from highbar.cli.running import run_in_terminal  # not needed for help and usage errors
+    from highbar.cli.run_in_terminal import run_in_terminal  # not needed for help and usage errors
 
     outputs = reports.outputs()
     if any(os.path.lexists(output.file) for output in outputs):  # else there is nothing to overwrite
@@ -250,7 +250,7 @@ def _inputs(suite: str | None, choices: RunChoices, bar: BarOptions) -> list[str
 
 
 def _say_outcomes(folder: Path) -> None:
-    from highbar.cli.running import outcomes  # see command
+    from highbar.cli.run_in_terminal import outcomes  # see command
 
     for line in outcomes(folder):
         streams.say(line)

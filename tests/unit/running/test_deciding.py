@@ -14,7 +14,7 @@ import pytest
 
 import highbar
 from highbar import policy as policies
-from highbar.cli import running
+from highbar.cli import run_in_terminal
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import RuleResult, Verdict
 from highbar.running.choices import RunOptions, read_run_choices
@@ -77,7 +77,7 @@ def test_a_look_that_finds_nothing_to_judge_lets_the_run_go_on(error: Exception)
     assert run(begun, judge).document.state == "complete"
     assert begun.progress.standing is not None
     assert begun.progress.standing.problem == "nothing to judge"
-    assert running._open_rules(begun.progress) == ["  not judged yet: nothing to judge"]
+    assert run_in_terminal._open_rules(begun.progress) == ["  not judged yet: nothing to judge"]
 
 
 def test_a_look_that_fails_ends_the_run_and_leaves_what_was_answered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,14 +105,14 @@ def test_a_bar_that_nothing_can_miss_passes_no_agent_that_was_not_run() -> None:
 
 
 def test_the_block_of_open_rules_is_drawn_over_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "DRAWN_EVERY", 0.001)
+    monkeypatch.setattr(run_in_terminal, "DRAWN_EVERY", 0.001)
     state, stream, done = ProgressState(planned=9), io.StringIO(), threading.Event()
     rules = tuple(
         RuleResult("r", "blocking", "inconclusive", "why", f"m{number}", threshold=">= 0.5", value=value("1/4"))
         for number in range(10)
     )
     state.standing = Standing(open=rules)
-    drawing = threading.Thread(target=running._draw, args=(done, state, stream))
+    drawing = threading.Thread(target=run_in_terminal._draw, args=(done, state, stream))
     drawing.start()
     while stream.getvalue().count("0/9 done") < 3:
         time.sleep(0.001)
