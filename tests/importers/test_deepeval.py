@@ -51,6 +51,15 @@ def test_a_metric_without_a_threshold_keeps_its_score_where_deepeval_counts_an_e
     assert all("Length" not in row["expected_behaviors"] for row in rows)
 
 
+@pytest.mark.parametrize("change", [lambda case: case.pop("input"), lambda case: case.update(input=None)])
+def test_a_case_that_lost_its_input_is_refused_instead_of_counted_as_a_scenario_of_its_own(tmp_path, change) -> None:
+    run = json.loads(REPEATED.read_text("utf-8"))
+    change(run["testCases"][7])
+    assert "testCases[7]: found no input, which other test cases have" in refusal(
+        "deepeval", written(tmp_path, "r.json", json.dumps(run))
+    )
+
+
 def test_a_scenario_counts_once_so_the_pass_rate_is_not_the_share_of_test_cases() -> None:
     verdict = highbar.check(RUN, POLICY)
     refund = Fraction(2, 3)  # three trials of one scenario, two of which passed

@@ -65,6 +65,7 @@ class _DeepEvalSurvey:
         judged: list[tuple[str, str, frozenset[str]]] = []
         totals = _TestRunTotals()
         keys: set[str] = set()
+        has_input, lost_input = False, ""
         for place, text in file_parts(path, _ARRAYS):
             key = place.removeprefix(f"{_RUN_KEY}.")
             keys.add(key.removesuffix("[]"))
@@ -77,6 +78,13 @@ class _DeepEvalSurvey:
                 inputs[_name(case)].add(_digest(case))
                 judged.append((_name(case), _digest(case), self._declare(case)))
                 totals.add(case)
+                if case.text("input") is not None:
+                    has_input = True
+                elif "turns" not in case:
+                    lost_input = lost_input or case.place
+        # DeepEval writes the input of every case. One that lost it would be a scenario of its own, weighted anew.
+        if has_input and lost_input:
+            refuse(f"{lost_input}: found no input, which other test cases have", hint=_WANTED)
         if not keys & {*_CASES, "metricsScores", "testPassed"}:
             refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
         totals.compare()
