@@ -65,7 +65,6 @@ class _DeepEvalSurvey:
         judged: list[tuple[str, str, frozenset[str]]] = []
         totals = _TestRunTotals()
         keys: set[str] = set()
-        has_input, lost_input = False, ""
         for place, text in file_parts(path, _ARRAYS):
             key = place.removeprefix(f"{_RUN_KEY}.")
             keys.add(key.removesuffix("[]"))
@@ -78,13 +77,6 @@ class _DeepEvalSurvey:
                 inputs[_name(case)].add(_digest(case))
                 judged.append((_name(case), _digest(case), self._declare(case)))
                 totals.add(case)
-                if case.text("input") is not None:
-                    has_input = True
-                elif "turns" not in case:
-                    lost_input = lost_input or case.place
-        # DeepEval writes the input of every case. One that lost it would be a scenario of its own, weighted anew.
-        if has_input and lost_input:
-            refuse(f"{lost_input}: found no input, which other test cases have", hint=_WANTED)
         if not keys & {*_CASES, "metricsScores", "testPassed"}:
             refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
         totals.compare()
@@ -159,18 +151,24 @@ def _base(found: re.Match[str]) -> str:
 
 
 class _TestRunTotals:
-    """Compares DeepEval's own counts with the test cases, to notice a metric or a test case that was removed."""
+    """Compares DeepEval's own counts with the test cases, to notice a metric, an input or a test case that was removed."""
 
     def __init__(self) -> None:
         self.declared: dict[str, Any] = {}
         self.cases = 0
         self._success: Counter[bool | None] = Counter()
         self._metrics: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._has_input = False
+        self._lost_input = ""
 
     def add(self, case: Record) -> None:
         """Count as DeepEval does: metrics that only the trace has are not in its totals."""
         self.cases += 1
         self._success[case.flag("success")] += 1
+        if case.text("input") is not None:
+            self._has_input = True
+        elif "turns" not in case:
+            self._lost_input = self._lost_input or case.place
         if "metricsData" not in case:
             return
         spans = [] if (trace := case.record("trace")) is None else _spans(trace)
@@ -180,7 +178,11 @@ class _TestRunTotals:
             self._metrics[metric.text("name") or ""][outcome] += 1
 
     def compare(self) -> None:
-        """Refuse a file whose totals do not match its test cases."""
+        """Refuse a file whose totals do not match its test cases, or of which some lost their input."""
+        # DeepEval writes the input of every case. One that lost it would be a scenario of its own, weighted anew.
+        if self._has_input and self._lost_input:
+            message = f"{self._lost_input}: found no input, which other test cases have"
+            refuse(message, hint="take the file as DeepEval wrote it")
         run = Record(self.declared, "the test run")
         for key, success in (("testPassed", True), ("testFailed", False)):
             self._compare(run, key, self._success[success], "test cases")
