@@ -151,7 +151,7 @@ def _base(found: re.Match[str]) -> str:
 
 
 class _TestRunTotals:
-    """Compares DeepEval's own counts with the test cases, to notice a metric, an input or a test case that was removed."""
+    """Compares DeepEval's own counts with the test cases, to notice what was removed: a metric, an input, a case."""
 
     def __init__(self) -> None:
         self.declared: dict[str, Any] = {}
