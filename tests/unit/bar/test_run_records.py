@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from fractions import Fraction
 
+from highbar import policy as policies
 from highbar import read_history
+from highbar.bar.run_records import scoring_digest
+from highbar.model.baseline import Scoring
 from highbar.running.order import permutation
 from tests.commandline import run
 from tests.recorded_runs import record
@@ -41,3 +45,22 @@ def test_another_run_is_not_taken_for_it(tmp_path):
     found = read_history(tmp_path / "history")
     assert len({one.begun for one in found.runs}) == 2
     assert {(one.runs, one.trials) for one in found.scenarios().scenarios} == {(2, 2)}
+
+
+def test_the_digest_of_the_settings_is_that_of_earlier_versions():
+    """It is in the records of every history: with another one, for equal settings, old runs would excuse nothing."""
+    policy = policies.read_dict(
+        {
+            "pass_score": 0.8,
+            "positive": "yes",
+            "weights": {"by_metric": {"accuracy": 3}},
+            "latency_limit": "10s",
+            "cost_limit": 1,
+            "select": {"suite": "nightly"},
+            "map": {"columns": {"id": "name", "passed": {"path": "ok", "values": {"1": True, "0": False}}}},
+            "thresholds": {"pass_rate": "90%"},
+        }
+    )
+    judged_by = (("deepeval", ("Bias >= 1/2",)),)
+    scoring = Scoring(Fraction(4, 5), "yes", (("suite", ("nightly",)),), judged_by)
+    assert scoring_digest(policy, scoring) == "ab9ef9a517402fc19f970ffe48818c3cdc47e7836414724a0cb37e3fc1c5c13c"
