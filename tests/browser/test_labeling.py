@@ -39,6 +39,7 @@ def _press(page: Page, keys: str) -> None:
 
 
 def _saved(page: Page, folder: Path) -> Labels:
+    expect(page.locator("#tools")).to_be_visible()  # the page begins after it is loaded, and takes no key before
     with page.expect_download() as download:
         page.keyboard.press("s")
     assert download.value.suggested_filename == "labels.jsonl"
