@@ -188,6 +188,8 @@ def test_a_suite_that_says_in_a_property_that_it_failed_must_show_what_did(tmp_p
     for name, value in (("status", "failed"), ("test.result", "aborted"), ("success", "false")):
         with pytest.raises(InputError, match="none of its tests failed"):
             with_suite(tmp_path, form.format(name, value))
+        with pytest.raises(InputError, match="none of its tests failed"):
+            with_suite(tmp_path, f'<testsuite><property name="{name}">{value}</property>{{}}</testsuite>')
     for name, value in (("status", "green"), ("build", "failed"), ("python", "3.12"), ("failfast", "true")):
         assert with_suite(tmp_path, form.format(name, value)) == [True, True]
 

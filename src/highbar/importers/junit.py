@@ -158,14 +158,13 @@ class _JUnitReader:
             self._cases[-1].read_inner(tag, attributes)
             self._open_texts(self._cases[-1].output)
             return "output"
-        if tag == "property" and self._cases:
+        if tag == "property":
             name, value = (attributes.pop(key, "") for key in ("name", "value"))
-            self._cases[-1].read_inner(tag, attributes)
+            for case in self._cases[-1:]:
+                case.read_inner(tag, attributes)
             self._properties.append((name, value, []))
             self._open_texts(self._properties[-1][2])
             return "property"
-        if tag == "property" and self._suites:
-            self._suites[-1].properties.append((attributes.get("name", ""), attributes.get("value", "")))
         return "" if self._endings else self._open_other(tag, attributes)
 
     def _open_other(self, tag: str, attributes: dict[str, str]) -> str:
@@ -221,7 +220,10 @@ class _JUnitReader:
             self._resume_texts()
         elif opened == "property":
             name, attribute, texts = self._properties.pop()
-            self._cases[-1].add_property(name, attribute, "".join(texts))
+            if self._cases:
+                self._cases[-1].add_property(name, attribute, "".join(texts))
+            else:
+                self._suites[-1].properties.append((name, attribute or "".join(texts)))
             self._resume_texts()
         elif opened == "other":
             tag, texts = self._others.pop()

@@ -62,7 +62,7 @@ def judge_line(report: JudgeReport | None, encode: Encode) -> str:
 
 
 def quarantine_line(verdict: Verdict, encode: Encode) -> str:
-    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if none is quarantined."""
+    """`1 scenario quarantined: A-3 (listed in the policy, until 2026-12-01)`; empty if no scenario is quarantined."""
     found = verdict.quarantined
     if not found:
         return ""
