@@ -11,6 +11,7 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
+from highbar.documents.csv_fields import fields_up_to
 from highbar.importers.data_frames import line_records, table_records
 from highbar.importers.json_arrays import file_head, file_parts
 from highbar.importers.limits import HEAD, LONGEST_CELL
@@ -234,9 +235,8 @@ def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
 
 def _csv_rows(path: str) -> Iterator[Scope]:
     """The rows of a CSV, with tabs if .tsv. Strict: every row has a cell for every column, and names are unique."""
-    csv.field_size_limit(LONGEST_CELL)
     delimiter = "\t" if path.lower().endswith(".tsv") else ","
-    with FilePath(path).open(encoding="utf-8-sig", newline="") as stream:
+    with fields_up_to(LONGEST_CELL), FilePath(path).open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, delimiter=delimiter, strict=True)
         try:
             header = next(rows, None)

@@ -64,14 +64,15 @@ def records_one_by_one(stream: IO[bytes]) -> int:
     """The same by the rules of CSV, slower: only at the start of a field does a quote begin quoted text."""
     import csv  # seldom needed
 
-    # Python's own limit is 128 KiB, which the texts of agents exceed.
-    csv.field_size_limit(LONGEST_RESULT)
+    from highbar.documents.csv_fields import fields_up_to  # seldom needed
+
     found = 0
     try:
-        for cells in csv.reader(_texts(stream)):
-            found += bool(cells)
-            if sum(map(len, cells)) > LONGEST_RESULT:
-                raise TooLong(None)
+        with fields_up_to(LONGEST_RESULT):
+            for cells in csv.reader(_texts(stream)):
+                found += bool(cells)
+                if sum(map(len, cells)) > LONGEST_RESULT:
+                    raise TooLong(None)
     except csv.Error as error:
         raise (TooLong(None) if "field limit" in str(error) else Uncountable(str(error))) from error
     return max(found - 1, 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import IO, Any
 
 from highbar.columns import of_form
+from highbar.documents.csv_fields import fields_up_to
 from highbar.errors import Problem
 from highbar.load import counting, hints, unpacking
 from highbar.load.counting import LONGEST_RESULT
@@ -267,7 +268,11 @@ def _lower_first(message: str) -> str:
 
 
 def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
-    csv.field_size_limit(LONGEST_RESULT)
+    with fields_up_to(LONGEST_RESULT):
+        yield from _csv_problems(file, scalars, numbers)
+
+
+def _csv_problems(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     measured = NUMBERS | {range_.column for range_ in numbers}
     try:
         with open_file(file) as stream:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from highbar.documents.csv_fields import fields_up_to
 from highbar.errors import Problem
 from highbar.load import unpacking
 from highbar.load.counting import LONGEST_RESULT
@@ -95,12 +96,12 @@ def _skip(text: str, place: int) -> int:
 
 
 def _of_table(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    csv.field_size_limit(LONGEST_RESULT)
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header, line = next(reader), reader.line_num + 1
-    for cells in reader:
-        yield line, dict(zip(header, cells, strict=False))
-        line = reader.line_num + 1
+    with fields_up_to(LONGEST_RESULT):
+        reader = csv.reader(io.StringIO(text, newline=""))
+        header, line = next(reader), reader.line_num + 1
+        for cells in reader:
+            yield line, dict(zip(header, cells, strict=False))
+            line = reader.line_num + 1
 
 
 def locate_text(files: Sequence[ResultsFile], text: str) -> Problem:

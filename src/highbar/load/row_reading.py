@@ -9,6 +9,7 @@ from typing import Any
 
 from highbar.checks.limits import DEEPEST_VALUE
 from highbar.checks.values import Unreadable, refuse_depth
+from highbar.documents.csv_fields import fields_up_to
 from highbar.errors import InputError, Problem
 from highbar.load import explain, unpacking
 from highbar.load.counting import LONGEST_RESULT
@@ -69,8 +70,7 @@ def _array(file: ResultsFile) -> Iterator[Row]:
 
 
 def _cells(file: ResultsFile) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_RESULT)
-    with explain.open_file(file) as stream:
+    with fields_up_to(LONGEST_RESULT), explain.open_file(file) as stream:
         reader = csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), strict=True)
         header = next(reader, [])
         if not header or len({name.casefold() for name in header}) < len(header):

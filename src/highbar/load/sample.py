@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from highbar.documents.csv_fields import fields_up_to
 from highbar.load import unpacking
 from highbar.load.candidates import MOST_FIELDS, filled_paths
 from highbar.model import ResultsFile
@@ -209,15 +210,8 @@ def _places(value: Mapping[str, Any], keys: tuple[str, ...], kind: str) -> Itera
             yield from _places(inner, here, kind)
 
 
+@fields_up_to(LARGEST)
 def _csv(file: ResultsFile) -> Sample | None:
-    before = csv.field_size_limit(LARGEST)
-    try:
-        return _cells(file)
-    finally:
-        csv.field_size_limit(before)  # it applies to every reader in this process
-
-
-def _cells(file: ResultsFile) -> Sample | None:
     with unpacking.open_unpacked(file.path, file.compression) as stream:
         data = stream.read(LARGEST + 1)
     text = data[:LARGEST].decode("utf-8-sig", "ignore")

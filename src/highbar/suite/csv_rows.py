@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from highbar.documents.csv_fields import fields_up_to
 from highbar.documents.problems import ValuePath
 from highbar.documents.scalars import scalar
 from highbar.errors import InputError, Problem
@@ -54,13 +55,13 @@ def read_csv(text: str, file: str) -> Located:
 
 def csv_records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line on which it begins. Raises InputError."""
-    csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, which another reader may have changed
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     start = 1
     try:
-        for cells in reader:
-            yield start, cells
-            start = reader.line_num + 1
+        with fields_up_to(_LONGEST_CELL):
+            for cells in reader:
+                yield start, cells
+                start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(Problem(f"this is not CSV: {error}", file, start)) from None
 
