@@ -267,14 +267,14 @@ def _hall(costs: Sequence[float], passed: Sequence[float]) -> Ends:
 def _limited(costs: Sequence[float], passed: Sequence[float], truth: float) -> Ends:
     """Ends that are on the side of the truth where the bounds are: whether the truth is rejected needs no search."""
     c, p, count = np.array(costs) / COST_LIMIT, np.array(passed), len(costs)
-    above = Sums(count, count, float(c.sum()), float((c * c).sum()), float(c.sum()), count)
-    below = Sums(count, count, float(p.sum()), float((p * p).sum()), float(p.sum()), count)
+    of_c, squares, of_p, passes, product = (Fraction(n.sum()) for n in (c, c * c, p, p * p, c * p))
+    above, below = Sums(count, count, of_c, squares, of_c, count), Sums(count, count, of_p, passes, of_p, count)
     share = (truth / COST_LIMIT) / (1 + truth / COST_LIMIT)
-    mixed = BoundedRatio(above, below, float((c * p).sum())).at(share)
+    mixed = BoundedRatio(above, below, product).at(share)
     value = float(c.sum() / p.sum()) * COST_LIMIT
     if value < truth:
         return value, value if share_p_value(mixed, share) < ALPHA else math.inf
-    d, z, zz, zd, dd = (Fraction(n) for n in (mixed.d, mixed.z, mixed.zz, mixed.zd, mixed.dd))
+    d, z, zz, zd, dd = mixed.d, mixed.z, mixed.zz, mixed.zd, mixed.dd
     mirrored = Sums(count, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
     return (value if share_p_value(mirrored, 1 - share) < ALPHA else -math.inf), value
 

@@ -49,3 +49,39 @@ def test_more_scenarios_of_the_same_kind_never_widen():
         widths.append(high - low)
     assert widths == sorted(widths, reverse=True)
     assert math.isfinite(widths[0])
+
+
+def bisected(ratio, alpha):
+    """The bounds by their definition, in fractions and by bisection, as shares r / (1 + r)."""
+    c, p, weight = ratio.above, ratio.below, Fraction(ratio.above.d)
+
+    def rejects(share, *, low):
+        s = Fraction(share)
+        z = (1 - s) * c.z + s * (weight - p.z)
+        zd = (1 - s) * c.zd + s * (p.dd - p.zd)
+        zz = (1 - s) ** 2 * c.zz + s**2 * (p.dd - 2 * p.zd + p.zz) + 2 * s * (1 - s) * (c.zd - ratio.product)
+        if low:
+            z, zd, zz = weight - z, c.dd - zd, c.dd - 2 * zd + zz
+        return share_p_value(Sums(c.clusters, weight, z, zz, zd, c.dd), 1 - share if low else share) < alpha
+
+    for low in (True, False):
+        inside, outside = float(c.z / Fraction(c.z + p.z)), 0.0 if low else 1.0
+        for _ in range(60):
+            middle = 0.5 * (inside + outside)
+            inside, outside = (inside, middle) if rejects(middle, low=low) else (middle, outside)
+        yield outside
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_they_are_those_of_a_bisection_to_twelve_digits_and_never_narrower(seed):
+    random = np.random.default_rng(seed)
+    count = int(random.choice([3, 8, 40, 300]))
+    costs = [Fraction(round(one * 10**6), 10**6) for one in random.beta(1, random.choice([1, 9, 60]), count)]
+    passed = [1, *(int(one) for one in random.random(count - 1) < random.choice([0.1, 0.8, 1.0]))]
+    ratio, alpha = ratio_of(costs, passed), float(random.choice([0.001, 0.05, 0.1]))
+    (low, high), (lowest, highest) = bounded_ratio_bounds(ratio, alpha), bisected(ratio, alpha)
+    assert low / (1 + low) == pytest.approx(lowest, rel=5e-13)
+    assert high / (1 + high) == pytest.approx(highest, rel=5e-13)
+    # A last digit is lost in the way from a share to a ratio and back.
+    assert low / (1 + low) <= lowest * (1 + 4e-16)
+    assert high / (1 + high) >= highest * (1 - 4e-16)
