@@ -35,10 +35,11 @@ from highbar.model import (
 from highbar.model.baseline import Baseline
 from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
+from highbar.policy import resolve_version
 from highbar.policy.bounds import Bound
 from highbar.policy.editing import WrittenNumber
 from highbar.policy.notes import is_looser
-from highbar.policy.versions import resolve_version, steps_from
+from highbar.policy.versions import steps_from
 
 Look = Callable[[Place, Threshold], WrittenNumber | None]
 """Finds the number of a threshold in the policy's text."""

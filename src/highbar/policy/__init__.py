@@ -37,9 +37,9 @@ from highbar.policy.reading import (
     read,
     read_dict,
     read_named,
+    resolve_version,
     without_rules,
 )
-from highbar.policy.versions import resolve_version
 
 __all__ = [
     "NAMES",

@@ -59,10 +59,8 @@ class CompositePart(Struct, frozen=True):
     fields: Mapping[str, Cursor] | None = None
 
 
-def read_composite(cursor: Cursor | None, table: MetricTable) -> CompositePart:
+def read_composite(cursor: Cursor, table: MetricTable) -> CompositePart:
     """The composite, as a mapping or as one text (`final_score = …  pass = …`). Adds final_score to the table."""
-    if cursor is None:
-        return CompositePart()
     part = _from_text(cursor) if cursor.is_kind("text") else _from_mapping(cursor)
     if part.definition is None:
         table.broken.add(FINAL_SCORE)

@@ -23,6 +23,8 @@ DESCRIPTION = "description"
 _INDENT = "if the lines below belong to it, indent them by two more spaces; if not, remove it"
 
 T = TypeVar("T")
+Hints = Callable[[], Mapping[str, str]]
+"""Returns a hint for each unknown key that it recognizes."""
 
 
 class Cursor(Struct):
@@ -65,12 +67,17 @@ class Cursor(Struct):
         """Whether the node is of one of these kinds."""
         return self.node.kind in kinds
 
-    def fields(self, allowed: Collection[str], hints: dict[str, str] | None = None) -> dict[str, Cursor]:
-        """The entries of a mapping with known keys; an unknown or repeated key is a problem."""
+    def fields(self, allowed: Collection[str], hints: Hints | None = None) -> dict[str, Cursor]:
+        """The entries of a mapping with known keys; an unknown or repeated key is a problem.
+
+        `hints` is called only if a key is unknown.
+        """
         found = self.entries(keep_description=True)
-        for key in [key for key in found if key not in allowed]:
+        unknown = [key for key in found if key not in allowed]
+        known_hints = hints() if hints and unknown else {}
+        for key in unknown:
             at = found.pop(key).key_at
-            hint = (hints or {}).get(key) or self.suggest(key, allowed) or f"known: {some(list(allowed), MOST_KEYS)}"
+            hint = known_hints.get(key) or self.suggest(key, allowed) or f"known: {some(list(allowed), MOST_KEYS)}"
             self.refuse(f"unknown key '{key}'", hint, at)
         return found
 

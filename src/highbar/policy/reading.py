@@ -32,9 +32,11 @@ from highbar.model import (
     Weights,
     Where,
 )
+from highbar.model.rules import demands_of
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.crashes import refuse_helpful_crashes
 from highbar.policy.cursor import Cursor, read_description
+from highbar.policy.demands import SEQUENTIAL_KEYS, refuse_without_effect
 from highbar.policy.files import find_here
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on, time_notes
@@ -44,7 +46,7 @@ from highbar.policy.sequential import refuse_sequential
 from highbar.policy.settings import LIMITS, Settings, read_settings, read_weights
 from highbar.policy.shapes import top_hints
 from highbar.policy.suite import read_suite
-from highbar.policy.versions import HINT, order
+from highbar.policy.versions import HINT, order, resolve_steps
 
 if TYPE_CHECKING:  # see _read_mapping
     from highbar.model.judging import ScorerDemand
@@ -174,6 +176,18 @@ def without_rules(policy: Policy) -> Policy:
     return replace(policy, rules=(), agent_version=None, slices=chosen)
 
 
+def resolve_version(policy: Policy, given: str | None = None, recorded: str | None = None) -> Policy:
+    """The policy for one agent version: `given`, else that of the policy, else the one `recorded` in the results.
+
+    Raises InputError if a progressive rule has no version, or one that cannot be read.
+    """
+    # An empty version, as from a variable that is not set, must fail, not fall back to another version.
+    version = given if given is not None else policy.agent_version or recorded
+    policy = replace(policy, agent_version=version)
+    progressive = any(isinstance(rule, ProgressiveRule) for rule in policy.rules)
+    return resolve_steps(policy, recorded) if progressive else policy
+
+
 def is_typical(policy: Policy) -> bool:
     """Whether the policy is the typical thresholds, not a file."""
     return policy.file == TYPICAL and policy.sha256 is None
@@ -230,7 +244,7 @@ def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found:
     if root.kind == "null":
         cursor.refuse("the policy is empty", "highbar init writes one to start from")
         raise InputError(*problems)
-    top = cursor.fields(KEYS, {**_HINTS, **top_hints(cursor, KEYS)})
+    top = cursor.fields(KEYS, lambda: {**_HINTS, **top_hints(cursor, KEYS)})
     policy = _build(cursor, top, folder)
     if problems:
         # A stable sort: problems of one line stay in the order in which they were found. Other files come last.
@@ -243,7 +257,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     weights = read_weights(top.get("weights"), settings)
     table = MetricTable(allow_columns=settings.allow_columns)
     definitions, composite = _read_metrics(top, settings, weights, table)
-    suite = read_suite(top.get("suite"), folder, settings)
+    suite = read_suite(top["suite"], folder, settings) if "suite" in top else None
     reader = RuleReader(settings, table)
     judge, of_judge = _read_judge(top.get("judge"), folder)
     rules = _read_rules(top, folder, reader, definitions, composite)
@@ -255,7 +269,11 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
             "the policy has no rule, so there is nothing to judge", "for example thresholds: { pass_rate: 85% }"
         )
     _check_version(top, settings, rules)
-    refuse_sequential(cursor, top, rules, suite, table.metrics)
+    if any(demand.is_sequential for rule in rules for demand in demands_of(rule)):
+        refuse_sequential(cursor, top, rules, suite, table.metrics)
+    else:
+        for key in (key for key in SEQUENTIAL_KEYS if key in top):
+            refuse_without_effect(top[key], key)
     policy = Policy(
         rules=(*rules, *of_judge, *of_quarantine, *_read_history(top.get("history"), folder, rules)),
         metrics=table.metrics,
@@ -275,13 +293,14 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         allow_categories=settings.allow_categories,
         description=settings.description,
         mapping=_read_mapping(top.get("map"), settings),
-        select=read_select(top.get("select"), settings.allow_columns),
+        select=read_select(top["select"], settings.allow_columns) if "select" in top else (),
         judged_by=_read_judged_by(top.get("judged_by")),
         judge=judge,
         quarantine=quarantine,
         notes=tuple(reader.notes),
     )
-    if not cursor.problems:  # only then are all names known
+    # Names are known only if there is no problem. A crash can help only by the range of a metric that is defined here.
+    if definitions and not cursor.problems:
         refuse_helpful_crashes(cursor, policy, definitions, composite)
     return policy if cursor.problems else notes_on(policy)
 
@@ -344,7 +363,7 @@ def _read_metrics(
     top: Mapping[str, Cursor], settings: Settings, weights: Weights, table: MetricTable
 ) -> tuple[list[Definition], CompositePart]:
     definitions = read_definitions(top.get("metrics"), settings, table)
-    composite = read_composite(top.get("composite"), table)
+    composite = read_composite(top["composite"], table) if "composite" in top else CompositePart()
     by_metric = top["weights"].child("by_metric") if "weights" in top else None
     add_weighted_score(by_metric, weights.by_metric, table)
     check_formulas([*definitions, *([composite.definition] if composite.definition else [])], table)

@@ -29,7 +29,7 @@ from highbar.model import (
     Where,
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
-from highbar.policy.cursor import Cursor, read_description
+from highbar.policy.cursor import DESCRIPTION, Cursor, read_description
 from highbar.policy.demands import (
     LEVELS,
     read_failures,
@@ -47,7 +47,6 @@ from highbar.policy.shapes import (
     category_hints,
     entry_hint,
     entry_text,
-    is_flat,
     is_misspelled_level,
     read_rule,
     refuse_between_levels,
@@ -87,7 +86,8 @@ class RuleReader(Struct):
         """`thresholds.blocking.M` and `thresholds.warning.M`. Metrics directly below `thresholds` block."""
         if cursor is None:
             return []
-        if is_flat(cursor, LEVELS):
+        keys = {key.text for key, _ in cursor.node.entries} - {DESCRIPTION}
+        if keys and keys.isdisjoint(LEVELS):
             entries = cursor.metrics().items()
             return [rule for name, entry in entries if (rule := self._flat_rule(entry, name))]
         fields = cursor.entries()
@@ -115,7 +115,7 @@ class RuleReader(Struct):
             return []
         metrics = (key.text for key, _ in cursor.node.entries if self.table.find(spelled_out(key.text)))
         hint = "put it under critical or high, which block, or under medium or low, which warn"
-        return self._by_level(cursor.fields(RISK_KEYS, dict.fromkeys(metrics, hint)), RISK_LEVELS)
+        return self._by_level(cursor.fields(RISK_KEYS, lambda: dict.fromkeys(metrics, hint)), RISK_LEVELS)
 
     def _by_level(self, fields: Mapping[str, Cursor], levels: Mapping[str, Level]) -> list[Rule]:
         read_description(fields)
@@ -176,7 +176,7 @@ class RuleReader(Struct):
         if cursor.is_kind("text", "number"):
             overall = self._rule(cursor, "pass_criteria.overall", "blocking", "pass_rate")
             return [overall] if overall else []
-        fields = cursor.fields(PASS_CRITERIA_KEYS, category_hints(cursor, PASS_CRITERIA_KEYS))
+        fields = cursor.fields(PASS_CRITERIA_KEYS, lambda: category_hints(cursor, PASS_CRITERIA_KEYS))
         read_description(fields)
         rules = []
         if "overall" in fields:
@@ -218,7 +218,7 @@ class RuleReader(Struct):
         )
 
     def _listed_rule(self, item: Cursor) -> Rule | None:
-        fields = item.fields(RULE_KEYS, self._entry_hints(item))
+        fields = item.fields(RULE_KEYS, lambda: self._entry_hints(item))
         level = read_level(fields)
         where = read_where(fields.get("where"), self.settings)
         for key in ("metric", "threshold"):

@@ -17,10 +17,8 @@ SELECTABLE = ("agent_version", "suite", "judge")
 _WANTED = f"wanted {', '.join(SELECTABLE)}, tags.NAME, or a text column of your own"
 
 
-def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
-    """`{column: value or values}`, sorted by column; empty, which means all rows, if the policy has no such block."""
-    if cursor is None:
-        return ()
+def read_select(cursor: Cursor, allowed: Collection[str]) -> Where:
+    """`{column: value or values}`, sorted by column."""
     entries = cursor.entries(keep_description=True)
     if not entries and cursor.is_kind("mapping"):
         cursor.refuse("found no column", "leave it out to judge every row")

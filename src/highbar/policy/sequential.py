@@ -27,7 +27,6 @@ from highbar.model import (
 )
 from highbar.model.rules import demands_of
 from highbar.policy.cursor import Cursor
-from highbar.policy.demands import SEQUENTIAL_KEYS, refuse_without_effect
 from highbar.policy.metrics import measures_in
 
 
@@ -38,18 +37,12 @@ def refuse_sequential(
     suite: SuiteDemands | None,
     metrics: Mapping[str, Metric],
 ) -> None:
-    """Refuse keys that no rule uses, a horizon that is too small, and corrections for the errors of a judge."""
-    sequential = [(rule, demand) for rule in rules for demand in demands_of(rule) if demand.is_sequential]
-    for key in SEQUENTIAL_KEYS:
-        if key in top and not sequential:
-            refuse_without_effect(top[key], key)
-    if not sequential:
-        return
+    """Refuse what a policy with a sequential rule cannot do: correct for the errors of a judge, or a small horizon."""
     correct = top["judge"].child("correct") if "judge" in top else None
     if correct is not None and correct.node.text.lower() == "true":
         message = "shares that are corrected for the errors of a judge cannot be judged sequentially"
         correct.refuse(message, "write `evidence: confident`, or remove correct")
-    for rule, demand in sequential:
+    for rule, demand in ((each, demand) for each in rules for demand in demands_of(each) if demand.is_sequential):
         planned = 0 if suite is None or demand.horizon is None else len(set_of(rule, suite, metrics))
         if demand.horizon is not None and demand.horizon < planned:
             cursor.refuse(*small_horizon(rule, demand.horizon, planned), at=rule.place)

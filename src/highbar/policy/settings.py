@@ -183,7 +183,7 @@ def read_weights(cursor: Cursor | None, settings: Settings) -> Weights:
         return Weights()
     # A number directly below `weights` is most likely that of a metric, as in `weights = {"accuracy": 0.4}`.
     numbers = (key.text for key, value in cursor.node.entries if value.kind == "number")
-    fields = cursor.fields(WEIGHT_KEYS, dict.fromkeys(numbers, "put the weights of metrics under by_metric"))
+    fields = cursor.fields(WEIGHT_KEYS, lambda: dict.fromkeys(numbers, "put the weights of metrics under by_metric"))
     by_category = _weight_table(fields.get("by_category"))
     for category in by_category:
         at = fields["by_category"].key_place(category)

@@ -20,7 +20,7 @@ from highbar.documents.tree import Node
 from highbar.language.exact import NUMBER
 from highbar.language.spelling import nearest, spelled_out
 from highbar.model import Metric, Place
-from highbar.policy.cursor import DESCRIPTION, Cursor
+from highbar.policy.cursor import Cursor
 from highbar.policy.metrics import MEANT
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
@@ -75,12 +75,6 @@ def _rule_hint(text: str) -> str:
     if bare:
         return f"write an operator between them: {bare[1]} >= {bare[2]}, or <= if lower is better"
     return "write a metric, an operator and a threshold: accuracy >= 90%"
-
-
-def is_flat(cursor: Cursor, levels: Collection[str]) -> bool:
-    """Whether the keys of `thresholds` are metrics, not levels with metrics below them."""
-    keys = [key.text for key, _ in cursor.node.entries if key.text != DESCRIPTION]
-    return bool(keys) and not any(key in levels for key in keys)
 
 
 def is_misspelled_level(entry: Cursor, name: str, levels: Collection[str]) -> bool:

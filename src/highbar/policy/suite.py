@@ -13,10 +13,8 @@ from highbar.policy.settings import Settings
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
-def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> SuiteDemands | None:
+def read_suite(cursor: Cursor, folder: Path, settings: Settings) -> SuiteDemands | None:
     """The suite that the policy names, a file relative to `folder`: the columns that it fixes for each scenario."""
-    if cursor is None:
-        return None
     if cursor.is_kind("list"):
         cursor.refuse_kind("the name of a file", "put the list into a file: suite: scenarios.yaml")
         return None

@@ -41,22 +41,17 @@ def _identifiers(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part.lower()) for part in parts)
 
 
-def resolve_version(policy: Policy, given: str | None = None, recorded: str | None = None) -> Policy:
-    """The policy for one agent version: `given`, else that of the policy, else the one `recorded` in the results.
+def resolve_steps(policy: Policy, recorded: str | None) -> Policy:
+    """The policy with one threshold in place of each progressive rule, by its agent version. Raises InputError.
 
-    Each progressive rule becomes the threshold of its highest step at or below that version, or of its first step if
-    all are above. Raises InputError if a progressive rule has no version, or one that cannot be read.
+    It is that of the highest step at or below that version, or of the first step if all are above. `recorded` is the
+    version in the results.
     """
-    # An empty version, as from a variable that is not set, must fail, not fall back to another version.
-    version = given if given is not None else policy.agent_version or recorded
-    progressive = [rule for rule in policy.rules if isinstance(rule, ProgressiveRule)]
-    notes = policy.notes
-    if progressive and recorded and version and order(recorded) != order(version):
+    version, notes = policy.agent_version, policy.notes
+    if recorded and version and order(recorded) != order(version):
         notes = (*notes, f"the results are of agent version {recorded}, judged as version {version}")
-    if not progressive:
-        return replace(policy, agent_version=version)
     if version is None:
-        rule = progressive[0]
+        rule = next(rule for rule in policy.rules if isinstance(rule, ProgressiveRule))
         message = f"{rule.name}: no agent version is known, and the threshold depends on it"
         hint = "give --agent-version, or agent_version in the policy or in the results"
         raise InputError(Problem(message, rule.place.file, rule.place.line, rule.place.column, hint))
@@ -64,7 +59,7 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
     if ordered is None:
         raise InputError(Problem(f"the agent version '{version}' cannot be read", hint=HINT))
     rules = tuple(_resolve_rule(rule, ordered) for rule in policy.rules)
-    return replace(policy, agent_version=version, rules=rules, notes=notes)
+    return replace(policy, rules=rules, notes=notes)
 
 
 def _resolve_rule(rule: Rule, version: Ordered) -> Rule:
