@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import comb
 
-from highbar.statistics.beta import at_least
 from highbar.statistics.bounds import suite_bounds
+from highbar.statistics.distributions import at_least
 from highbar.statistics.interval import Estimate, Interval, Real
 from highbar.statistics.ratio import influence_difference, ratio_influences
 from highbar.statistics.trials import VarianceSplit, variance_split_from_sums

@@ -25,10 +25,9 @@ from bench.coverage_grid import (
 )
 from bench.coverage_methods import Figure, errors, six_sums
 
-from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.bounds import Ranks, Sums, nearest_rank, percentile_ranks, share_bounds
 from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
-from highbar.statistics.normal import normal_quantile
-from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
 
 P95 = Fraction(95, 100)

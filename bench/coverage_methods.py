@@ -24,7 +24,7 @@ from bench.coverage_grid import (
 )
 
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value
-from highbar.statistics.normal import normal_quantile
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.ratio import student_quantile
 
 BATCH = 1_000

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from highbar.statistics.betting import Bets, UnitShare
+from highbar.statistics.distributions import normal_cdf
 from highbar.statistics.group_sequential import critical_values, look_sizes
-from highbar.statistics.normal import normal_cdf
 from highbar.statistics.paired import single_trial_bounds
 from highbar.statistics.spending import Crossing, Spending
 

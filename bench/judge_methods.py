@@ -14,6 +14,7 @@ import numpy as np
 from bench.judge_runs import OTHER_RATE, JudgedRuns, JudgePoint, Random, Reals, Truths, drawn_runs, true_rates
 from scipy.special import betaincinv
 
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.interval import Estimate, Interval
 from highbar.statistics.judges import (
     JudgedCluster,
@@ -22,7 +23,6 @@ from highbar.statistics.judges import (
     post_stratified,
     rogan_gladen,
 )
-from highbar.statistics.normal import normal_quantile
 
 ALPHA = 0.05
 Z = normal_quantile(1 - ALPHA)

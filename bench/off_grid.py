@@ -30,9 +30,8 @@ from bench.off_grid_page import page  # noqa: E402 - likewise
 
 from highbar.measure.limits import FEW_WEIGHTED, HEAVY  # noqa: E402 - likewise
 from highbar.statistics.bounded_ratio import BoundedRatio  # noqa: E402 - likewise
-from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds  # noqa: E402 - likewise
+from highbar.statistics.bounds import MOST_UNEQUAL, Sums, share_bounds, share_p_value, suite_bounds, unseen_weight  # noqa: E402 - likewise  # noqa: E402 - likewise
 from highbar.statistics.paired import bonett_price_units, paired_bounds, single_trial_bounds  # noqa: E402 - likewise
-from highbar.statistics.percentile import MOST_UNEQUAL, unseen_weight  # noqa: E402 - likewise
 from highbar.statistics.ratio import RatioSums, ThirdSums, skewed_ratio_bounds  # noqa: E402 - likewise
 from highbar.statistics.slices import effective_counts, shrink  # noqa: E402 - likewise
 

@@ -156,7 +156,7 @@ def looking_again(random: Random) -> Iterator[Row]:
 
 def acceptance(_random: Random) -> Iterator[Row]:
     """A threshold of 100 % with `tolerate: 5%`: how often agents fail it, and how often a bad one passes; exact."""
-    from highbar.statistics.beta import at_most
+    from highbar.statistics.distributions import at_most
 
     for failures, scenarios in ((0, 59), (1, 93), (2, 124), (3, 153), (0, 299)):
         case = f"{failures} accepted in {scenarios}"

@@ -35,8 +35,7 @@ from bench.second_run_kinds import (  # noqa: E402 - needs the line above
 from highbar.gate.outlook import ValueSupport, second_run  # noqa: E402 - likewise
 from highbar.gate.thresholds import ThresholdOutcome, judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, RuleResult, Threshold, Value  # noqa: E402 - likewise
-from highbar.statistics.bounds import Sums, share_bounds  # noqa: E402 - likewise
-from highbar.statistics.percentile import nearest_rank, percentile_ranks  # noqa: E402 - likewise
+from highbar.statistics.bounds import Sums, nearest_rank, percentile_ranks, share_bounds  # noqa: E402 - likewise  # noqa: E402 - likewise
 from highbar.statistics.second_run import NOT_REPEATED, Noise, trial_noise  # noqa: E402 - likewise
 
 SEED = 20261117

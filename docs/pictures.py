@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from highbar.running.order import permutation
-from highbar.statistics.beta import at_least
+from highbar.statistics.distributions import at_least
 from highbar.statistics.planning import gate_chances
 from highbar.statistics.spending import binomial_boundaries
 

@@ -19,9 +19,8 @@ from highbar.model import Linear, Percentile, Policy, Ratio, Term, Weights, Wher
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
 from highbar.policy.sequential import is_chosen
-from highbar.statistics.bounds import Sums, effective_trials
+from highbar.statistics.bounds import Ranks, Sums, clustered_ranks_of, effective_trials, nearest_rank, percentile_ranks
 from highbar.statistics.composite import CrossSums
-from highbar.statistics.percentile import Ranks, clustered_ranks_of, nearest_rank, percentile_ranks
 from highbar.statistics.ratio import ThirdSums
 
 _K = TypeVar("_K", bound=Hashable)

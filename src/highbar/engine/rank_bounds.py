@@ -10,13 +10,14 @@ from highbar.engine.limits import ALL_IN_ORDER, MOST_IN_ORDER
 from highbar.engine.protocol import Database, Sizes
 from highbar.engine.sql import literal
 from highbar.model import Percentile
-from highbar.statistics.bounds import Sums, standard_error
-from highbar.statistics.percentile import (
+from highbar.statistics.bounds import (
     Ranks,
+    Sums,
     first_rank_index,
     nearest_rank,
     percentile_ranks,
     ranks_within,
+    standard_error,
     unseen_weight,
 )
 

@@ -16,7 +16,7 @@ from highbar.engine.sql import group_names, literal
 from highbar.engine.totals import Profile
 from highbar.model import Ends, Percentile, Where
 from highbar.model.reduction import Rank
-from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
+from highbar.statistics.bounds import Ranks, nearest_rank, percentile_ranks
 
 WHOLE = literal("")
 INFINITE = "CAST('Infinity' AS DOUBLE)"

@@ -28,8 +28,7 @@ from highbar.model import (
     Threshold,
     Value,
 )
-from highbar.statistics.bounds import Sums
-from highbar.statistics.percentile import nearest_rank
+from highbar.statistics.bounds import Sums, nearest_rank
 from highbar.statistics.planning import clusters_to_exclude
 from highbar.statistics.second_run import (
     NOT_REPEATED,

@@ -21,8 +21,8 @@ from highbar.language.phrases import count
 from highbar.model import BaselineRule, ConditionRule, Demand, Outcome, RuleResult, StepRule, ThresholdRule
 from highbar.model.stopping import SequentialMethod, Stopping
 from highbar.statistics.betting import Bets, UnitShare
+from highbar.statistics.distributions import normal_cdf
 from highbar.statistics.group_sequential import LOOKS, critical_values, look_sizes
-from highbar.statistics.normal import normal_cdf
 from highbar.statistics.planning import clusters_to_exclude
 from highbar.statistics.spending import Boundaries, binomial_boundaries, first_crossing, suite_boundaries
 

@@ -19,8 +19,7 @@ from highbar.measure.parts import Formula, Part, counts_scenarios, is_share, is_
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
 from highbar.model.reduction import Group, Rank, Total
-from highbar.statistics.bounds import effective_clusters
-from highbar.statistics.percentile import MOST_UNEQUAL
+from highbar.statistics.bounds import MOST_UNEQUAL, effective_clusters
 
 ONE_SIDED = 1.645
 _UNIT = (Fraction(0), Fraction(1))

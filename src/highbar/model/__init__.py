@@ -70,7 +70,7 @@ from highbar.model.verdict import (
     Value,
     Verdict,
 )
-from highbar.statistics.outlook import Outlook
+from highbar.statistics.second_run import Outlook
 
 __all__ = [
     "COMPARE",

@@ -15,7 +15,7 @@ from highbar.model.against import Against, Source
 from highbar.model.judging import Judging, Selection
 from highbar.model.literals import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.model.rules import Demand, Place
-from highbar.statistics.outlook import Outlook
+from highbar.statistics.second_run import Outlook
 
 if TYPE_CHECKING:
     from highbar.model.details import Details

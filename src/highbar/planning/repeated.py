@@ -8,14 +8,14 @@ distribution how likely that share is. `bench/planned.py` compares that with wha
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 
 from highbar.planning.plans import Assumptions
-from highbar.statistics.beta import beta_survival
 from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.distributions import beta_survival
 from highbar.statistics.planning import MOST_TO_EXCLUDE
-from highbar.statistics.search import first
 
 _STEPS = 10**7
 """The number of equal parts of a share, to one of which it is found."""
@@ -38,7 +38,8 @@ def scenarios_to_bound(low: float, share: Fraction, varies: float, alpha: float)
     most = 1
     while most < MOST_TO_EXCLUDE and lower_bound(most, share, varies, alpha) < low:
         most *= 2
-    return first(1, most, lambda scenarios: lower_bound(scenarios, share, varies, alpha) >= low)
+    sizes = range(1, most)
+    return 1 + bisect_left(sizes, True, key=lambda size: lower_bound(size, share, varies, alpha) >= low)
 
 
 def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> float:
@@ -59,7 +60,7 @@ def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -
     most = 1
     while most < MOST_TO_EXCLUDE and not enough(most):
         most *= 2
-    return first(1, most, enough) if most < MOST_TO_EXCLUDE else None
+    return 1 + bisect_left(range(1, most), True, key=enough) if most < MOST_TO_EXCLUDE else None
 
 
 def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
@@ -92,4 +93,4 @@ def _at_least(share: float, scenarios: int, rate: float, assumptions: Assumption
 
 def _smallest(holds: Callable[[float], bool]) -> float:
     """The smallest share at which a condition becomes true, and stays so."""
-    return first(0, _STEPS, lambda step: holds(step / _STEPS)) / _STEPS
+    return bisect_left(range(_STEPS), True, key=lambda step: holds(step / _STEPS)) / _STEPS

@@ -11,7 +11,7 @@ from fractions import Fraction
 from highbar.model import Outcome
 from highbar.planning import repeated
 from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, SizeNeeded
-from highbar.statistics.beta import at_most, beta_upper_quantile
+from highbar.statistics.distributions import at_most, beta_upper_quantile
 from highbar.statistics.planning import (
     MOST_TO_EXCLUDE,
     clusters_to_exclude,

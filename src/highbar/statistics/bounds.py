@@ -1,4 +1,4 @@
-"""Bounds of a share: the pseudo-cluster Beta bound, which is Clopper–Pearson on plain counts.
+"""Bounds of a share (the pseudo-cluster Beta bound, which is Clopper–Pearson on plain counts) and of a percentile.
 
 Each cluster (a scenario, or scenarios that pass or fail together) has a weight D and a score Z between 0 and D; the
 share is ΣZ / ΣD. One pseudo-cluster of typical weight is added at the worst end (score 0 for the lower bound, full for
@@ -8,23 +8,34 @@ weighs most.
 
 For one binary trial per cluster this is exact. For bounded scores it is the moment-matched form of Gaffke's bound,
 whose validity is conjectured. For clusters and weights it rests on simulation (`bench/coverage.py`), not on a theorem.
+
+The bounds of a percentile are the values at which the bound of the share at or below them crosses the percentile's
+share. Both are order statistics, so they are given as ranks (1 is the smallest). No distribution of the values is
+assumed, and a trial that never completed may rank above every number.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.statistics.beta import beta_quantile, beta_survival, beta_upper_quantile
+from highbar.statistics.distributions import at_least, at_most, beta_quantile, beta_survival, beta_upper_quantile
 from highbar.statistics.interval import Interval, Real
-from highbar.statistics.search import smallest
 
 _FIRST_STEP = 1 / 256
 """The first step of the search for the smallest bound, as a share of the whole range."""
+_GOLDEN = (5**0.5 - 1) / 2
+_NARROWER = 12
+"""This many steps locate the minimum to 0.3 % of the range, and give its value to about the square of that."""
+MOST_UNEQUAL = 3
+"""The bounds of a percentile hold only if no cluster has more than this many times the trials of another."""
 
 
 class Sums(Struct, frozen=True):
@@ -120,7 +131,23 @@ def _least_low(sums: Sums, alpha: float, low: float) -> float:
 
     if room <= 0 or repaired(_FIRST_STEP) >= low:
         return low
-    return min(low, smallest(repaired, 0.0, 1.0))
+    return min(low, _minimum(repaired, 0.0, 1.0))
+
+
+def _minimum(function: Callable[[float], float], start: float, stop: float) -> float:
+    """The minimum between `start` and `stop` of a function that falls and then rises, by the golden section."""
+    left, right = stop - _GOLDEN * (stop - start), start + _GOLDEN * (stop - start)
+    at_left, at_right = function(left), function(right)
+    for _ in range(_NARROWER):
+        if at_left <= at_right:
+            stop, right, at_right = right, left, at_left
+            left = stop - _GOLDEN * (stop - start)
+            at_left = function(left)
+        else:
+            start, left, at_left = left, right, at_right
+            right = start + _GOLDEN * (stop - start)
+            at_right = function(right)
+    return min(at_left, at_right)
 
 
 def _low(sums: Sums, alpha: float, pseudo: Real | None) -> float:
@@ -220,3 +247,90 @@ def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, in
     unit = math.lcm(*[below for _, below in exact])
     d, z, zz, zd, dd, added = [above * (unit // below) for above, below in exact]
     return d, z, zz * unit, zd * unit, dd * unit, added
+
+
+# --- percentiles ------------------------------------------------------------------------------
+
+
+class Ranks(NamedTuple):
+    """The ranks of the values that bound a percentile; None if the data cannot bound that end."""
+
+    low: int | None
+    high: int | None
+
+
+def percentile_ranks(n: int, share: Real, alpha: float) -> Ranks:
+    """The ranks for n independent trials: exact (binomial). At alpha 0.05 the 95th needs 59 trials for its high end."""
+    rate = float(share)
+    low = bisect_left(range(n + 1), True, key=lambda rank: at_most(rank, n, rate) > alpha)
+    high = 1 + bisect_left(range(1, n + 1), True, key=lambda rank: at_least(rank, n, rate) <= alpha)
+    return ranks_within(n, low, high)
+
+
+def clustered_ranks(
+    n: int, share: Real, alpha: float, sums_at: Callable[[int], Sums], pseudo: Real | None = None
+) -> Ranks:
+    """The ranks for trials that come in clusters; `sums_at` is called about 2 log₂ n times.
+
+    `sums_at(rank)` returns the sums of "is among the `rank` smallest", with each cluster weighted by its number of
+    trials; `pseudo` is the weight of an unseen cluster, by default the typical one.
+    """
+    ends = (first_rank_index(range(n + 1), end, share, alpha, sums_at, pseudo) for end in (0, 1))
+    return ranks_within(n, *ends)
+
+
+def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) -> Ranks:
+    """The ranks, from the cluster of each trial in the order of the sorted values."""
+    weights = Counter(clusters)
+    seen: Counter[Hashable] = Counter()
+    zz, zd = [0], [0]
+    for cluster in clusters:
+        zz.append(zz[-1] + 2 * seen[cluster] + 1)
+        zd.append(zd[-1] + weights[cluster])
+        seen[cluster] += 1
+    n = len(clusters)
+
+    def sums_at(rank: int) -> Sums:
+        return Sums(len(weights), n, rank, zz[rank], zd[rank], zz[n])
+
+    return clustered_ranks(n, share, alpha, sums_at, unseen_weight(min(weights.values()), max(weights.values())))
+
+
+def unseen_weight(fewest: int, most: int) -> int | None:
+    """The weight of an unseen cluster, from the fewest and the most trials of any cluster; None for the typical weight.
+
+    Slow scenarios may have been tried more often, so it may have the most. Beyond threefold no bound is known to hold.
+    """
+    return most if most <= MOST_UNEQUAL * fewest else None
+
+
+def first_rank_index(
+    ranks: Sequence[int],
+    end: int,
+    share: Real,
+    alpha: float,
+    sums_at: Callable[[int], Sums],
+    pseudo: Real | None = None,
+) -> int:
+    """The index in `ranks`, which ascend, of the first that reaches the low (0) or the high (1) end.
+
+    len(ranks) if no rank does.
+    """
+    rate = float(share)
+
+    # The low end is the first rank whose share may be large enough (upper bound), the high end the first whose share
+    # surely is (lower bound).
+    def reaches(rank: int) -> bool:
+        return (share_bounds(sums_at(rank), alpha, pseudo) or (0.0, 1.0))[1 - end] >= rate
+
+    return bisect_left(ranks, True, key=reaches)
+
+
+def ranks_within(n: int, low: int, high: int) -> Ranks:
+    """The two ends, if they are among the n ranks."""
+    return Ranks(low if 1 <= low <= n else None, high if high <= n else None)
+
+
+def nearest_rank(n: int, share: Fraction) -> int:
+    """The rank of the percentile itself: the smallest whole number not below share × n."""
+    return max(1, -(-n * share.numerator // share.denominator))

@@ -17,13 +17,12 @@ is back, the runs are also judged on their own: a second decline is found as fas
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 
 from msgspec import Struct
-
-from highbar.statistics.search import first
 
 ALARM = 20.0
 """The e-value of an alarm: a chance of at most 1 in 20 if nothing changed."""
@@ -187,7 +186,7 @@ def _log_sum(passed: int, total: int, drawn: int, bet: float, least: int, most: 
         up = (passed - k) * (drawn - k) / ((k + 1) * (total - passed - drawn + k + 1))
         return math.log(up) - bet
 
-    top, terms = first(least, most, lambda k: step(k) <= 0), [0.0]
+    top, terms = least + bisect_left(range(least, most), True, key=lambda k: step(k) <= 0), [0.0]
     for places, sign in ((range(top, most), 1), (range(top - 1, least - 1, -1), -1)):
         term = 0.0
         for k in places:

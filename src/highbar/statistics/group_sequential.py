@@ -17,8 +17,7 @@ import math
 from collections.abc import Iterator
 from functools import lru_cache
 
-from highbar.statistics.beta import legendre_nodes
-from highbar.statistics.normal import normal_cdf
+from highbar.statistics.distributions import legendre_nodes, normal_cdf
 from highbar.statistics.search import turning_point
 from highbar.statistics.spending import POWERS, Spending
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from highbar.statistics.beta import at_most
 from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.distributions import at_most, normal_quantile
 from highbar.statistics.interval import Interval, Real
-from highbar.statistics.normal import normal_quantile
 from highbar.statistics.search import turning_point
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
-from highbar.statistics.beta import at_most, beta_upper_quantile
 from highbar.statistics.bounds import Sums, standard_error
+from highbar.statistics.distributions import at_most, beta_upper_quantile, normal_quantile
 from highbar.statistics.interval import Real
-from highbar.statistics.normal import normal_quantile
-from highbar.statistics.outlook import Outlook
-from highbar.statistics.search import first
+from highbar.statistics.second_run import Outlook
 
 _LOOK_BACK = 24
 """How many candidates to look back for a smaller suite with enough power; at most 11 were ever needed, near 50 %."""
@@ -160,7 +159,7 @@ def _exact(number: Real) -> Fraction:
 
 def _critical_count(scenarios: int, null: Fraction, alpha: float) -> int | None:
     """The most events that are still significantly few if each has the probability `null`; None if even 0 are not."""
-    count = first(0, scenarios + 1, lambda k: at_most(k, scenarios, float(null)) > alpha)
+    count = bisect_left(range(scenarios + 1), True, key=lambda k: at_most(k, scenarios, float(null)) > alpha)
     return count - 1 if count > 0 else None
 
 
@@ -180,7 +179,7 @@ def _smallest_size(null: Fraction, truth: Fraction, power: float, alpha: float) 
     most = 1
     while not enough(most):
         most *= 2
-    events = first(0, most, enough)
+    events = bisect_left(range(most), True, key=enough)
     # Because of the dents, bisection may miss smaller sizes that suffice.
     while (earlier := next((e for e in range(max(0, events - _LOOK_BACK), events) if enough(e)), None)) is not None:
         events = earlier
@@ -203,7 +202,7 @@ def _stable_size(null: Fraction, truth: Fraction, power: float, alpha: float) ->
     most = 1
     while not lasts(most):
         most *= 2
-    events = first(0, most, lasts)
+    events = bisect_left(range(most), True, key=lasts)
     while (later := next((e for e in range(events + _LOOK_BACK, events - 1, -1) if not lasts(e)), None)) is not None:
         events = later + 1
     while events > 0 and lasts(events - 1):
@@ -224,4 +223,5 @@ def clusters_to_exclude(rate: Real, alpha: float, failures: int = 0) -> int:
     high = max(16, 2 * (failures + 1))
     while high < MOST_TO_EXCLUDE and at_most(failures, high, float(rate)) > alpha:
         high *= 2
-    return first(failures + 1, min(high, MOST_TO_EXCLUDE), lambda size: at_most(failures, size, float(rate)) <= alpha)
+    sizes = range(failures + 1, min(high, MOST_TO_EXCLUDE))
+    return failures + 1 + bisect_left(sizes, True, key=lambda size: at_most(failures, size, float(rate)) <= alpha)

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from highbar.statistics.bounds import Sums, effective_clusters, share_bounds
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.interval import Real
-from highbar.statistics.normal import normal_quantile
 
 RUNS = 5
 """How many runs are pooled."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.beta import beta_pair_quantile
+from highbar.statistics.distributions import beta_pair_quantile
 from highbar.statistics.interval import Estimate, Interval, Real
 
 _NO_SKEWNESS = 1e-9  # below it the correction is smaller than the rounding of its own formula

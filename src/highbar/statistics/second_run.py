@@ -17,9 +17,14 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.statistics.beta import at_most, beta_cdf, beta_quantile, beta_survival
-from highbar.statistics.normal import normal_cdf, normal_quantile
-from highbar.statistics.outlook import Outlook
+from highbar.statistics.distributions import (
+    at_most,
+    beta_cdf,
+    beta_quantile,
+    beta_survival,
+    normal_cdf,
+    normal_quantile,
+)
 from highbar.statistics.trials import VarianceSplit
 
 LEAST_ALIKE, MOST_ALIKE = 0.0, 0.9
@@ -29,6 +34,18 @@ _POINTS = 12
 _STEPS = 60
 _CLOSE = 1e-7
 _LARGEST_LOG = 21.0  # of a number of scenarios: a billion
+
+
+class Outlook(Struct, frozen=True):
+    """The probabilities of each outcome of a rule, or of the whole verdict, in a run that is yet to come."""
+
+    passes: float
+    inconclusive: float
+    fails: float
+
+    def of(self, outcome: str) -> float:
+        """The probability of one outcome; undefined counts as a fail."""
+        return {"pass": self.passes, "inconclusive": self.inconclusive}.get(outcome, self.fails)
 
 
 class Noise(Struct, frozen=True):

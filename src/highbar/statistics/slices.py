@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
 from highbar.statistics.bounds import Beta, Sums, lower_beta, upper_beta
+from highbar.statistics.distributions import beta_pair_log_kernel, beta_pair_tails, expit
 from highbar.statistics.interval import Real
 
 _STEP = 0.35  # in standard deviations: the error of the sum is then below 1e-10

@@ -18,7 +18,7 @@ from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
 from highbar.model import Percentile
-from highbar.statistics.percentile import clustered_ranks_of
+from highbar.statistics.bounds import clustered_ranks_of
 
 WANTED = [Percentile("latency_ms", Fraction(share, 100), ()) for share in (50, 95, 99)]
 

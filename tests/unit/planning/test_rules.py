@@ -8,7 +8,7 @@ import highbar
 from highbar.planning import Assumptions, plan_policy, plan_verdict
 from highbar.planning.repeated import lower_bound, spread
 from highbar.policy import read_dict, resolve_version
-from highbar.statistics.beta import at_most
+from highbar.statistics.distributions import at_most
 
 USUAL = Assumptions()
 

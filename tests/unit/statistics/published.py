@@ -6,8 +6,8 @@ import math
 
 from scipy import optimize, special, stats
 
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.interval import Interval
-from highbar.statistics.normal import normal_quantile
 from highbar.statistics.ratio import student_quantile
 
 

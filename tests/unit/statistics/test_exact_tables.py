@@ -14,8 +14,8 @@ from bench.by_scenario import count_bounds, point_gate_chance
 from scipy import special, stats
 
 from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.interval import Interval
-from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import bonett_price, tango_z
 from highbar.statistics.planning import gate_chances, gate_limits
 from highbar.statistics.ratio import student_quantile

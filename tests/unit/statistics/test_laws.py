@@ -9,10 +9,9 @@ from bench.by_scenario import count_bounds, ratio_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds
+from highbar.statistics.bounds import Sums, percentile_ranks, share_bounds, share_p_value, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price
-from highbar.statistics.percentile import percentile_ranks
 
 DIGITS = 1e-12
 

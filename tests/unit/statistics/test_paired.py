@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
 from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.interval import Interval
-from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import (
     bonett_price,
     bonett_price_units,

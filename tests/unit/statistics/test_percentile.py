@@ -5,15 +5,16 @@ from fractions import Fraction
 
 import pytest
 
-from highbar.statistics.beta import at_least, at_most
-from highbar.statistics.bounds import Sums, share_bounds
-from highbar.statistics.percentile import (
+from highbar.statistics.bounds import (
     Ranks,
+    Sums,
     clustered_ranks,
     clustered_ranks_of,
     nearest_rank,
     percentile_ranks,
+    share_bounds,
 )
+from highbar.statistics.distributions import at_least, at_most
 
 P95 = Fraction(95, 100)
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 from bench.by_scenario import count_bounds, pass_at, pass_hat
 
-from highbar.statistics.beta import at_most
 from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.distributions import at_most
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price, mcnemar_exact, mcnemar_mid_p, tango_interval
 from highbar.statistics.planning import clusters_to_exclude, pairs_needed

@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 import pytest
 from scipy import special, stats
 
-from highbar.statistics.beta import (
+from highbar.statistics.distributions import (
     at_least,
     at_most,
     beta_cdf,
@@ -15,8 +15,9 @@ from highbar.statistics.beta import (
     beta_quantile,
     beta_survival,
     beta_upper_quantile,
+    normal_cdf,
+    normal_quantile,
 )
-from highbar.statistics.normal import normal_cdf, normal_quantile
 from highbar.statistics.ratio import student_quantile
 from tests.tables import each
 
