@@ -101,18 +101,57 @@ def test_calls_that_all_hang_time_out_together_and_not_one_after_the_other(tmp_p
     assert (tmp_path / "log").read_text() == "x" * 16
 
 
-def test_calls_that_run_beside_one_that_hangs_may_end_before_the_process_is_replaced(tmp_path, monkeypatch):
+def test_a_call_whose_end_is_not_reported_yet_is_not_run_again(tmp_path, monkeypatch):
+    """What the process says about a call comes late, as on a busy machine: it is awaited, for the call has ended."""
     monkeypatch.setattr(python, "GRACE", PATIENCE)
     monkeypatch.setattr(python, "_LONGEST_DRAIN", PATIENCE)
     code = f"""
-import os, time
+import time
+from highbar.running.child.threads import ThreadWriter
+
+write = ThreadWriter.write
+
+def late(writer, message):
+    time.sleep(0.3)
+    write(writer, message)
+
+ThreadWriter.write = late
+
 def answer(input):
     open({str(tmp_path / "log")!r}, "a").write(input)
-    time.sleep(10**6 if input == "h" else 1.5)
+    time.sleep(10**6 if input == "h" else 0)
+    return "done"
+"""
+    agent = python_agent(tmp_path, code)
+    *hung, last = answers(agent, *[asked("h", 0.5)] * 3, "w", at_once=3)
+    assert {attempt.reason for attempt in hung} == {"timed out after 0.5 s"}
+    assert output(last) == "done"
+    assert (tmp_path / "log").read_text() == "hhhw"
+
+
+def test_calls_that_run_beside_one_that_hangs_may_end_before_the_process_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr(python, "GRACE", PATIENCE)
+    monkeypatch.setattr(python, "_LONGEST_DRAIN", PATIENCE)
+    log, go = tmp_path / "log", tmp_path / "go"
+    code = f"""
+import os, time
+def answer(input):
+    open({str(log)!r}, "a").write(input)
+    while input == "h" or not os.path.exists({str(go)!r}): time.sleep(0.01)
     return str(os.getpid())
 """
     agent = python_agent(tmp_path, code)
-    hung, *others = answers(agent, asked("h", 0.5), "a", "b", "c", at_once=3)
+
+    async def run():
+        async with agent:
+            agent.allow(3)
+            calls = asyncio.create_task(called(agent, asked("h", 0.5), "a", "b", "c"))
+            await until(lambda: log.exists() and {*log.read_text()} == {*"hab"}, "the calls did not begin")
+            await until(lambda: agent._process is None, "the call that hangs was not noticed")
+            go.touch()
+            return await calls
+
+    hung, *others = asyncio.run(run())
     assert hung.outcome == "error"
     first, second, third = (output(attempt) for attempt in others)
     assert first == second != third  # what had not begun began in the next process

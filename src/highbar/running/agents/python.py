@@ -232,7 +232,8 @@ class PythonAgent:
                 self._process = None
                 process.stuck_since = now
                 process.send(frames.encoded(frames.ALLOW, 0))
-            limits.append(process.stuck_since + _LONGEST_DRAIN if running else now)
+                process.withdraw_waiting()
+            limits.append(now if process.is_drained else process.stuck_since + _LONGEST_DRAIN)
         elif process.given and not running:  # it should have begun a call
             process.idle_since = now if process.idle_since is None else process.idle_since
             limits.append(process.idle_since + _LONGEST_IDLE)
@@ -263,7 +264,7 @@ class PythonAgent:
         if self._failed_starts >= _MOST_FAILED_STARTS:
             suspects = left
         for pending in left:
-            pending.overdue_since = None
+            pending.overdue_since, pending.is_withdrawn = None, False
         self._suspects.extend(suspects)
         numbers = {pending.number for pending in suspects}
         self._waiting.extendleft(pending for pending in reversed(left) if pending.number not in numbers)

@@ -27,6 +27,7 @@ class PendingCall(Struct, eq=False):
     future: asyncio.Future[frames.Message | Attempt]
     overdue_since: float | None = None
     is_given_up: bool = False  # to be canceled, unless it runs already
+    is_withdrawn: bool = False  # the process confirmed that it will not begin it
 
     def settle(self, outcome: frames.Message | Attempt) -> None:
         """Set the outcome, unless nobody waits for it any more."""
@@ -86,6 +87,20 @@ class AgentProcess:
                 pending.is_given_up = True
                 self.send(frames.encoded(frames.CANCEL, number, 0.0, None))
 
+    def withdraw_waiting(self) -> None:
+        """Ask the process to begin none of the calls that wait in it, because it will be replaced."""
+        for number, pending in self.given.items():
+            if pending.overdue_since is None and not pending.is_given_up:
+                self.send(frames.encoded(frames.CANCEL, number, 0.0, None))
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the process has nothing more to say about any call.
+
+        The slots do not tell: a call may have begun since the last look, or have ended and its message is on the way.
+        """
+        return all(pending.is_withdrawn for pending in self.given.values())
+
     def running(self) -> dict[int, float]:
         """The calls that run at this moment, with the time at which each began."""
         return {call: start for call, start in self._process.slots.running().items() if call in self.given}
@@ -112,7 +127,10 @@ class AgentProcess:
     def _receive(self, message: frames.Message) -> None:
         kind, number, _, value = message
         self.idle_since = None
-        if kind in _OUTCOMES:
+        if kind == frames.CANCELED and value is False and self._is_withdrawing(number):
+            self.given[number].is_withdrawn = True
+            self.changed.set()
+        elif kind in _OUTCOMES:
             pending = self.given.pop(number, None)
             if pending is not None:
                 self.replies += 1
@@ -131,6 +149,10 @@ class AgentProcess:
             self.ready.set_result(message)
         else:
             raise frames.BrokenMessage(f"an unexpected message of kind {kind}")
+
+    def _is_withdrawing(self, number: int) -> bool:
+        """Whether a call that the process will not begin is one for the next process."""
+        return self.is_stuck and number in self.given and not self.given[number].is_given_up
 
     # --- its end -------------------------------------------------------------------------------
 
