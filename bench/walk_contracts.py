@@ -43,7 +43,7 @@ CONTRACTS: Mapping[str, Contract] = {
     ),
     "check_folder": Contract("what the files of a tool say about each other", ("importers/",)),
     "format_of": Contract("the format of a file, by how its name ends", ("report/__init__", "suite/decoding")),
-    "read_id": Contract("the id of a scenario, in policies and suites", ("policy/suite", "suite/identity")),
+    "read_id": Contract("the id of a scenario, in policies and suites", ("policy/scenario_ids", "suite/identity")),
     "check_category": Contract("refuses a near miss, in policies and suites", ("policy/settings", "suite/identity")),
     "rewrite": Contract("the suite of another tool → ours", ("suite/tools/",)),
     "find": Contract("what a check comes to on an answer", ("checks/",)),

@@ -35,7 +35,7 @@ from highbar.engine.totals import (
 )
 from highbar.model import FailedScenario, FlakyScenario, Percentile
 from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums, SuiteMatch
-from highbar.policy.patterns import is_pattern
+from highbar.policy.scenario_ids import is_pattern
 
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails, TrialDetail

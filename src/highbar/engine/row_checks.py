@@ -18,7 +18,7 @@ from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal
 from highbar.engine.trials import named_columns
 from highbar.errors import DuplicateResults, InputError, Problem
-from highbar.policy.patterns import is_pattern
+from highbar.policy.scenario_ids import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"

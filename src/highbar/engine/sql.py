@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from highbar.policy.patterns import is_pattern
+from highbar.policy.scenario_ids import is_pattern
 
 
 def literal(text: str) -> str:

@@ -40,7 +40,7 @@ from highbar.model import (
 )
 from highbar.model.reduction import SuiteMatch
 from highbar.policy import matches
-from highbar.policy.patterns import is_pattern
+from highbar.policy.scenario_ids import is_pattern
 
 MOST_NAMED = 10
 """The most undecided trials that a rule names; the engine finds no more."""

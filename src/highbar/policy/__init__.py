@@ -12,12 +12,12 @@ From the file to the policy:
 
     files, reading                    which file; its tree → a Policy, block by block, with every problem
     cursor, shapes                    the position of a reader in the tree; short forms of a block, and hints
-    settings, versions                plain settings, weights and filters; the agent versions of progressive rules
+    settings                          plain settings, weights and filters; the evidence that rules demand
     metrics, composite                the metrics that a policy defines, and its composite
-    rules, demands, patterns          thresholds and other rules; the evidence that they demand; ids of scenarios
+    rules, scenario_ids, versions     thresholds and other rules; ids and patterns; the versions of progressive rules
     baseline, judge, quarantine       blocks of that name; also judged_by, suite, mapping (paths) and selecting
     sequential, crashes               what sequential rules cannot do; rules that crashes would make easier to meet
-    directions, ranges                which way a formula goes with each name in it, and which values it can have
+    directions                        which way a formula goes with each name in it, and which values it can have
     notes                             what a policy may say, but probably does not mean
 
 From the policy to others: `words` puts each rule into words, `schema` is the JSON Schema of the file, `editing` writes
@@ -25,7 +25,6 @@ new numbers into its text, and `bounds` finds those inside a condition.
 """
 
 from highbar.policy.files import NAMES, files_named_in, find_here, find_policy, folders, missing, names_in
-from highbar.policy.patterns import matches
 from highbar.policy.reading import (
     TYPICAL,
     baseline_file,
@@ -40,6 +39,7 @@ from highbar.policy.reading import (
     resolve_version,
     without_rules,
 )
+from highbar.policy.scenario_ids import matches
 
 __all__ = [
     "NAMES",

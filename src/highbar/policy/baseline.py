@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from highbar.language.threshold import read_margin
-from highbar.model import BaselineRule, Demand, Metric, NewFailuresRule, Place, Rule, ScenarioRule, StepRule
+from highbar.model import BaselineRule, Demand, Metric, NewFailuresRule, Place, Policy, Rule, ScenarioRule, StepRule
 from highbar.policy.cursor import Cursor, read_description
-from highbar.policy.demands import read_level
 from highbar.policy.metrics import MetricTable
-from highbar.policy.settings import Settings, read_where
-from highbar.policy.suite import read_ids
+from highbar.policy.scenario_ids import read_ids
+from highbar.policy.settings import read_level, read_where
 
 BASELINE_KEYS = ("file", "margin", "step", "new_failures", "history", "description")
 ENTRY_KEYS = ("where", "level", "evidence", "spending", "horizon", "min_scenarios", "description")
@@ -26,7 +25,7 @@ ReadDemand = Callable[[Mapping[str, Cursor], Metric | None], tuple[Demand, str |
 class BaselineReader:
     """Reads the block, with the settings and metrics of its policy and its function for reading demands on evidence."""
 
-    def __init__(self, settings: Settings, table: MetricTable, demand: ReadDemand, required: list[Rule]) -> None:
+    def __init__(self, settings: Policy, table: MetricTable, demand: ReadDemand, required: list[Rule]) -> None:
         self.settings = settings
         self.table = table
         self.demand = demand

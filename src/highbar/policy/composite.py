@@ -32,9 +32,8 @@ from highbar.model import (
     Relation,
 )
 from highbar.policy.cursor import Cursor
-from highbar.policy.directions import linear, rewards
+from highbar.policy.directions import always_holds, are_disjoint, linear, rewards, value_range
 from highbar.policy.metrics import Definition, MetricTable, check_names, rests_on_results
-from highbar.policy.ranges import always_holds, are_disjoint, value_range
 
 COMPOSITE_KEYS = (
     "formula",

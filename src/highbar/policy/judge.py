@@ -12,7 +12,7 @@ from pathlib import Path
 from highbar.language.threshold import read_share
 from highbar.model import JudgeKey, JudgePolicy, JudgeRule, Level
 from highbar.policy.cursor import Cursor, read_description
-from highbar.policy.demands import read_level
+from highbar.policy.settings import read_level
 
 KEYS = ("labels", "min_labels", "min_sensitivity", "min_specificity", "correct", "uncalibrated", "description")
 BOUND_KEYS = ("threshold", "level", "description")

@@ -17,10 +17,10 @@ from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
 from highbar.columns import COLUMN_NAMES
 from highbar.language.formula import FUNCTIONS, leaves, names, parse
 from highbar.language.spelling import near_miss, spelled_out
-from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Relation, Unit, Where
+from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Policy, Relation, Unit, Where
 from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.limits import MOST_CHAIN, MOST_WEIGHTS
-from highbar.policy.settings import Settings, read_where
+from highbar.policy.settings import read_where
 
 DEFINITION_KEYS = (
     "name",
@@ -127,7 +127,7 @@ class MetricTable(Struct):
         return meant if meant in self.broken or self.find(meant) else None
 
 
-def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:
+def read_definitions(cursor: Cursor | None, settings: Policy, table: MetricTable) -> list[Definition]:
     """The metrics that the list `metrics` of a policy defines. Adds them to the table."""
     if cursor is None:
         return []
@@ -168,7 +168,7 @@ def _read_name(item: Cursor, fields: Mapping[str, Cursor], found: Mapping[str, D
 
 
 def _read_definition(
-    item: Cursor, name: str | None, fields: Mapping[str, Cursor], settings: Settings
+    item: Cursor, name: str | None, fields: Mapping[str, Cursor], settings: Policy
 ) -> Definition | None:
     before = catalogue.find_metric(name) if name else None
     where = read_where(fields.get("where"), settings)

@@ -28,9 +28,8 @@ from highbar.model import (
 )
 from highbar.policy.composite import Demanded, comparisons_in, names_with_verb
 from highbar.policy.cursor import Cursor
-from highbar.policy.directions import rewards
-from highbar.policy.patterns import is_pattern
-from highbar.policy.ranges import always_holds, value_range
+from highbar.policy.directions import always_holds, rewards, value_range
+from highbar.policy.scenario_ids import is_pattern
 
 SAFETY = "safety_rate"
 SHORT_TIME = 100

@@ -14,8 +14,7 @@ from pathlib import Path
 from highbar.model import QuarantineRule, Rule, ScenarioRule
 from highbar.model.quarantine import MOST_RUNS, QuarantineEntry, QuarantinePolicy
 from highbar.policy.cursor import Cursor, read_description
-from highbar.policy.patterns import is_pattern, matches
-from highbar.policy.suite import read_id
+from highbar.policy.scenario_ids import is_pattern, matches, read_id
 
 KEYS = ("ids", "auto", "history", "description")
 ENTRY_KEYS = ("id", "until", "description")

@@ -36,14 +36,19 @@ from highbar.model.rules import demands_of
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.crashes import refuse_helpful_crashes
 from highbar.policy.cursor import Cursor, read_description
-from highbar.policy.demands import SEQUENTIAL_KEYS, refuse_without_effect
 from highbar.policy.files import find_here
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on, time_notes
 from highbar.policy.rules import RISK_LEVELS, RuleReader, scenario_rules
 from highbar.policy.selecting import read_select, with_rows
 from highbar.policy.sequential import refuse_sequential
-from highbar.policy.settings import LIMITS, Settings, read_settings, read_weights
+from highbar.policy.settings import (
+    LIMITS,
+    SEQUENTIAL_KEYS,
+    read_settings,
+    read_weights,
+    refuse_without_effect,
+)
 from highbar.policy.shapes import top_hints
 from highbar.policy.suite import read_suite
 from highbar.policy.versions import HINT, order, resolve_steps
@@ -253,12 +258,12 @@ def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found:
 
 
 def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
-    settings = read_settings(top)
+    settings, demand = read_settings(top)
     weights = read_weights(top.get("weights"), settings)
     table = MetricTable(allow_columns=settings.allow_columns)
     definitions, composite = _read_metrics(top, settings, weights, table)
     suite = read_suite(top["suite"], folder, settings) if "suite" in top else None
-    reader = RuleReader(settings, table)
+    reader = RuleReader(settings, demand, table)
     judge, of_judge = _read_judge(top.get("judge"), folder)
     rules = _read_rules(top, folder, reader, definitions, composite)
     quarantine, of_quarantine = _read_quarantine(top.get("quarantine"), folder, rules)
@@ -269,29 +274,17 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
             "the policy has no rule, so there is nothing to judge", "for example thresholds: { pass_rate: 85% }"
         )
     _check_version(top, settings, rules)
-    if any(demand.is_sequential for rule in rules for demand in demands_of(rule)):
+    if any(each.is_sequential for rule in rules for each in demands_of(rule)):
         refuse_sequential(cursor, top, rules, suite, table.metrics)
     else:
         for key in (key for key in SEQUENTIAL_KEYS if key in top):
             refuse_without_effect(top[key], key)
-    policy = Policy(
+    policy = replace(
+        settings,
         rules=(*rules, *of_judge, *of_quarantine, *_read_history(top.get("history"), folder, rules)),
         metrics=table.metrics,
-        agent=settings.agent,
-        agent_version=settings.agent_version,
         weights=weights,
         suite=suite,
-        slices=settings.slices,
-        confidence=settings.confidence,
-        evidence=settings.weighing.evidence,
-        population=settings.population,
-        positive=settings.positive,
-        pass_score=settings.pass_score,
-        latency_limit=settings.latency_limit,
-        limits=settings.limits,
-        allow_columns=settings.allow_columns,
-        allow_categories=settings.allow_categories,
-        description=settings.description,
         mapping=_read_mapping(top.get("map"), settings),
         select=read_select(top["select"], settings.allow_columns) if "select" in top else (),
         judged_by=_read_judged_by(top.get("judged_by")),
@@ -305,7 +298,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     return policy if cursor.problems else notes_on(policy)
 
 
-def _read_mapping(cursor: Cursor | None, settings: Settings) -> RowMap | None:
+def _read_mapping(cursor: Cursor | None, settings: Policy) -> RowMap | None:
     if cursor is None:
         return None
     from highbar.policy.mapping import read_mapping  # few policies have one, and it takes 5 ms to load
@@ -360,7 +353,7 @@ def _read_history(cursor: Cursor | None, folder: Path, rules: Sequence[Rule]) ->
 
 
 def _read_metrics(
-    top: Mapping[str, Cursor], settings: Settings, weights: Weights, table: MetricTable
+    top: Mapping[str, Cursor], settings: Policy, weights: Weights, table: MetricTable
 ) -> tuple[list[Definition], CompositePart]:
     definitions = read_definitions(top.get("metrics"), settings, table)
     composite = read_composite(top["composite"], table) if "composite" in top else CompositePart()
@@ -393,7 +386,7 @@ def _read_rules(
     return [*rules, *reader.typical(definitions, rules, judged)]
 
 
-def _check_version(top: Mapping[str, Cursor], settings: Settings, rules: list[Rule]) -> None:
+def _check_version(top: Mapping[str, Cursor], settings: Policy, rules: list[Rule]) -> None:
     progressive = any(isinstance(rule, ProgressiveRule) for rule in rules)
     if progressive and settings.agent_version and order(settings.agent_version) is None:
         top["agent_version"].refuse(f"the version '{settings.agent_version}' cannot be read", HINT)

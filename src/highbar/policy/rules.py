@@ -19,6 +19,7 @@ from highbar.model import (
     Metric,
     Name,
     Place,
+    Policy,
     ProgressiveRule,
     Rule,
     ScenarioRule,
@@ -30,19 +31,20 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import DESCRIPTION, Cursor, read_description
-from highbar.policy.demands import (
+from highbar.policy.directions import value_range
+from highbar.policy.metrics import Definition, MetricTable
+from highbar.policy.notes import time_notes
+from highbar.policy.scenario_ids import matches, read_ids
+from highbar.policy.settings import (
     LEVELS,
+    check_category,
+    read_evidence,
     read_failures,
     read_level,
     read_threshold_margin,
     read_tolerate,
-    read_weighing,
+    read_where,
 )
-from highbar.policy.metrics import Definition, MetricTable
-from highbar.policy.notes import time_notes
-from highbar.policy.patterns import matches
-from highbar.policy.ranges import value_range
-from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.shapes import (
     category_hints,
     entry_hint,
@@ -51,7 +53,6 @@ from highbar.policy.shapes import (
     read_rule,
     refuse_between_levels,
 )
-from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
 
 DEMAND_KEYS = ("evidence", "spending", "horizon", "margin", "tolerate", "failures", "min_scenarios", "description")
@@ -77,7 +78,8 @@ class Bar(Struct, frozen=True):
 class RuleReader(Struct):
     """Reads rules, with the settings and metrics of their policy."""
 
-    settings: Settings
+    settings: Policy
+    demand: Demand  # that of every rule without its own
     table: MetricTable
     notes: list[str] = field(default_factory=list)
     """Notes that need the text of a threshold, such as on a time without a unit."""
@@ -307,21 +309,14 @@ class RuleReader(Struct):
         return Bar(threshold, demand, description, fields["threshold"].place) if threshold else None
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
-        weighing = read_weighing(fields, self.settings.weighing)
-        margin = read_threshold_margin(fields["margin"], metric) if metric and "margin" in fields else None
-        tolerate = read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
-        least = fields["min_scenarios"].whole_number(1) if "min_scenarios" in fields else None
-        failures = read_failures(fields["failures"], weighing.evidence) if "failures" in fields else None
-        default = Demand()
-        demand = Demand(
-            weighing.evidence,
-            default.margin if margin is None else margin,
-            default.tolerate if tolerate is None else tolerate,
-            least,
-            failures or 0,
-            weighing.spending,
-            weighing.horizon,
-        )
+        demand = read_evidence(fields, self.demand)
+        read = {
+            "margin": read_threshold_margin(fields["margin"], metric) if metric and "margin" in fields else None,
+            "tolerate": read_tolerate(fields["tolerate"]) if "tolerate" in fields else None,
+            "min_scenarios": fields["min_scenarios"].whole_number(1) if "min_scenarios" in fields else None,
+            "failures": read_failures(fields["failures"], demand.evidence) if "failures" in fields else None,
+        }
+        demand = replace(demand, **{key: value for key, value in read.items() if value is not None})
         return demand, read_description(fields)
 
 

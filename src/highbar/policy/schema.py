@@ -10,9 +10,9 @@ from typing import Any
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import UNBOUNDED
 from highbar.model.quarantine import MOST_RUNS
-from highbar.policy.demands import EVIDENCE, LEVELS, SCHEMA
 from highbar.policy.judged_by import TOOLS
 from highbar.policy.mapping import mapping_definitions, mapping_schema
+from highbar.policy.settings import EVIDENCE, LEVELS, SPENDING
 from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -26,13 +26,25 @@ _LEVEL = {"enum": list(LEVELS), "default": "blocking"}
 
 _DESCRIPTION = {**_TEXT, "description": "For people; nothing depends on it."}
 
+_SEQUENTIAL: dict[str, Any] = {
+    "spending": {
+        "enum": list(SPENDING),
+        "description": "With sequential: whether a run can be decided early from its start, or mostly near its end.",
+    },
+    "horizon": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "With sequential: how many scenarios are planned in all; as many as there are unless given.",
+    },
+}
+"""The keys that only a sequential rule may have."""
 _DEMANDS: dict[str, Any] = {
     "evidence": {
         **_EVIDENCE,
         "description": "estimate compares the value; confident the worse end of its interval; sequential does so while"
         " the run goes on.",
     },
-    **SCHEMA,
+    **_SEQUENTIAL,
     "margin": {"type": ["string", "number"], "description": "How much worse is still accepted: 1%, 200ms."},
     "tolerate": {
         **_SHARE,
@@ -327,7 +339,7 @@ def _settings() -> dict[str, Any]:
         "slices": {**_TEXTS, "description": "Columns to show the metrics by: category, tags.locale."},
         "confidence": {**_SHARE, "description": "Of the intervals; 0.95 unless given."},
         "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it has its own evidence."},
-        **SCHEMA,
+        **_SEQUENTIAL,
         "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
         "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless given."},
         **{

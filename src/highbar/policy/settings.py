@@ -1,20 +1,21 @@
-"""Reads the policy's plain settings, weights and filters on scenarios (`where`)."""
+"""Reads the policy's plain settings, weights and filters on scenarios (`where`), and the demands beside a threshold.
+
+Demands are its level, and how much evidence there must be. A policy may have some of them for all rules.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Literal
-
-from msgspec import Struct, field
+from typing import get_args
 
 from highbar.catalogue import CATEGORIES, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
-from highbar.language.threshold import read_dollars, read_duration, read_positive, read_share
-from highbar.model import Place, Weights, Where
+from highbar.language.threshold import read_dollars, read_duration, read_margin, read_positive, read_share
+from highbar.model import Demand, EvidenceKind, Level, Metric, Place, Policy, SpendingKind, Weights, Where
 from highbar.policy.cursor import Cursor
-from highbar.policy.demands import Weighing, read_weighing
+from highbar.policy.limits import MOST_FAILURES, MOST_HORIZON
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
 LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}
@@ -22,34 +23,27 @@ LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}
 _LOWEST_CONFIDENCE = Fraction(1, 2)
 _FINEST = 10**20
 """The largest denominator of a pass_score: its product with the behaviors of a trial must fit into 128 bits."""
+LEVELS: tuple[Level, ...] = get_args(Level)
+EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
+SPENDING: tuple[SpendingKind, ...] = get_args(SpendingKind)
+SEQUENTIAL_KEYS = ("spending", "horizon")
+"""The keys that only a sequential rule may have."""
 
 
-class Settings(Struct, frozen=True):
-    """The top-level settings of a policy, apart from its rules."""
+def read_settings(top: Mapping[str, Cursor]) -> tuple[Policy, Demand]:
+    """The settings of a policy, as one without rules and metrics, and the evidence that every rule demands by default.
 
-    description: str | None = None
-    agent: str | None = None
-    agent_version: str | None = None
-    weighing: Weighing = Weighing()
-    confidence: Fraction = Fraction(95, 100)
-    population: Literal["scenarios", "suite"] = "scenarios"
-    positive: str | None = None
-    pass_score: Fraction = Fraction(1)
-    latency_limit: Fraction = Fraction(5000)
-    limits: Mapping[str, Fraction] = field(default_factory=dict)  # by column, only those in the policy
-    allow_columns: frozenset[str] = frozenset()
-    allow_categories: frozenset[str] = frozenset()
-    slices: tuple[str, ...] = ()
-
-
-def read_settings(top: Mapping[str, Cursor]) -> Settings:
-    """The settings of a policy; missing or invalid ones keep their default."""
+    Missing or invalid ones keep their default.
+    """
     columns, limits = _names(top.get("allow_columns")), _limits(top)
     read: dict[str, object] = {
         "description": _optional(top, "description", Cursor.text),
         "agent": _optional(top, "agent", _agent),
         "agent_version": _optional(top, "agent_version", lambda cursor: cursor.scalar("a version, such as 2.1.0")),
-        "weighing": read_weighing(top),
+    }
+    demand = read_evidence(top)
+    read |= {
+        "evidence": demand.evidence,
         "confidence": _optional(top, "confidence", _confidence),
         "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
         "positive": _optional(top, "positive", _positive),
@@ -60,7 +54,8 @@ def read_settings(top: Mapping[str, Cursor]) -> Settings:
         "allow_categories": _names(top.get("allow_categories")),
         "slices": _slices(top.get("slices"), columns),
     }
-    return Settings(**{key: value for key, value in read.items() if value is not None})  # type: ignore[arg-type]
+    known = {key: value for key, value in read.items() if value is not None}
+    return Policy((), {}, **known), demand  # type: ignore[arg-type]
 
 
 def _agent(cursor: Cursor) -> str | None:
@@ -148,7 +143,7 @@ def check_category(cursor: Cursor, category: str, allowed: frozenset[str], at: P
     return not missed
 
 
-def read_where(cursor: Cursor | None, settings: Settings) -> Where:
+def read_where(cursor: Cursor | None, settings: Policy) -> Where:
     """`{column: value or values}` as a Where, sorted by column."""
     if cursor is None:
         return ()
@@ -164,7 +159,7 @@ def read_where(cursor: Cursor | None, settings: Settings) -> Where:
     )
 
 
-def _values(cursor: Cursor, column: str, settings: Settings) -> tuple[str, ...]:
+def _values(cursor: Cursor, column: str, settings: Policy) -> tuple[str, ...]:
     if cursor.is_kind("list"):
         found = cursor.texts()
         if not cursor.node.items:
@@ -177,7 +172,7 @@ def _values(cursor: Cursor, column: str, settings: Settings) -> tuple[str, ...]:
     return tuple(text for text, _ in found)
 
 
-def read_weights(cursor: Cursor | None, settings: Settings) -> Weights:
+def read_weights(cursor: Cursor | None, settings: Policy) -> Weights:
     """The weights of categories, capabilities and metrics, each a number above 0."""
     if cursor is None:
         return Weights()
@@ -200,3 +195,62 @@ def _weight_table(cursor: Cursor | None, *, of_metrics: bool = False) -> dict[st
     if not read and cursor.is_kind("mapping"):
         cursor.refuse("found no weight")
     return {name: weight for name, weight in read.items() if weight is not None}
+
+
+def read_evidence(fields: Mapping[str, Cursor], outer: Demand | None = None) -> Demand:
+    """The demand with the kind of evidence in these keys; absent ones come from `outer`, that of the whole policy.
+
+    A key without effect on a rule is a problem. Those of the policy (`outer` is None) are checked after its rules,
+    which tell whether they have an effect.
+    """
+    base = outer or Demand()
+    word = fields["evidence"].choice(*EVIDENCE) if "evidence" in fields else None
+    evidence = next((kind for kind in EVIDENCE if kind == word), base.evidence)
+    if outer is not None and evidence != "sequential":
+        for key in SEQUENTIAL_KEYS:
+            if key in fields:
+                refuse_without_effect(fields[key], key)
+        return Demand(evidence)
+    spread = fields["spending"].choice(*SPENDING) if "spending" in fields else None
+    spending = next((kind for kind in SPENDING if kind == spread), base.spending)
+    horizon = fields["horizon"].whole_number(1, MOST_HORIZON) if "horizon" in fields else base.horizon
+    return Demand(evidence, spending=spending, horizon=horizon)
+
+
+def refuse_without_effect(cursor: Cursor, key: str) -> None:
+    """Note a key that only a sequential rule may have."""
+    cursor.refuse(f"{key} has an effect only with sequential", f"add `evidence: sequential`, or remove {key}")
+
+
+def read_level(fields: Mapping[str, Cursor]) -> Level:
+    """The level of a rule; blocking if it is absent, or after noting that it is unknown."""
+    word = fields["level"].choice(*LEVELS) if "level" in fields else None
+    return "warning" if word == "warning" else "blocking"
+
+
+def read_threshold_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
+    """How much worse than its threshold a metric may be, in its unit."""
+    text = cursor.scalar("a margin")
+    margin = None if text is None else cursor.attempt(lambda: read_margin(text, metric))
+    if margin and margin.relative:
+        cursor.refuse("a threshold's margin cannot be of the baseline", "give it in the metric's unit")
+        return None
+    return margin.value if margin else None
+
+
+def read_tolerate(cursor: Cursor) -> Fraction | None:
+    """The failure rate that a threshold of 100 % must exclude."""
+    value = cursor.number(read_share, "a share, such as 5%")
+    if value is not None and not 0 < value < 1:
+        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
+        return None
+    return value
+
+
+def read_failures(cursor: Cursor, evidence: str | None) -> int | None:
+    """An acceptance number. With `evidence: estimate` it has no effect, so it is refused there."""
+    value = cursor.whole_number(0, MOST_FAILURES, "demand a rate below 100% instead")
+    if value is not None and evidence == "estimate":
+        cursor.refuse("failures has no effect by the estimate", "add `evidence: confident`, or remove failures")
+        return None
+    return value

@@ -27,7 +27,7 @@ from highbar.model import (
     Where,
 )
 from highbar.policy.judged_by import say_judged_by
-from highbar.policy.patterns import is_pattern
+from highbar.policy.scenario_ids import is_pattern
 from highbar.policy.selecting import say_select
 from highbar.policy.sequential import is_looked_at, needs_every_scenario
 

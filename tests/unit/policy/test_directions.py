@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from highbar.language.formula import parse
 from highbar.model import Binary, Call, Constant, Metric, Name, Negative
-from highbar.policy.directions import linear, rewards, slopes
-from highbar.policy.ranges import always_holds, value_range
+from highbar.policy.directions import always_holds, linear, rewards, slopes, value_range
 
 METRICS = {
     name: Metric(name, name, Name(name), "ratio", better)

@@ -13,7 +13,7 @@ from highbar.documents import json_tree, yaml_tree
 from highbar.errors import InputError
 from highbar.model import BaselineRule, Demand, SuiteRule, ThresholdRule
 from highbar.policy import resolve_version
-from highbar.policy.patterns import matches
+from highbar.policy.scenario_ids import matches
 from highbar.policy.versions import order
 
 ONE_RULE = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
