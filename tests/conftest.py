@@ -13,10 +13,11 @@ import gc
 import itertools
 import os
 import re
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,26 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.getbasetemp() / f"{name}{next(_folders)}"
     folder.mkdir(mode=0o700)
     return folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
+    """Fills a folder as `make(folder, *arguments, **how)` does; of one file's tests, only the first one waits for it.
+
+    Later ones get a copy: for repositories, baselines and histories, which take checks and processes to make.
+    """
+    folders: dict[str, Path] = {}
+
+    def copy(folder: Path, make: Callable[..., object], *arguments: object, **how: object) -> None:
+        key = repr((make, arguments, how))
+        if key not in folders:
+            new = tmp_path_factory.getbasetemp() / f"made{next(_folders)}"
+            new.mkdir(mode=0o700)
+            make(new, *arguments, **how)
+            folders[key] = new
+        shutil.copytree(folders[key], folder, symlinks=True, dirs_exist_ok=True)
+
+    return copy
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,9 @@ from tests.recorded_runs import record
 from tests.repository import commit, put
 
 pytestmark = pytest.mark.process  # git says which commits are ancestors
+ALONE = {"thresholds": {"pass_rate": "70%"}}
 POLICY = {
-    "thresholds": {"pass_rate": "70%"},
+    **ALONE,
     "baseline": {"file": "baseline.json", "margin": {"pass_rate": "0%", "latency_p95": "10% of baseline"}},
 }
 NEW = {**POLICY, "baseline": {"file": "baseline.json", "new_failures": "all"}}
@@ -49,11 +50,31 @@ def rows(number, *failed, scenarios=20, trials=1, text="question {}", **columns)
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    put(tmp_path, {"highbar.json": {"thresholds": {"pass_rate": "70%"}}})
+    put(tmp_path, {"highbar.json": ALONE})
     return tmp_path
 
 
-def add(folder, number, *failed, options=(), **how):
+@pytest.fixture
+def add(made):
+    """Adds a run to the history of a folder, or copies its record if a test before this one has made it."""
+
+    def add(folder, number, *failed, **how):
+        # What is there already, a baseline or a repository, has a say in the record.
+        if (folder / "baseline.json").exists() or (folder / ".git" / "HEAD").exists():
+            add_anew(folder, number, *failed, **how)
+        else:
+            assert json.loads((folder / "highbar.json").read_text()) == ALONE
+            made(folder, add_alone, number, *failed, **how)
+
+    return add
+
+
+def add_alone(folder, number, *failed, **how):
+    put(folder, {"highbar.json": ALONE})
+    add_anew(folder, number, *failed, **how)
+
+
+def add_anew(folder, number, *failed, options=(), **how):
     put(folder, {"run.jsonl": rows(number, *failed, **how)})
     done = run(folder, "history", "add", "run.jsonl", "--time", f"2026-11-{number:02}", *options)
     assert done.exit == 0, done.err
@@ -76,7 +97,7 @@ def judged(folder, number, *failed, policy=POLICY, **how):
 # --- what is pooled ---------------------------------------------------------------------------
 
 
-def test_the_last_five_runs_are_pooled_scenario_by_scenario_failed_ones_included(project):
+def test_the_last_five_runs_are_pooled_scenario_by_scenario_failed_ones_included(add, project):
     for number, failed in enumerate([("S0",) * 1, ("S1",), tuple(f"S{n}" for n in range(9)), (), (), ("S1", "S2")], 1):
         add(project, number, *failed)
     assert [one.verdict for one in history.read_history(project / "history").runs].count("fail") == 1
@@ -94,7 +115,7 @@ def test_the_last_five_runs_are_pooled_scenario_by_scenario_failed_ones_included
     assert "pooled from  5 runs of a history" in shown
 
 
-def test_fewer_runs_than_asked_for_are_said(project):
+def test_fewer_runs_than_asked_for_are_said(add, project):
     add(project, 1)
     add(project, 2, "S1")
     done = recorded(project, "--runs", "3")
@@ -111,7 +132,7 @@ def test_fewer_runs_than_asked_for_are_said(project):
         ({"options": ("--branch", "topic")}, "1 run of other branches"),
     ],
 )
-def test_runs_that_are_not_alike_are_left_out_and_that_is_said(project, how, reason):
+def test_runs_that_are_not_alike_are_left_out_and_that_is_said(add, project, how, reason):
     add(project, 1, "S1", **how)
     add(project, 2, judge="one") if "judge" in how else add(project, 2)
     done = recorded(project)
@@ -120,7 +141,7 @@ def test_runs_that_are_not_alike_are_left_out_and_that_is_said(project, how, rea
     assert baseline(project).runs == 1
 
 
-def test_a_run_with_undecided_trials_is_left_out(project):
+def test_a_run_with_undecided_trials_is_left_out(add, project):
     add(project, 1)
     put(project, {"run.jsonl": rows(2) + json.dumps({"id": "U", "unjudged": "the judge failed", "trial": 1}) + "\n"})
     assert run(project, "history", "add", "run.jsonl", "--time", "2026-11-02").exit == 0
@@ -153,7 +174,7 @@ def test_a_run_that_stopped_early_is_left_out(project):
     assert (len(baseline(project).scenarios), baseline(project).runs) == (60, 1)
 
 
-def test_only_runs_of_the_same_text_of_a_scenario_are_pooled(project):
+def test_only_runs_of_the_same_text_of_a_scenario_are_pooled(add, project):
     add(project, 1, "S1", text="old {}")
     add(project, 2)
     add(project, 3, "S1")
@@ -161,7 +182,7 @@ def test_only_runs_of_the_same_text_of_a_scenario_are_pooled(project):
     assert {one.trials for one in baseline(project).scenarios} == {2}
 
 
-def test_a_scenario_that_is_new_has_fewer_trials(project):
+def test_a_scenario_that_is_new_has_fewer_trials(add, project):
     add(project, 1, scenarios=19)
     add(project, 2)
     assert recorded(project).exit == 0
@@ -171,7 +192,7 @@ def test_a_scenario_that_is_new_has_fewer_trials(project):
     }
 
 
-def test_runs_of_commits_that_are_no_ancestors_are_left_out(project):
+def test_runs_of_commits_that_are_no_ancestors_are_left_out(add, project):
     first = commit(project, {".gitignore": "*\n"})
     add(project, 1, options=("--commit", first))
     add(project, 2, "S1", options=("--commit", "f" * 40))
@@ -180,7 +201,7 @@ def test_runs_of_commits_that_are_no_ancestors_are_left_out(project):
     assert baseline(project).runs == 1
 
 
-def test_a_damaged_record_is_named_and_left_out(project):
+def test_a_damaged_record_is_named_and_left_out(add, project):
     add(project, 1, "S1")
     add(project, 2)
     first = history.read_history(project / "history").runs[0]
@@ -193,7 +214,7 @@ def test_a_damaged_record_is_named_and_left_out(project):
     assert f"history/{first.record}.parquet is left out" in done.err
 
 
-def test_pooling_twice_gives_the_same_bytes(project):
+def test_pooling_twice_gives_the_same_bytes(add, project):
     for number in (1, 2, 3):
         add(project, number, f"S{number}")
     recorded(project)
@@ -205,7 +226,7 @@ def test_pooling_twice_gives_the_same_bytes(project):
 # --- what is refused --------------------------------------------------------------------------
 
 
-def test_runs_that_together_miss_a_threshold_need_force(project):
+def test_runs_that_together_miss_a_threshold_need_force(add, project):
     for number in (1, 2):
         add(project, number, *(f"S{n}" for n in range(8)))
     done = recorded(project)
@@ -217,7 +238,7 @@ def test_runs_that_together_miss_a_threshold_need_force(project):
 
 
 @pytest.mark.parametrize("rule", [{"required_scenarios": ["S1"]}, {"suite": "ids.txt"}, {}])
-def test_a_policy_without_rules_about_metrics_can_pool_runs_too(project, rule):
+def test_a_policy_without_rules_about_metrics_can_pool_runs_too(add, project, rule):
     for number in (1, 2):
         add(project, number, "S3", scenarios=4)
     put(project, {"ids.txt": "S0\nS1\nS2\nS3\n"})
@@ -244,14 +265,14 @@ def test_shares_that_a_policy_corrects_for_its_judge_do_not_pass_uncorrected(pro
     assert "`judge: correct` needs the trials that people labeled" in done.err
 
 
-def test_one_failed_run_among_good_ones_needs_none(project):
+def test_one_failed_run_among_good_ones_needs_none(add, project):
     for number in (1, 2, 3, 4):
         add(project, number)
     add(project, 5, *(f"S{n}" for n in range(8)))
     assert recorded(project).exit == 0
 
 
-def test_runs_that_are_surely_worse_than_the_present_baseline_need_force(project):
+def test_runs_that_are_surely_worse_than_the_present_baseline_need_force(add, project):
     for number in (1, 2, 3):
         add(project, number)
     assert recorded(project).exit == 0
@@ -262,7 +283,7 @@ def test_runs_that_are_surely_worse_than_the_present_baseline_need_force(project
     assert "the runs together fail: baseline.pass_rate" in done.err
 
 
-def test_a_scenario_that_passed_in_the_baseline_and_in_none_of_the_runs_needs_force(project):
+def test_a_scenario_that_passed_in_the_baseline_and_in_none_of_the_runs_needs_force(add, project):
     for number in (1, 2, 3):
         add(project, number)
     assert recorded(project, policy=NEW).exit == 0
@@ -273,7 +294,7 @@ def test_a_scenario_that_passed_in_the_baseline_and_in_none_of_the_runs_needs_fo
     assert "1 scenario that passed in the present baseline passed in none of the runs: S3" in done.err
 
 
-def test_a_scenario_that_is_gone_needs_force(project):
+def test_a_scenario_that_is_gone_needs_force(add, project):
     add(project, 1)
     assert recorded(project).exit == 0
     add(project, 2, scenarios=19)
@@ -281,7 +302,7 @@ def test_a_scenario_that_is_gone_needs_force(project):
     assert (done.exit, "1 scenario without a result: S19" in done.err) == (2, True)
 
 
-def test_runs_that_were_scored_in_another_way_are_refused(project):
+def test_runs_that_were_scored_in_another_way_are_refused(add, project):
     add(project, 1)
     done = recorded(project, policy={**POLICY, "pass_score": 0.5})
     assert (done.exit, "scored in another way" in done.err) == (2, True)
@@ -297,7 +318,7 @@ def test_runs_that_were_scored_in_another_way_are_refused(project):
         ([], "name the results of a run, or --history DIR"),
     ],
 )
-def test_wrong_usage_is_refused(project, words, message):
+def test_wrong_usage_is_refused(add, project, words, message):
     add(project, 1)
     put(project, {"highbar.json": POLICY})
     done = run(project, "baseline", "record", *words)
@@ -307,7 +328,7 @@ def test_wrong_usage_is_refused(project, words, message):
 # --- compared with it -------------------------------------------------------------------------
 
 
-def test_every_report_says_from_how_many_runs_the_baseline_is(project):
+def test_every_report_says_from_how_many_runs_the_baseline_is(add, project):
     for number in (1, 2, 3):
         add(project, number, f"S{number}")
     recorded(project)
@@ -320,7 +341,7 @@ def test_every_report_says_from_how_many_runs_the_baseline_is(project):
     assert (document["base"]["runs"], document["head"]["runs"]) == (3, 1)
 
 
-def test_a_scenario_that_failed_in_a_pooled_run_is_no_new_failure_and_one_that_never_did_is(project):
+def test_a_scenario_that_failed_in_a_pooled_run_is_no_new_failure_and_one_that_never_did_is(add, project):
     for number, failed in enumerate([("S1",), (), ("S2",), (), ()], 1):
         add(project, number, *failed)
     recorded(project, policy=NEW)
@@ -331,7 +352,7 @@ def test_a_scenario_that_failed_in_a_pooled_run_is_no_new_failure_and_one_that_n
     )
 
 
-def test_a_scenario_that_passed_in_some_of_the_pooled_runs_is_not_called_fixed(project):
+def test_a_scenario_that_passed_in_some_of_the_pooled_runs_is_not_called_fixed(add, project):
     for number, failed in enumerate([("S1", "S2", "S3"), ("S2",), ("S2",)], 1):
         add(project, number, *failed)
     recorded(project, policy=NEW)
@@ -339,14 +360,14 @@ def test_a_scenario_that_passed_in_some_of_the_pooled_runs_is_not_called_fixed(p
     assert found.endswith("2 passed now, and only sometimes in the baseline: S1, S3; 1 was fixed: S2")
 
 
-def test_one_failure_in_a_baseline_without_any_is_new(project):
+def test_one_failure_in_a_baseline_without_any_is_new(add, project):
     for number in range(1, 6):
         add(project, number)
     recorded(project, policy=NEW)
     assert judged(project, 9, "S7", policy=NEW).rule("baseline.new_failures")["outcome"] == "fail"
 
 
-def test_a_scenario_that_failed_once_of_many_and_now_always_is_new(project):
+def test_a_scenario_that_failed_once_of_many_and_now_always_is_new(add, project):
     for number, failed in enumerate([("S1",), (), (), (), ()], 1):
         add(project, number, *failed, trials=4)
     recorded(project, policy=NEW)
@@ -357,7 +378,7 @@ def test_a_scenario_that_failed_once_of_many_and_now_always_is_new(project):
 @pytest.mark.parametrize(
     "block", [{}, {"quarantine": ["S19"]}, {"baseline": {**NEW["baseline"], "history": "history"}}]
 )
-def test_a_scenario_that_is_left_out_is_no_better_than_one_that_fails(project, block):
+def test_a_scenario_that_is_left_out_is_no_better_than_one_that_fails(add, project, block):
     for number, failed in enumerate([("S19",), (), (), (), ()], 1):
         add(project, number, *failed, trials=4)
     recorded(project, policy=NEW)
@@ -410,13 +431,15 @@ def test_pooled_runs_are_what_one_run_with_all_their_trials_is(tmp_path_factory,
         [{"id": f"S{n}", "trial": trial, **row} for n, row in enumerate(one) for trial in range(1, trials + 1)]
         for one in runs
     ]
-    singles = [records(f"{number}.jsonl", part) for number, part in enumerate(parts)]
+    # A record is of one scenario: the runs can be read together, each with scenarios of its own.
+    apart = [{**row, "id": f"{row['id']} of run {number}"} for number, part in enumerate(parts) for row in part]
+    alone = records("apart.jsonl", apart)
     whole = records(
         "all.jsonl",
         [{**row, "trial": row["trial"] + 10 * number} for number, part in enumerate(parts) for row in part],
     )
     for id_, expected in whole.items():
-        found = pooled_record([one[id_] for one in singles])
+        found = pooled_record([alone[f"{id_} of run {number}"] for number in range(len(parts))])
         assert (found.trials, found.passed) == (expected.trials, expected.passed)
         assert found.values == expected.values
         assert {name: found.ranked(name) for name in expected.ranks} == expected.ranks

@@ -31,21 +31,13 @@ def rows(number, *failed):
 class Shared:
     """A repository whose history has runs of `steady`, which passes all, and of `broken`, which always fails A-7."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, made):
         self.folder = folder
+        self.made = made
 
     def begin(self, *agents):
         """Three commits, each with a run of both agents; `agents` are what the two are called, None for no name."""
-        put(self.folder, {"highbar.json": BAR, ".gitignore": "*.jsonl\nhistory/\n", "first.jsonl": rows(1)})
-        assert run(self.folder, "baseline", "record", "first.jsonl").exit == 0
-        (self.folder / ".git").rmdir()
-        for number in range(3):
-            sha = commit(self.folder, {"version": str(number)})
-            for place, (failed, agent) in enumerate(zip(((), ("A-7",)), agents, strict=True)):
-                put(self.folder, {"run.jsonl": rows(100 + 10 * number + place, *failed)})
-                name = () if agent is None else ("--agent", agent)
-                done = run(self.folder, "history", "add", "run.jsonl", "--commit", sha, "--branch", "main", *name)
-                assert done.exit == 0, done.err
+        self.made(self.folder, run_both, agents)
 
     def judge(self, policy, *options, failed=("A-7",)):
         """The rule of a change after which these scenarios fail."""
@@ -58,10 +50,23 @@ class Shared:
 
 
 @pytest.fixture
-def shared(tmp_path, monkeypatch):
+def shared(made, tmp_path, monkeypatch):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    return Shared(tmp_path)
+    return Shared(tmp_path, made)
+
+
+def run_both(folder, agents):
+    put(folder, {"highbar.json": BAR, ".gitignore": "*.jsonl\nhistory/\n", "first.jsonl": rows(1)})
+    assert run(folder, "baseline", "record", "first.jsonl").exit == 0
+    (folder / ".git").rmdir()
+    for number in range(3):
+        sha = commit(folder, {"version": str(number)})
+        for place, (failed, agent) in enumerate(zip(((), ("A-7",)), agents, strict=True)):
+            put(folder, {"run.jsonl": rows(100 + 10 * number + place, *failed)})
+            name = () if agent is None else ("--agent", agent)
+            done = run(folder, "history", "add", "run.jsonl", "--commit", sha, "--branch", "main", *name)
+            assert done.exit == 0, done.err
 
 
 @pytest.mark.parametrize("policy", [NEW, AUTO])

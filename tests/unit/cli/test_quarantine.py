@@ -76,33 +76,30 @@ def _plain_git(monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-@pytest.fixture(scope="module")
-def begun(tmp_path_factory):
-    """By its quarantine, a repository of which main has five runs: in the last but one, A-3 failed."""
-    made = {}
-
-    def make(block, **bar):
-        key = json.dumps([block, bar])
-        if key not in made:
-            project = Project(tmp_path_factory.mktemp("begun"))
-            project.begin(block, **bar)
-            for day in ("2026-10-30", "2026-10-31"):
-                project.ran(time=day)
-            for failed in ((), (FLAKY,), ()):
-                project.ran(*failed)
-            made[key] = project.folder
-        return made[key]
-
-    return make
+def begin(folder, block):
+    """A repository of which main has five runs: in the last but one, A-3 failed."""
+    project = Project(folder)
+    project.begin(block)
+    for day in ("2026-10-30", "2026-10-31"):
+        project.ran(time=day)
+    for failed in ((), (FLAKY,), ()):
+        project.ran(*failed)
 
 
 @pytest.fixture
-def flaky(begun, tmp_path):
-    """A copy of such a repository, on a branch with a change."""
+def flaky(made, tmp_path):
+    """A copy of such a repository, on a branch with a change.
+
+    Its quarantine by history is there from the first commit on; what else its policy says, with the last one of main.
+    """
 
     def make(block=AUTO, now=None, **bar):
-        shutil.copytree(begun(block, **bar), tmp_path / "copy")
         project = Project(tmp_path / "copy")
+        first = AUTO if isinstance(block, dict) and "auto" in block else None
+        made(project.folder, begin, first)
+        if block != first or bar:
+            more = {} if block is None else {"quarantine": block}
+            commit(project.folder, {"highbar.json": {**BAR, **more, **bar}})
         project.change(**(now or {}))
         return project
 
@@ -327,8 +324,18 @@ def test_a_quarantine_whose_begin_the_history_has_lost_is_none(flaky):
     assert "flaky, but the history has too few runs to say since when: A-3" in notes(done)
 
 
-def flaky_from_its_first_run(folder, *, auto_first):
+@pytest.fixture
+def flaky_from_its_first_run(made, tmp_path):
     """A repository of which A-3 failed in every second run; `auto` came with the first run, or after the last one."""
+
+    def make(*, auto_first):
+        made(tmp_path / "whole", fail_every_second, auto_first=auto_first)
+        return Project(tmp_path / "whole")
+
+    return make
+
+
+def fail_every_second(folder, *, auto_first):
     project = Project(folder)
     project.begin(AUTO if auto_first else None)
     first = git(folder, "rev-parse", "HEAD").strip()
@@ -337,12 +344,13 @@ def flaky_from_its_first_run(folder, *, auto_first):
         project.ran(*failed)
     if not auto_first:
         commit(folder, {"highbar.json": {**BAR, "quarantine": AUTO}})
-    return project
 
 
 @pytest.mark.parametrize("auto_first", [True, False])
-def test_a_scenario_that_is_flaky_from_the_first_run_is_quarantined_as_long_as_any_other(tmp_path, auto_first):
-    project = flaky_from_its_first_run(tmp_path, auto_first=auto_first)
+def test_a_scenario_that_is_flaky_from_the_first_run_is_quarantined_as_long_as_any_other(
+    flaky_from_its_first_run, auto_first
+):
+    project = flaky_from_its_first_run(auto_first=auto_first)
     project.change()
     done = project.check(FLAKY)
     assert done.exit == 0, done.out
@@ -351,25 +359,25 @@ def test_a_scenario_that_is_flaky_from_the_first_run_is_quarantined_as_long_as_a
     assert project.check(FLAKY, options=("--today", "2026-12-03")).exit == 1
 
 
-def test_it_is_not_once_a_run_is_lost_that_came_after_auto(tmp_path):
-    project = flaky_from_its_first_run(tmp_path, auto_first=True)
+def test_it_is_not_once_a_run_is_lost_that_came_after_auto(flaky_from_its_first_run):
+    project = flaky_from_its_first_run(auto_first=True)
     project.change()
-    assert run(tmp_path, "history", "prune", "--keep", "3", "--yes").exit == 0
+    assert run(project.folder, "history", "prune", "--keep", "3", "--yes").exit == 0
     done = project.check(FLAKY)
     assert done.exit == 1
     assert "list it under quarantine.ids" in notes(done)
 
 
-def test_it_is_in_a_history_that_was_cut_before_auto_came(tmp_path):
+def test_it_is_in_a_history_that_was_cut_before_auto_came(flaky_from_its_first_run):
     """A quarantine begins no earlier than the policy asks for one."""
-    project = flaky_from_its_first_run(tmp_path, auto_first=False)
+    project = flaky_from_its_first_run(auto_first=False)
     project.change()
-    assert run(tmp_path, "history", "prune", "--keep", "3", "--yes").exit == 0
+    assert run(project.folder, "history", "prune", "--keep", "3", "--yes").exit == 0
     assert project.check(FLAKY).exit == 0
 
 
-def test_in_a_shallow_clone_what_came_before_is_not_known(tmp_path):
-    project = flaky_from_its_first_run(tmp_path / "whole", auto_first=True)
+def test_in_a_shallow_clone_what_came_before_is_not_known(flaky_from_its_first_run, tmp_path):
+    project = flaky_from_its_first_run(auto_first=True)
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth", "4", f"file://{project.folder}", str(clone))
     shutil.copytree(project.folder / "history", clone / "history")

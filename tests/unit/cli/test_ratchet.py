@@ -52,11 +52,15 @@ RESULTS = "".join(
 
 
 @pytest.fixture
-def project(tmp_path):
-    put(tmp_path, {"highbar.yaml": POLICY, "results.jsonl": RESULTS})
-    done = run(tmp_path, "baseline", "record", "results.jsonl")
-    assert done.exit == 0, done.err
+def project(made, tmp_path):
+    made(tmp_path, record)
     return tmp_path
+
+
+def record(folder):
+    put(folder, {"highbar.yaml": POLICY, "results.jsonl": RESULTS})
+    done = run(folder, "baseline", "record", "results.jsonl")
+    assert done.exit == 0, done.err
 
 
 def ratchet(folder, *arguments):
