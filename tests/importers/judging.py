@@ -5,13 +5,10 @@ A file is lines of `id scorer=value …`.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import highbar
-
 MODULE = """
-from fractions import Fraction
+from pathlib import Path
 from highbar.importers.record import refuse, refuse_without_judge
 
 
@@ -20,7 +17,7 @@ def recognizes(name, head):
 
 
 def read(path, report):
-    lines = [line.split() for line in open(path).read().splitlines()[1:]]
+    lines = [line.split() for line in Path(path).read_text().splitlines()[1:]]
     scorers = sorted({word.partition("=")[0] for line in lines for word in line[1:]})
     if not report.judged_by:
         refuse_without_judge("scored", scorers)
@@ -39,11 +36,10 @@ def read(path, report):
 FILE = "SCORED\na style=0.2 truth=0.9\nb style=0.9 truth=0.7\n"
 
 
-def installed(folder: Path) -> dict[str, str]:
-    """An environment in which the package is installed beside Highbar."""
+def installed(folder: Path) -> None:
+    """Install the package into a folder, as pip does; on Python's path, it is beside Highbar."""
     about = folder / "highbar_scored-1.0.dist-info"
     about.mkdir(parents=True, exist_ok=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: highbar-scored\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[highbar.importers]\nscored = highbar_scored\n")
     (folder / "highbar_scored.py").write_text(MODULE)
-    return {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(highbar.__file__).parents[1])])}

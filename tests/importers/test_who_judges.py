@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from highbar import importers
 from highbar.importers import IMPORTERS
 from highbar.policy.judged_by import TOOLS, TOOLS_WITHOUT_SCORERS
 from tests.commandline import Run, judged, refused, run
@@ -20,59 +23,65 @@ BY_TRUTH = RULE + "judged_by: { scored: { scorer: truth, at_least: 0.8 } }\n"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> dict[str, str]:
-    return installed(tmp_path / "installed")
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package is installed beside Highbar. That one is found by a new process, test_outsiders.py shows."""
+    installed(tmp_path / "installed")
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    importers._entry_points.cache_clear()
+    yield
+    importers._entry_points.cache_clear()
+    sys.modules.pop("highbar_scored", None)
 
 
-def check(folder: Path, place: dict[str, str], policy: str, *arguments: str, file: str = FILE) -> Run:
+def check(folder: Path, policy: str, *arguments: str, file: str = FILE) -> Run:
     (folder / "highbar.yaml").write_text(policy, "utf-8")
     (folder / "results.json").write_text(file, "utf-8")
-    return run(folder, "check", "results.json", *arguments, environment=place)
+    return run(folder, "check", "results.json", *arguments)
 
 
-@pytest.mark.process
-def test_the_policy_says_who_judges_and_every_report_does_too(tmp_path, place):
-    done = check(tmp_path, place, BY_TRUTH, "--format", "json", "--output", "v.md", "--output", "v.html")
+@pytest.mark.usefixtures("place")
+def test_the_policy_says_who_judges_and_every_report_does_too(tmp_path):
+    done = check(tmp_path, BY_TRUTH, "--format", "json", "--output", "v.md", "--output", "v.html")
     verdict = judged(done, "pass")
     assert verdict["judged_by"] == [{"tool": "scored", "judges": ["truth at least 0.8"], "declared_by": "policy"}]
     assert verdict["counts"]["failed"] == 1
-    text = check(tmp_path, place, BY_TRUTH)
+    text = check(tmp_path, BY_TRUTH)
     assert "judged by scored: truth at least 0.8 (policy)" in text.out.splitlines()
     assert "judged by `scored`: `truth at least 0.8` (policy)" in (tmp_path / "v.md").read_text("utf-8")
     assert "truth at least 0.8" in (tmp_path / "v.html").read_text("utf-8")
 
 
-@pytest.mark.process
-def test_all_scorers_that_are_listed_must_hold(tmp_path, place):
+@pytest.mark.usefixtures("place")
+def test_all_scorers_that_are_listed_must_hold(tmp_path):
     policy = RULE + "judged_by: { scored: [ { scorer: truth, at_least: 0.8 }, { scorer: style, at_least: 0.8 } ] }\n"
-    assert judged(check(tmp_path, place, policy, "--format", "json"), "fail")["counts"]["failed"] == 2
+    assert judged(check(tmp_path, policy, "--format", "json"), "fail")["counts"]["failed"] == 2
 
 
-@pytest.mark.process
-def test_a_row_without_the_scorer_is_undecided(tmp_path, place):
-    done = check(tmp_path, place, BY_TRUTH, "--format", "json", file="SCORED\na truth=0.9\nb truth=0.9\nc style=1\n")
+@pytest.mark.usefixtures("place")
+def test_a_row_without_the_scorer_is_undecided(tmp_path):
+    done = check(tmp_path, BY_TRUTH, "--format", "json", file="SCORED\na truth=0.9\nb truth=0.9\nc style=1\n")
     assert judged(done, "pass")["counts"]["undecided"] == 1
     policy = BY_TRUTH.replace("50%", "90%")
-    judged(check(tmp_path, place, policy, "--format", "json", file="SCORED\na truth=0.9\nc style=1\n"), "inconclusive")
+    judged(check(tmp_path, policy, "--format", "json", file="SCORED\na truth=0.9\nc style=1\n"), "inconclusive")
 
 
-@pytest.mark.process
-def test_a_file_without_a_declared_judge_is_refused_with_a_line_that_can_be_pasted(tmp_path, place):
-    done = check(tmp_path, place, RULE, "--format", "json")
+@pytest.mark.usefixtures("place")
+def test_a_file_without_a_declared_judge_is_refused_with_a_line_that_can_be_pasted(tmp_path):
+    done = check(tmp_path, RULE, "--format", "json")
     refused(done, "nothing in this file declares who judges: its scorers are 'style', 'truth'")
     hint = done.json["problems"][0]["hint"]
     pasted = hint.partition("say it in the policy: ")[2]
-    assert check(tmp_path, place, RULE + pasted.replace("style", "truth") + "\n").exit == 1
+    assert check(tmp_path, RULE + pasted.replace("style", "truth") + "\n").exit == 1
 
 
-@pytest.mark.process
-def test_a_scorer_that_the_file_does_not_have_is_refused_with_those_that_it_has(tmp_path, place):
-    done = check(tmp_path, place, RULE + "judged_by: { scored: speed }\n", "--format", "json")
+@pytest.mark.usefixtures("place")
+def test_a_scorer_that_the_file_does_not_have_is_refused_with_those_that_it_has(tmp_path):
+    done = check(tmp_path, RULE + "judged_by: { scored: speed }\n", "--format", "json")
     refused(done, "speed", "style, truth")
 
 
-@pytest.mark.process
-def test_a_reader_that_does_not_listen_is_refused(tmp_path, place):
+@pytest.mark.usefixtures("place")
+def test_a_reader_that_does_not_listen_is_refused(tmp_path):
     module = tmp_path / "installed" / "highbar_scored.py"
     module.write_text(
         module.read_text("utf-8")
@@ -80,54 +89,54 @@ def test_a_reader_that_does_not_listen_is_refused(tmp_path, place):
         .replace("in report.judges", "in unheard"),
         "utf-8",
     )
-    refused(check(tmp_path, place, BY_TRUTH, "--format", "json"), "takes no such order")
+    refused(check(tmp_path, BY_TRUTH, "--format", "json"), "takes no such order")
 
 
-@pytest.mark.process
-def test_import_lists_every_scorer_and_what_became_of_it(tmp_path, place):
+@pytest.mark.usefixtures("place")
+def test_import_lists_every_scorer_and_what_became_of_it(tmp_path):
     (tmp_path / "release.yaml").write_text(BY_TRUTH, "utf-8")
     (tmp_path / "results.json").write_text(FILE, "utf-8")
-    done = run(tmp_path, "import", "scored", "results.json", "--policy", "release.yaml", environment=place)
+    done = run(tmp_path, "import", "scored", "results.json", "--policy", "release.yaml")
     assert done.exit == 0
     assert [json.loads(line)["passed"] for line in done.out.splitlines()] == [True, False]
     for line in ("judged by: truth", "scorer truth: judges", "scorer style: a column"):
         assert f"  {line}" in done.err.splitlines()
 
 
-@pytest.mark.process
-def test_compare_says_who_judged_on_each_side(tmp_path, place):
-    check(tmp_path, place, BY_TRUTH)
+@pytest.mark.usefixtures("place")
+def test_compare_says_who_judged_on_each_side(tmp_path):
+    check(tmp_path, BY_TRUTH)
     (tmp_path / "head.json").write_text(FILE, "utf-8")
-    done = run(tmp_path, "compare", "results.json", "head.json", environment=place)
+    done = run(tmp_path, "compare", "results.json", "head.json")
     assert done.out.count("judged by scored: truth at least 0.8 (policy)") == 2
-    done = run(tmp_path, "compare", "results.json", "head.json", "--format", "json", environment=place)
+    done = run(tmp_path, "compare", "results.json", "head.json", "--format", "json")
     assert [one["judges"] for one in done.json["judged_by"]] == [["truth at least 0.8"]]
     assert done.json["base"]["judged_by"] == done.json["judged_by"]
 
 
-@pytest.mark.process
-def test_a_baseline_under_another_judge_is_not_compared_with(tmp_path, place):
+@pytest.mark.usefixtures("place")
+def test_a_baseline_under_another_judge_is_not_compared_with(tmp_path):
     policy = BY_TRUTH + "baseline: { file: baseline.json, margin: { pass_rate: 1% } }\n"
-    check(tmp_path, place, policy)
-    recorded = run(tmp_path, "baseline", "record", "results.json", environment=place)
+    check(tmp_path, policy)
+    recorded = run(tmp_path, "baseline", "record", "results.json")
     assert recorded.exit == 0, recorded.err
     assert json.loads((tmp_path / "baseline.json").read_text("utf-8"))["judged_by"] == {
         "scored": ["truth at least 0.8"]
     }
-    assert "scored: truth at least 0.8" in run(tmp_path, "baseline", "show", environment=place).out
-    assert check(tmp_path, place, policy).exit == 0
-    done = check(tmp_path, place, policy.replace("0.8", "0.7"), "--format", "json")
+    assert "scored: truth at least 0.8" in run(tmp_path, "baseline", "show").out
+    assert check(tmp_path, policy).exit == 0
+    done = check(tmp_path, policy.replace("0.8", "0.7"), "--format", "json")
     assert judged(done, "fail")
     assert "judged by other scorers" in done.rule("baseline.pass_rate")["reason"]
 
 
-@pytest.mark.process
-def test_a_change_of_who_judges_is_a_weakening(tmp_path, place):
+@pytest.mark.usefixtures("place")
+def test_a_change_of_who_judges_is_a_weakening(tmp_path):
     (tmp_path / "highbar.yaml").write_text(BY_TRUTH, "utf-8")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "highbar.yaml"], ["commit", "-qm", "policy"]):
         subprocess.run([*git, *command], cwd=tmp_path, check=True)
-    done = check(tmp_path, place, BY_TRUTH.replace("0.8", "0.5"), "--against-ref", "HEAD", "--format", "json")
+    done = check(tmp_path, BY_TRUTH.replace("0.8", "0.5"), "--against-ref", "HEAD", "--format", "json")
     weakened = done.json["against"]["weakened"]
     assert {
         "what": "judged_by.scored",
@@ -191,16 +200,16 @@ def test_rows_of_ours_have_no_such_line(tmp_path):
     assert "judged by" not in run(tmp_path, "check", "results.jsonl").out
 
 
-@pytest.mark.process
-def test_an_unknown_version_is_said_even_to_those_who_want_one_line(tmp_path, place):
+@pytest.mark.usefixtures("place")
+def test_an_unknown_version_is_said_even_to_those_who_want_one_line(tmp_path):
     module = tmp_path / "installed" / "highbar_scored.py"
     told = 'report.warn("version 9 of the format is newer than 3"); report.warn("a trifle")\n    lines ='
     module.write_text(module.read_text("utf-8").replace("lines =", told), "utf-8")
-    done = check(tmp_path, place, BY_TRUTH, "--quiet")
+    done = check(tmp_path, BY_TRUTH, "--quiet")
     assert done.exit == 0
     assert done.err == "results.json: version 9 of the format is newer than 3\n"
     assert done.out.count("\n") == 1
-    done = check(tmp_path, place, BY_TRUTH)
+    done = check(tmp_path, BY_TRUTH)
     assert "version 9" in done.out
     assert "version 9" not in done.err
 
