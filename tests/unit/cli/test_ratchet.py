@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from highbar.bar import raising
 from highbar.store.writing import replace_policy
 from tests.commandline import run
+from tests.killed_writers import Kill, run_killing
 from tests.patience import PATIENCE
 from tests.repository import git, put
 
@@ -189,34 +190,29 @@ def write_until_killed(folder: Path) -> None:
             replace_policy(policy, found, POLICY.encode())
 
 
-@pytest.mark.process
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_kill_at_any_moment_leaves_the_old_policy_or_the_new_one(project):
-    """200 writers, each killed at a moment of its own while it ratchets and puts the old policy back, over and over.
-
-    On a busy machine a writer gets less done before it is killed: then there are more of them, and they live longer.
-    """
+def kill_at_any_moment(folder: Path, kill: Kill) -> None:
     moments = random.Random(4)
     whole = {POLICY.encode(), RAISED.encode()}
     found = set()
     kills = 0
     while kills < 200 or (found != whole and kills < 2000):
         kills += 1
-        child = os.fork()
-        if child == 0:
-            try:
-                write_until_killed(project)
-            finally:
-                os._exit(1)
-        time.sleep(moments.uniform(0, 0.05 * (1 + kills // 200)))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        data = (project / "highbar.yaml").read_bytes()
-        assert data in whole
+        kill(partial(write_until_killed, folder), moments.uniform(0, 0.05 * (1 + kills // 200)))
+        data = (folder / "highbar.yaml").read_bytes()
+        assert data in whole, data
         found.add(data)
     assert found == whole, "the kills came too early or too late to show anything"
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_kill_at_any_moment_leaves_the_old_policy_or_the_new_one(project):
+    """200 writers, each killed at a moment of its own while it ratchets and puts the old policy back, over and over.
+
+    On a busy machine a writer gets less done before it is killed: then there are more of them, and they live longer.
+    """
+    run_killing(kill_at_any_moment, project)
     put(project, {"highbar.yaml": POLICY})
     ratchet(project, "--write")
     assert sorted(path.name for path in project.iterdir() if path.name.endswith(".tmp")) == []

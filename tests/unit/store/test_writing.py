@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from highbar.model.records import ScenarioRecord
 from highbar.store import writing as store
 from highbar.store.baseline_reading import read_baseline
 from highbar.store.baseline_text import render
+from tests.killed_writers import Kill, run_killing
 
 BASELINE = Baseline(tuple(ScenarioRecord(f"S{i:04}", 1, 1) for i in range(500)), {})
 
@@ -73,32 +74,27 @@ def write_until_killed(file: Path, number: int) -> None:
         store.replace_baseline(file, dated(number), expected_digest=store.digest(file))
 
 
-@pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: Path):
-    file = tmp_path / "baseline.json"
+def kill_200_writers(folder: Path, kill: Kill) -> None:
+    file = folder / "baseline.json"
     store.replace_baseline(file, dated(0), expected_digest=None)
     chance, last, kills = random.Random(4), 0, 0
     while kills < 200 or (last == 0 and kills < 5000):  # on a busy machine a writer gets less done before it is killed
         kills += 1
-        child = os.fork()
-        if child == 0:
-            try:
-                write_until_killed(file, last)
-            finally:
-                os._exit(1)
-        time.sleep(chance.random() * 0.03)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        kill(partial(write_until_killed, file, last), chance.random() * 0.03)
         found = read_baseline(file)
-        assert found.scenarios == BASELINE.scenarios
+        assert found.scenarios == BASELINE.scenarios, "not what was written"
         assert int(found.date or "") >= last, "an older one came back"
         last = int(found.date or "")
     store.replace_baseline(file, dated(10**6), expected_digest=store.digest(file))
-    assert [path.name for path in tmp_path.iterdir()] == ["baseline.json"]
-    assert last > 0
+    assert [path.name for path in folder.iterdir()] == ["baseline.json"], "something was left behind"
+    assert last > 0, "nothing was ever written"
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: Path):
+    run_killing(kill_200_writers, tmp_path)
 
 
 @pytest.mark.process
