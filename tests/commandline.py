@@ -76,7 +76,8 @@ def run(
     encodings, memory and what Python itself reads from the environment.
     """
     # A policy is looked for upward to the repository's root; this makes the folder one, so none is found outside it.
-    (folder / ".git").mkdir(exist_ok=True)
+    if not (folder / ".git").exists():  # of a submodule it is a file
+        (folder / ".git").mkdir()
     inherited = {
         name: value
         for name, value in os.environ.items()

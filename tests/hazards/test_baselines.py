@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,13 @@ def started(folder: Path, results: list[dict[str, Any]], *arguments: str, **opti
     assert done.exit == 0, done.err
 
 
+@pytest.fixture
+def begun(made: Callable[..., None], tmp_path: Path) -> Path:
+    """A folder with a baseline of `rows()` by `POLICY`."""
+    made(tmp_path, started, rows())
+    return tmp_path
+
+
 # --- another population -------------------------------------------------------------------------
 
 
@@ -57,17 +65,15 @@ def test_h49_results_that_are_not_the_suite_fail_whatever_the_baseline_says(tmp_
     judged(check(tmp_path, rows(total=99), policy), "fail")
 
 
-def test_h96_scenarios_that_are_not_in_both_are_named(tmp_path: Path) -> None:
-    started(tmp_path, rows())
-    done = check(tmp_path, [*rows()[3:], {"id": "NEW", "passed": True}], POLICY)
+def test_h96_scenarios_that_are_not_in_both_are_named(begun: Path) -> None:
+    done = check(begun, [*rows()[3:], {"id": "NEW", "passed": True}], POLICY)
     verdict = judged(done, "inconclusive")
     assert "3 scenarios of the baseline without a result: S000, S001, S002" in done.rule("baseline.pass_rate")["reason"]
     assert any("only in the head" in warning and "NEW" in warning for warning in verdict["warnings"])
 
 
-def test_h96_a_baseline_of_other_scenarios_does_not_pass(tmp_path: Path) -> None:
-    started(tmp_path, rows())
-    done = check(tmp_path, [{"id": "OTHER", "passed": True}], POLICY)
+def test_h96_a_baseline_of_other_scenarios_does_not_pass(begun: Path) -> None:
+    done = check(begun, [{"id": "OTHER", "passed": True}], POLICY)
     judged(done, "fail")
     assert "no scenario is in both" in done.rule("baseline.pass_rate")["reason"]
 
@@ -97,35 +103,32 @@ def test_h50_the_version_of_either_run_is_said(tmp_path: Path) -> None:
     assert any("the same agent version, 1.0" in warning for warning in done.json["warnings"])
 
 
-def test_h51_two_runs_in_one_comparison_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
+def test_h51_two_runs_in_one_comparison_are_refused(begun: Path) -> None:
+    folder = begun / "runs"
     folder.mkdir()
     for name, version, first in (("new", "2.0", 0), ("old", "1.0", 50)):
         lines = (json.dumps({**row, "agent_version": version}) + "\n" for row in rows()[first : first + 50])
         (folder / f"{name}.jsonl").write_text("".join(lines))
-    started(tmp_path, rows())
-    done = run(tmp_path, "compare", "baseline.json", "runs", "--format", "json")
+    done = run(begun, "compare", "baseline.json", "runs", "--format", "json")
     refused(done, "agent version", "1.0", "2.0")
     assert done.json["schema"] == "highbar/comparison/1"
 
 
-def test_h51_a_stale_file_beside_the_new_one_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
+def test_h51_a_stale_file_beside_the_new_one_is_refused(begun: Path) -> None:
+    folder = begun / "runs"
     folder.mkdir()
     for name in ("r1", "r1-old"):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    started(tmp_path, rows())
-    refused(run(tmp_path, "check", "runs", "--policy", "policy.json", "--format", "json"), "S000")
+    refused(run(begun, "check", "runs", "--policy", "policy.json", "--format", "json"), "S000")
 
 
-def test_h53_a_shard_that_is_missing_does_not_pass(tmp_path: Path) -> None:
-    started(tmp_path, rows())
+def test_h53_a_shard_that_is_missing_does_not_pass(begun: Path) -> None:
     for number in range(4):
         shard = rows()[25 * number : 25 * (number + 1)]
-        (tmp_path / f"s{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in shard))
+        (begun / f"s{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in shard))
     whole = ("check", "--policy", "policy.json", "--format", "json")
-    judged(run(tmp_path, *whole, "s0.jsonl", "s1.jsonl", "s2.jsonl", "s3.jsonl"), "pass")
-    done = run(tmp_path, *whole, "s0.jsonl", "s1.jsonl", "s3.jsonl")
+    judged(run(begun, *whole, "s0.jsonl", "s1.jsonl", "s2.jsonl", "s3.jsonl"), "pass")
+    done = run(begun, *whole, "s0.jsonl", "s1.jsonl", "s3.jsonl")
     judged(done, "inconclusive")
     assert "25 scenarios of the baseline without a result" in done.rule("baseline.pass_rate")["reason"]
 
@@ -168,17 +171,15 @@ def test_h91_a_baseline_that_is_named_must_be_there(tmp_path: Path) -> None:
     refused(check(tmp_path, rows(), POLICY, "--baseline", "absent.json"), "absent.json")
 
 
-def test_h91_a_baseline_that_no_rule_asks_for_is_refused(tmp_path: Path) -> None:
-    started(tmp_path, rows())
+def test_h91_a_baseline_that_no_rule_asks_for_is_refused(begun: Path) -> None:
     policy = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
-    refused(check(tmp_path, rows(), policy, "--baseline", "baseline.json"), "no rule of the policy")
+    refused(check(begun, rows(), policy, "--baseline", "baseline.json"), "no rule of the policy")
 
 
-def test_h91_a_baseline_that_was_cut_off_is_refused_even_on_a_first_run(tmp_path: Path) -> None:
-    started(tmp_path, rows())
-    text = (tmp_path / "baseline.json").read_text()
-    (tmp_path / "baseline.json").write_text(text[: len(text) // 2])
-    refused(check(tmp_path, rows(), POLICY, "--allow-missing-baseline"), "baseline.json", "not JSON")
+def test_h91_a_baseline_that_was_cut_off_is_refused_even_on_a_first_run(begun: Path) -> None:
+    text = (begun / "baseline.json").read_text()
+    (begun / "baseline.json").write_text(text[: len(text) // 2])
+    refused(check(begun, rows(), POLICY, "--allow-missing-baseline"), "baseline.json", "not JSON")
 
 
 @pytest.mark.parametrize(
@@ -198,14 +199,13 @@ def test_h92_only_a_complete_run_that_passes_is_recorded(
     assert not (tmp_path / "baseline.json").exists()
 
 
-def test_h92_a_run_with_fewer_scenarios_does_not_replace_the_baseline(tmp_path: Path) -> None:
-    started(tmp_path, rows())
-    before = (tmp_path / "baseline.json").read_bytes()
+def test_h92_a_run_with_fewer_scenarios_does_not_replace_the_baseline(begun: Path) -> None:
+    before = (begun / "baseline.json").read_bytes()
     policy = {"thresholds": POLICY["thresholds"]}
-    done = recorded(tmp_path, rows(total=60), policy=policy)
+    done = recorded(begun, rows(total=60), policy=policy)
     assert done.exit == 2
     assert "40 of the present baseline without a result" in done.err
-    assert (tmp_path / "baseline.json").read_bytes() == before
+    assert (begun / "baseline.json").read_bytes() == before
 
 
 def test_h92_a_scenario_that_left_the_suite_is_not_missed(tmp_path: Path) -> None:

@@ -156,22 +156,27 @@ SUITE_ROW: dict[str, Any] = {
 
 
 EMPTY = [{"id": "A"}, SUITE_ROW, {"id": "A", "expected": "yes"}, {"id": "A", "passed": None}]
+EVERY_RULE = {
+    "metrics": [{"name": "own", "formula": "mean(rubric)"}],
+    "thresholds": {
+        "blocking": {
+            "pass_rate": "≥ 50%",
+            "error_rate": "≤ 5%",
+            "violation_rate": "≤ 5%",
+            "latency_p95": "< 5s",
+            "behavior_coverage": "≥ 1%",
+            "own": 1,
+        }
+    },
+    "required_scenarios": {"ids": ["A"]},
+    "composite": {"formula": "accuracy × 0.5 + pass_rate × 0.5", "pass": "final_score ≥ 0.1"},
+}
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        HALF,
-        {"thresholds": {"blocking": {"error_rate": "≤ 5%", "violation_rate": "≤ 5%"}}},
-        {"required_scenarios": {"ids": ["A"]}},
-        {"composite": {"formula": "accuracy × 0.5 + pass_rate × 0.5", "pass": "final_score ≥ 0.1"}},
-        {"thresholds": {"blocking": {"latency_p95": "< 5s", "behavior_coverage": "≥ 1%"}}},
-        {"metrics": [{"name": "own", "formula": "mean(rubric)"}], "thresholds": {"blocking": {"own": 1}}},
-    ],
-)
 @pytest.mark.parametrize("row", EMPTY)
-def test_scenarios_without_results_are_refused(tmp_path: Path, row: dict[str, Any], policy: dict[str, Any]) -> None:
-    refused(check(tmp_path, [row], policy), "no rule of the policy can be computed", "id")
+def test_scenarios_without_results_are_refused_whatever_the_rules(tmp_path: Path, row: dict[str, Any]) -> None:
+    """If one of the rules could be computed, the row would be judged."""
+    refused(check(tmp_path, [row], EVERY_RULE), "no rule of the policy can be computed", "id")
 
 
 @pytest.mark.parametrize("column", ["pass", "ok", "success", "is_correct", "score", "status"])

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import yaml
 from highbar.report import REPORTERS
 from tests.architecture.repository import ROOT
 from tests.ci.runner import Runner
-from tests.commandline import check, judged, run
+from tests.commandline import Run, check, judged, run
 from tests.patience import PATIENCE, wait_for
 from tests.reports.readers import META_OPTIONS
 from tests.repository import ENVIRONMENT, commit, git, rows
@@ -31,8 +32,14 @@ TEMPLATE = yaml.safe_load((ROOT / "ci" / "gitlab" / "highbar.yml").read_text("ut
 # --- git ----------------------------------------------------------------------------------------
 
 
-def modules(folder: Path) -> Path:
+@pytest.fixture
+def modules(made: Callable[..., None], tmp_path: Path) -> Path:
     """A repository with a strict policy of its own, around a submodule whose `main` demands next to nothing."""
+    made(tmp_path, add_submodule)
+    return tmp_path / "outer"
+
+
+def add_submodule(folder: Path) -> None:
     inner, outer = folder / "inner", folder / "outer"
     inner.mkdir()
     commit(inner, {"highbar.json": {"pass_criteria": {"overall": "1%"}}})
@@ -40,31 +47,28 @@ def modules(folder: Path) -> Path:
     commit(outer, {"top.json": {"pass_criteria": {"overall": "100%"}}})
     git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "agent")
     commit(outer, {"agent/results.jsonl": rows(True, False), "results.jsonl": rows(True, False)})
-    return outer
 
 
-def against(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "highbar", "check", "results.jsonl", "--against-ref", "main", *arguments]
-    environment = {**os.environ, **ENVIRONMENT}
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+def against(folder: Path, *arguments: str) -> Run:
+    assert (folder / ".git").exists()
+    return run(folder, "check", "results.jsonl", "--against-ref", "main", *arguments, environment=ENVIRONMENT)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("policy", [(), ("--policy", "highbar.json"), ("--policy", "../top.json")])
-def test_r18_the_ref_of_a_submodule_is_not_the_bar(tmp_path: Path, policy: tuple[str, ...]) -> None:
-    done = against(modules(tmp_path) / "agent", *policy)
-    assert done.returncode == 2, done.stdout
-    assert "this is the submodule" in done.stderr
-    assert "keep the policy in" in done.stderr
+def test_r18_the_ref_of_a_submodule_is_not_the_bar(modules: Path, policy: tuple[str, ...]) -> None:
+    done = against(modules / "agent", *policy)
+    assert done.exit == 2, done.out
+    assert "this is the submodule" in done.err
+    assert "keep the policy in" in done.err
 
 
 @pytest.mark.process
-def test_r18_a_policy_inside_a_submodule_is_refused_from_outside_too(tmp_path: Path) -> None:
-    outer = modules(tmp_path)
-    done = against(outer, "--policy", "agent/highbar.json")
-    assert (done.returncode, "is in the submodule agent" in done.stderr) == (2, True), done.stderr
-    assert "without --against-ref" not in done.stderr
-    assert against(outer, "--policy", "top.json").returncode == 1
+def test_r18_a_policy_inside_a_submodule_is_refused_from_outside_too(modules: Path) -> None:
+    done = against(modules, "--policy", "agent/highbar.json")
+    assert (done.exit, "is in the submodule agent" in done.err) == (2, True), done.err
+    assert "without --against-ref" not in done.err
+    assert against(modules, "--policy", "top.json").exit == 1
 
 
 # --- reports of another run ---------------------------------------------------------------------
@@ -92,11 +96,18 @@ def no_verdict(reports: dict[str, str]) -> None:
         assert "PASS" not in text, name
 
 
-def passed_before(folder: Path) -> None:
+def pass_before(folder: Path) -> None:
     judged(check(folder, GOOD, HALF, *WRITTEN), "pass")
     assert json.loads((folder / OUTPUTS["json"]).read_text())["verdict"] == "pass"
 
 
+@pytest.fixture
+def passed_before(made: Callable[..., None], tmp_path: Path) -> None:
+    """The folder of the test has all reports of a run that passed."""
+    made(tmp_path, pass_before)
+
+
+@pytest.mark.usefixtures("passed_before")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -112,7 +123,6 @@ def passed_before(folder: Path) -> None:
     ],
 )
 def test_r19_no_report_of_an_earlier_run_outlives_exit_2(tmp_path: Path, arguments: list[str]) -> None:
-    passed_before(tmp_path)
     before = (tmp_path / "results.jsonl").read_bytes(), (tmp_path / "policy.json").read_bytes()
     done = run(tmp_path, "check", *arguments, *WRITTEN)
     assert done.exit in {2, 4}, done.out
@@ -120,19 +130,19 @@ def test_r19_no_report_of_an_earlier_run_outlives_exit_2(tmp_path: Path, argumen
     assert ((tmp_path / "results.jsonl").read_bytes(), (tmp_path / "policy.json").read_bytes()) == before
 
 
+@pytest.mark.usefixtures("passed_before")
 @pytest.mark.process
 def test_r19_no_report_of_an_earlier_run_outlives_a_crash(tmp_path: Path) -> None:
-    passed_before(tmp_path)
     broken = "import sys, highbar.gate as g; g.decide = None; from highbar.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", broken, "check", "results.jsonl", "--policy", "policy.json", *WRITTEN]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 4
     no_verdict(left(tmp_path))
 
 
+@pytest.mark.usefixtures("passed_before")
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_r19_reports_say_no_verdict_while_results_are_read(tmp_path: Path, number: signal.Signals) -> None:
-    passed_before(tmp_path)
     command = [sys.executable, "-m", "highbar", "check", "-", "--input-format", "jsonl", "--policy", "policy.json"]
     with subprocess.Popen([*command, *WRITTEN], cwd=tmp_path, stdin=subprocess.PIPE) as process:
         comment = tmp_path / OUTPUTS["github-comment"]
@@ -142,8 +152,8 @@ def test_r19_reports_say_no_verdict_while_results_are_read(tmp_path: Path, numbe
     no_verdict(left(tmp_path))
 
 
+@pytest.mark.usefixtures("passed_before")
 def test_r19_an_input_that_was_given_as_an_output_is_not_overwritten(tmp_path: Path) -> None:
-    passed_before(tmp_path)
     (tmp_path / "suite.yaml").write_text("[" + ", ".join(f"S{n}" for n in range(20)) + "]")
     (tmp_path / "policy.json").write_text(json.dumps({**HALF, "suite": "suite.yaml"}))
     kept = {name: (tmp_path / name).read_bytes() for name in ("results.jsonl", "policy.json", "suite.yaml")}
@@ -268,7 +278,8 @@ def test_r35_a_deleted_working_folder_is_said(tmp_path: Path) -> None:
     assert "working folder is not there any more" in done.stderr
 
 
-def test_r35_a_pipe_that_nobody_reads_does_not_hang_the_check(tmp_path: Path) -> None:
+def test_r35_a_pipe_that_nobody_reads_does_not_hang_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("highbar.cli.outputs._PATIENCE", 0.2)
     os.mkfifo(tmp_path / "pipe")
     done = check(tmp_path, GOOD, HALF, "--output", "json=pipe")
     assert done.exit == 4
