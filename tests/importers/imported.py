@@ -74,5 +74,4 @@ def totals(tool: str) -> dict[str, Any]:
 
 def recognized(path: Path) -> str | None:
     """The tool that a check takes the file for."""
-    with path.open("rb") as stream:
-        return importers.recognize(path.name, stream.read(importers.HEAD))
+    return importers.recognize(str(path))

@@ -90,8 +90,8 @@ def _blank_headers(patch: Patch) -> None:
 def _files_only(patch: Patch) -> None:
     """Folders and patterns give what `rglob` and `isfile` let through."""
 
-    def folder(path: str, is_results: Callable[[str], bool]) -> folders.Named:
-        inside = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and is_results(p.name)]
+    def folder(path: str) -> folders.Named:
+        inside = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and folders.is_results(p.name)]
         return folders.Named(tuple((str(p), path) for p in inside if ".." not in p.parts))
 
     patch.setattr(folders, "_folder", folder)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some_and_more
-from highbar.load import files, run_folders
+from highbar.load import files, folders
 from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
 
@@ -61,7 +61,7 @@ _row_in = msgspec.json.Decoder(_RunRow).decode
 
 def runs_in(arguments: Sequence[str]) -> tuple[str, ...]:
     """The paths in the arguments that are results in a run folder."""
-    return tuple(path for path in files.paths_named(arguments) if run_folders.results_in(path) is not None)
+    return tuple(path for path in files.paths_named(arguments) if folders.results_in(path) is not None)
 
 
 def regrade(runs: Sequence[str], there: Revision, before: Policy, folder: Path) -> Regraded:

@@ -63,13 +63,13 @@ def command(
     tool that highbar check reads. An earlier grading in them is replaced. A scenario of the suite without a recorded
     answer is undecided.
     """
-    from highbar.load import files, run_folders  # not needed for help and usage errors
+    from highbar.load import files, folders, run_folders  # not needed for help and usage errors
     from highbar.running import regrading  # as above
 
     if not output.endswith(_ENDINGS):
         raise InputError(Problem("the output's name has no known ending", file=output, hint="end it in .jsonl"))
     named = files.paths_named(results)
-    runs = [path for path in named if run_folders.results_in(path) is not None]
+    runs = [path for path in named if folders.results_in(path) is not None]
     with ExitStack() as stack:
         if runs:
             if len(runs) < len(named) or "-" in results:

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar import catalogue
+from highbar import catalogue, importers
 from highbar.errors import InputError, Problem
 from highbar.load import files, foreign, missing_ids
 from highbar.load.candidates import Guess
@@ -34,7 +34,7 @@ class Start(Struct, frozen=True):
 
 def start_from(own: str, folder: Path) -> Start:
     """The files to write into `folder` for the results in `own`. Raises InputError if these cannot be read."""
-    tool = foreign.tool_of(own, own) if Path(own).is_file() else None
+    tool = importers.recognize(own) if Path(own).is_file() else None
     with _rows_of(own, tool) as file:
         try:
             sample = read_sample(file)

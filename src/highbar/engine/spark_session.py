@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from highbar.engine.duplicates import folder_problem
 from highbar.errors import InputError, Problem
-from highbar.load.files import COMPRESSIONS, SUFFIXES
+from highbar.load.folders import COMPRESSIONS, SUFFIXES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession  # an optional extra

@@ -10,7 +10,7 @@ importer are in modules whose names start with the tool's name (`inspect_header`
     naming, tool_calls   ids, labels and tool calls
     row_buffer, writing  rows that wait for the end of a file, and rows → JSONL
     report               the counts of an import, and their words
-    signs, folder_check  which tool a file belongs to, and what the files of a folder say about each other
+    signs, folder_check  how the files of a tool begin, and what the files of a folder say about each other
     mapping              any file, by a mapping; scopes, path_watch: its records, and paths that none of them has
 
 A plugin adds a tool with an entry point in the group `highbar.importers`: the name of the format, and a module with the
@@ -21,19 +21,22 @@ that entry point, the module's own `recognizes` is called, if it has one.
 
 from __future__ import annotations
 
+import csv
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
-from highbar.importers.limits import HEAD as HEAD
+from highbar.importers.limits import HEAD, LARGEST_HEAD
 from highbar.importers.report import Report
-from highbar.importers.signs import is_ours
 
 Row = dict[str, object]
 Read = Callable[[str, Report], Iterator[Row]]
@@ -41,6 +44,14 @@ Read = Callable[[str, Report], Iterator[Row]]
 
 GROUP = "highbar.importers"
 RECOGNIZERS = "highbar.recognizers"
+_SHARED = {
+    "category", "cluster", "correct", "error", "expected", "input", "judge", "outcome", "output", "predicted", "suite",
+    "tags", "trial", "weight",
+}  # fmt: skip
+"""Our columns whose names also occur in files of other tools."""
+_OURS = COLUMN_NAMES - _SHARED
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
+_GZIP = 31  # for zlib: expect the header of gzip
 
 
 class Importer(Struct, frozen=True):
@@ -148,22 +159,33 @@ def format_title(name: str) -> str:
     return next((importer.title for importer in IMPORTERS if importer.name == name), name)
 
 
-def recognize(name: str, head: bytes, start: Callable[[], bytes] | None = None) -> str | None:
+def recognize(path: str, name: str | None = None) -> str | None:
     """The format of a file by its name and first bytes; None if no tool recognizes it.
 
-    `start` reads more of the file, to recognize our own rows if a long text precedes the other columns.
+    `name` is what messages call it, if not its path. Raises InputError if the file cannot be read.
     """
+    name = path if name is None else name
+    head = _start_of(path, name, HEAD)
     own = next((importer.name for importer in IMPORTERS if importer.recognizes(name, head)), None)
-    return own or _plugin_format(name, head, start or (lambda: head))
+    return own or _plugin_format(path, name, head)
 
 
-def _plugin_format(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
+def _start_of(path: str, name: str, size: int) -> bytes:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(size)
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", file=name)) from error
+
+
+def _plugin_format(path: str, name: str, head: bytes) -> str | None:
     """The format of the first plugin that recognizes the file, or None.
 
     No plugin is called for our own rows: that would run foreign code, and take longer than the check.
     """
-    # The cheapest question first: `start` reads, and may unpack, much more of the file.
-    if is_ours(name, head) or not _entry_points() or is_ours(name, start()):
+    # The cheapest question first. A long text may precede the columns that only our own rows have, but to read that
+    # much of a file, and to unpack it, takes long.
+    if _is_ours(name, head) or not _entry_points() or _is_ours(name, _start_of(path, name, LARGEST_HEAD)):
         return None
     for format_name in _entry_points():
         recognizes = _recognizer(format_name)
@@ -203,3 +225,44 @@ def _entry_points(group: str = GROUP) -> dict[str, Callable[[], Any]]:
     from importlib.metadata import entry_points  # reading the environment takes longer than most imports
 
     return {point.name: point.load for point in entry_points(group=group)}
+
+
+def _is_ours(name: str, head: bytes) -> bool:
+    """Whether the first row has `id` or another column that only our own rows have; always for Parquet and zstd."""
+    lowered = name.lower()
+    if lowered.endswith((".parquet", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".csv.zst")):
+        return True
+    if lowered.endswith(".gz"):
+        lowered, head = lowered.removesuffix(".gz"), _unpacked(head)
+    text = head.decode("utf-8-sig", "replace").lstrip()
+    names = _header(text) if lowered.endswith(".csv") else _keys(text)
+    return bool(names & _OURS)
+
+
+def _unpacked(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(_GZIP).decompress(head, LARGEST_HEAD)
+    except zlib.error:
+        return b""
+
+
+def _header(text: str) -> set[str]:
+    try:
+        return {cell.strip() for cell in next(csv.reader(text.splitlines()[:1]), [])}
+    except csv.Error:
+        return set()
+
+
+def _keys(text: str) -> set[str]:
+    """The keys of the first object of a JSON text, which may be in an array, and may be cut off."""
+    found: set[str] = set()
+    depth, string = 0, ""
+    for place in _TOKEN.finditer(text.lstrip("[ \t\r\n")):
+        mark = place[0]
+        if mark == ":" and depth == 1:
+            found.add(string.strip('"'))
+        depth += (mark in "{[") - (mark in "}]")
+        string = mark
+        if depth <= 0:
+            break
+    return found

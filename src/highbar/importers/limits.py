@@ -6,7 +6,7 @@ from highbar.language import limits
 
 # Bytes at the start of a file that are searched to recognize its format: one read, and every sign is within it.
 HEAD = 64 * 1024
-# Bytes to unpack from the start of a gzip file: our own rows have an id that early, and a bomb stops there.
+# Bytes at the start of a file, packed and unpacked, in which our own rows have an id; a bomb stops there.
 LARGEST_HEAD = 1 << 24
 
 # --- Memory ------------------------------------------------------------------------------------

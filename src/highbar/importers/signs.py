@@ -1,17 +1,9 @@
-"""Recognizes a file by its name and first bytes: a regular expression for each tool, and a test for our own rows.
+"""How the files of each tool begin: a regular expression, which must not match our own rows or a file of another tool.
 
-In a module of its own, so that recognizing a file loads no importer, and our own files load no plugin. A sign must not
-match our own rows or a file of another tool.
+In a module of its own, so that recognizing a file loads no importer.
 """
 
 from __future__ import annotations
-
-import csv
-import re
-import zlib
-
-from highbar.columns import COLUMN_NAMES
-from highbar.importers.limits import LARGEST_HEAD
 
 INSPECT = rb'^\s*\{\s*("version"\s*:\s*\d+\s*,\s*)?"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{'
 
@@ -71,54 +63,3 @@ AGENTSKILLS = rb'^\s*\{.*"(expectations|assertion_results)"\s*:\s*\['
 AGENTSKILLS_BENCHMARK = rb'^\s*\{\s*"metadata"\s*:\s*\{\s*"skill_name"\s*:'
 
 OTEL = rb'^\s*\{\s*"resource(Logs|Spans|Metrics|Profiles|_logs|_spans|_metrics)"\s*:\s*\['
-
-
-_SHARED = {
-    "category", "cluster", "correct", "error", "expected", "input", "judge", "outcome", "output", "predicted", "suite",
-    "tags", "trial", "weight",
-}  # fmt: skip
-"""Our columns whose names also occur in files of other tools."""
-_OURS = COLUMN_NAMES - _SHARED
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
-_GZIP = 31  # for zlib: expect the header of gzip
-
-
-def is_ours(name: str, head: bytes) -> bool:
-    """Whether the first row has `id` or another column that only our own rows have; always for Parquet and zstd."""
-    lowered = name.lower()
-    if lowered.endswith((".parquet", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".csv.zst")):
-        return True
-    if lowered.endswith(".gz"):
-        lowered, head = lowered.removesuffix(".gz"), _unpacked(head)
-    text = head.decode("utf-8-sig", "replace").lstrip()
-    names = _header(text) if lowered.endswith(".csv") else _keys(text)
-    return bool(names & _OURS)
-
-
-def _unpacked(head: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(_GZIP).decompress(head, LARGEST_HEAD)
-    except zlib.error:
-        return b""
-
-
-def _header(text: str) -> set[str]:
-    try:
-        return {cell.strip() for cell in next(csv.reader(text.splitlines()[:1]), [])}
-    except csv.Error:
-        return set()
-
-
-def _keys(text: str) -> set[str]:
-    """The keys of the first object of a JSON text, which may be in an array, and may be cut off."""
-    found: set[str] = set()
-    depth, string = 0, ""
-    for place in _TOKEN.finditer(text.lstrip("[ \t\r\n")):
-        mark = place[0]
-        if mark == ":" and depth == 1:
-            found.add(string.strip('"'))
-        depth += (mark in "{[") - (mark in "}]")
-        string = mark
-        if depth <= 0:
-            break
-    return found

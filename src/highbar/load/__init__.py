@@ -1,7 +1,8 @@
 """Job in, Results out: which files, in which format, and how many results; if they are refused, exact lines and why.
 
 results                        the whole stage; accounts and counting count the results while the engine reads
-files, folders, run_folders    arguments → files, each with its format; foreign imports those of other tools
+files, folders                 arguments → files, each with its format
+run_folders, foreign           the results of runs and of other tools; unpacking reads compressed files
 tables                         objects of Python, pandas, polars, Arrow → a table
 refusals, explain, row_faults  a refusal of the engine → which line, what was found, what was wanted; places, hints
 missing_ids, guess, map_text   a file whose rows have no id → a mapping that may read it; sample, candidates, names

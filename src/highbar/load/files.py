@@ -20,23 +20,11 @@ from highbar.errors import InputError, Problem
 from highbar.importers.folder_check import FolderCheck, folder_check
 from highbar.load import folders, foreign, run_folders, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
-from highbar.load.exact_path import exact_path
 from highbar.model import Format, ResultsFile
 
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
-SUFFIXES: dict[str, Format] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".parquet": "parquet",
-}
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-WANTED = folders.WANTED
 _BLOCK = 65536
-LOGS = (".eval",)
-"""Endings that only results of another tool have; folders are searched for them too."""
-BESIDE = (*LOGS, ".json")
+BESIDE = (*folders.LOGS, ".json")
 """Endings of files that may contain information about other files."""
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _ABSENT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -70,19 +58,19 @@ def find_files(
     # Some tools list in one file the others that belong to the run; a file may replace or complete another.
     together = _check_folder(arguments, input_format)
     problems.extend(together.problems)
-    shards = _shards(arguments, problems) if not subset else run_folders.ShardedRun()
+    shards = {} if subset else _shards(arguments, problems)
     for argument in arguments:
         try:
             if argument == "-":
                 found.append(_from_stdin(stdin, input_format, stack, guidance))
             else:
-                named = folders.expand(argument, is_results)
+                named = folders.expand(argument)
                 # The rules of a run come first: naming its results file must not bypass them.
                 read = [
                     _of_run(path, guidance, regraded, shards, subset=subset)
                     or _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
                     for path, folder in named.found
-                    if path not in together.not_read and path not in shards.empty
+                    if path not in together.not_read and shards.get(path, True)
                 ]
                 found += _with_note(read, named.note)
         except InputError as error:
@@ -91,7 +79,8 @@ def find_files(
         found = _with_note(found, note)
     # Only now: one message lists every problem, so that nobody has to fix them one by one.
     problems.extend(_named_twice(found))
-    problems.extend(foreign.contradictions(found))
+    if any(file.judging for file in found):
+        problems.extend(foreign.contradictions(found))
     if problems:
         raise InputError(*problems)
     return tuple(_without_pattern_characters(_readable(file, stack), stack) for file in found)
@@ -102,7 +91,7 @@ def paths_named(arguments: Sequence[str]) -> tuple[str, ...]:
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):
-            found += [] if argument == "-" else folders.expand(argument, is_results).files
+            found += [] if argument == "-" else folders.expand(argument).files
     return tuple(found)
 
 
@@ -134,7 +123,7 @@ def find_foreign(
             path = _copy_of_stdin(stdin, stack)
             yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance)
             continue
-        for path in folders.expand(argument, is_results).files:
+        for path in folders.expand(argument).files:
             if path in together.not_read:
                 continue
             made = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance)
@@ -175,25 +164,12 @@ def _check_folder(arguments: Sequence[str], input_format: str | None) -> FolderC
     tools: dict[str, str | None] = {}
     for path in paths:
         with suppress(InputError):  # reading the file refuses it
-            tools[path] = foreign.tool_of(path, path) if os.path.isfile(path) else None
+            tools[path] = importers.recognize(path) if os.path.isfile(path) else None
     return folder_check(tools)
 
 
 def _with_note(found: list[ResultsFile], note: str | None) -> list[ResultsFile]:
     return [replace(found[0], notes=(*found[0].notes, note)), *found[1:]] if note and found else found
-
-
-def is_results(name: str) -> bool:
-    """Whether a file with this name is read if it is in a folder."""
-    return _suffixes(name)[0] is not None or name.endswith(LOGS)
-
-
-def _suffixes(name: str) -> tuple[Format | None, str | None]:
-    stem, suffix = os.path.splitext(name.lower())
-    compression = COMPRESSIONS.get(suffix)
-    if compression:
-        suffix = os.path.splitext(stem)[1]
-    return SUFFIXES.get(suffix), compression
 
 
 def _as_file(
@@ -208,48 +184,45 @@ def _as_file(
     return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
 
 
-def _shards(arguments: Sequence[str], problems: list[Problem]) -> run_folders.ShardedRun:
-    """The shards among the results; if they are not the whole run, adds a problem, so that nothing is judged."""
+def _shards(arguments: Sequence[str], problems: list[Problem]) -> dict[str, bool]:
+    """As `sharded_run`; if the shards are not the whole run, adds a problem, so that nothing is judged."""
+    paths = paths_named(arguments)
+    if not any(map(folders.results_in, paths)):
+        return {}
     try:
-        return run_folders.sharded_run(paths_named(arguments), is_alone="-" not in arguments)
+        return run_folders.sharded_run(paths, is_alone="-" not in arguments)
     except InputError as error:
         problems.extend(error.problems)
-        return run_folders.ShardedRun(frozenset(paths_named(arguments)))  # no second problem that each is only a part
+        return dict.fromkeys(paths, True)  # no second problem that each is only a part
 
 
 def _of_run(
     path: str,
     guidance: foreign.Guidance,
     regraded: Mapping[str, str],
-    shards: run_folders.ShardedRun,
+    shards: Mapping[str, bool],
     *,
     subset: bool,
 ) -> ResultsFile | None:
     """The results of a run if the path is in its folder; None if it is not in one."""
-    if run_folders.results_in(path) is None:
+    if folders.results_in(path) is None:
         return None
-    run = run_folders.read_results(path, subset=subset, with_others=path in shards.paths)
-    instead = regraded.get(path)
-    original = os.path.realpath(path)
-    file = ResultsFile(
-        instead or original,
-        path,
-        "jsonl",
-        original=original if instead else None,
-        recorded=run.sha256,
-        is_part=run.is_part,
-    )
+    file = run_folders.read_results(path, subset=subset, with_others=path in shards)
+    if path in regraded:
+        file = replace(file, path=regraded[path], original=file.path)
+    if guidance.mapping is None:
+        return file
     mapped = f"{path}: the rows of a run are read as they are: the mapping is not used for them"
-    return replace(file, notes=(*run.notes, *((mapped,) if guidance.mapping is not None else ())))
+    return replace(file, notes=(*file.notes, mapped))
 
 
 def _form(path: str, input_format: str | None = None) -> tuple[Format, str | None]:
     """The format and the compression of a file: by the format that was named, else by the file's name."""
-    by_name, compression = _suffixes(path)
+    by_name, compression = folders.form_named(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
         raise InputError(
-            Problem("this format is not supported", file=path, hint=f"{WANTED}; or name it with --input-format")
+            Problem("this format is not supported", file=path, hint=f"{folders.WANTED}; or name it with --input-format")
         )
     if compression and format_ == "parquet":
         raise InputError(
@@ -286,8 +259,8 @@ def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guid
     """The tool that wrote the file: the one that was named, else by the first bytes; None for a file of our rows."""
     if input_format is None:
         if guidance.mapping is None:
-            return foreign.tool_of(path, name)
-        return (foreign.tool_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
+            return importers.recognize(path, name)
+        return (importers.recognize(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
     return None if input_format in FORMATS else input_format
 
 
@@ -315,9 +288,10 @@ def _start_of(path: str, compression: str | None) -> bytes:
     """The first bytes of a file, unpacked; empty if they are damaged: reading the whole file refuses it."""
     try:
         with open(path, "rb") as stream:
-            return unpacking.first_bytes(stream.read(4096), compression)
+            start = stream.read(4096)
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
+    return unpacking.first_bytes(start, compression) if compression else start
 
 
 def _from_stdin(
@@ -387,7 +361,7 @@ def _readable(file: ResultsFile, stack: ExitStack) -> ResultsFile:
 
 def _without_pattern_characters(file: ResultsFile, stack: ExitStack) -> ResultsFile:
     """The file, read through a link if its name looks like a pattern to DuckDB."""
-    path = stack.enter_context(exact_path(file.path, f".{file.format}"))
+    path = stack.enter_context(folders.exact_path(file.path, f".{file.format}"))
     return file if path == file.path else replace(file, path=path, original=file.original or file.path)
 
 

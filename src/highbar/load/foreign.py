@@ -16,7 +16,6 @@ from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers.report import Report
 from highbar.load import unpacking
-from highbar.load.counting import LONGEST_RESULT
 from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
 from highbar.policy.judged_by import say_demand
@@ -79,19 +78,6 @@ class Import(Struct, frozen=True):
     title: str
 
 
-def tool_of(path: str, name: str) -> str | None:
-    """The tool that wrote this file, by its name and its first bytes; None if no importer claims it."""
-
-    def start(size: int = LONGEST_RESULT) -> bytes:
-        try:
-            with open(path, "rb") as stream:
-                return stream.read(size)
-        except OSError as error:
-            raise InputError(Problem(f"cannot be read: {error.strerror}", file=name)) from error
-
-    return importers.recognize(name, start(importers.HEAD), start)
-
-
 def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of our own rows does not need it
@@ -105,7 +91,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
-        raise _with_hint(error, guidance.mapping, tool_of(path, name)) from error
+        raise _with_hint(error, guidance.mapping, importers.recognize(path, name)) from error
     _refuse_no_verdict(report, name, format_name)
     sentence = f"{name}: read as {importers.format_title(format_name)}: {report.sentence()}"
     notes = tuple(f"{name}: {note}" for note in report.notes())

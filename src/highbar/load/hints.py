@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from highbar.columns import COLUMNS, Form
+from highbar.columns import BY_NAME, Form
 
 CUT_OFF = "did the run end before it had written everything?"
 ONE_MARK = "another file was put behind this one: name both, or take the mark (EF BB BF) off the second"
@@ -47,7 +47,8 @@ def of_engine(error: Exception) -> tuple[str, str | None]:
 
 def hint_for_value(column: str, value: object) -> str | None:
     """The hint for a value that its column cannot have."""
-    return _OF_COLUMN.get(column, _quoted)(value)
+    by_form = _OF_FORM.get(BY_NAME[column].form, _quoted) if column in BY_NAME else _quoted
+    return _OF_COLUMN.get(column, by_form)(value)
 
 
 def of_number(value: object) -> str | None:
@@ -117,9 +118,8 @@ _OF_FORM: Mapping[Form, Callable[[object], str | None]] = {
     "whole": of_number,
 }
 _OF_COLUMN: Mapping[str, Callable[[object], str | None]] = {
-    **{column.name: _OF_FORM.get(column.form, _quoted) for column in COLUMNS},
-    # Common mistakes in these columns, beyond those that their form covers.
     "quality_score": _score,
     "tokens_used": _tokens,
     "weight": _weight,
 }
+"""Common mistakes in these columns, beyond those that their form covers."""

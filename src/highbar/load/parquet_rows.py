@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.load import footer
 from highbar.load.duplicate_names import refuse_duplicate_fields
-from highbar.load.exact_path import exact_path
+from highbar.load.folders import exact_path
 from highbar.load.row_faults import exact_number
 
 if TYPE_CHECKING:

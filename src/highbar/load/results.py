@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
-from highbar.load import accounts, files, foreign, run_folders
-from highbar.load.run_folders import ShardedRun, sharded_run
+from highbar.load import accounts, files, folders, foreign, run_folders
 from highbar.model import Policy, ResultsFile, Source
 from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
 
@@ -70,7 +69,9 @@ class Results(Struct, frozen=True, eq=False):
 def open_results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
     """Open what the job names. Raises InputError with every problem; temporary copies are removed at the end."""
     found = Results(policy, job.wants.slices, job.engine, input_format=job.input_format, progress=watch.progress)
-    guidance = foreign.guidance(job.mapping, policy)
+    guidance = foreign.NO_GUIDANCE
+    if job.mapping is not None or policy.mapping is not None or policy.judged_by:
+        guidance = foreign.guidance(job.mapping, policy)
     if job.table is not None:
         yield replace(found, table=job.table)
     elif job.engine.reads_paths:
@@ -117,18 +118,19 @@ def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder 
 
 def _engine_paths(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:
     """The paths for an engine that reads the files itself; the folder of a run becomes the path of its results."""
-    named = [run_folders.results_in(path) or path for path in paths]
-    shards = ShardedRun() if subset else sharded_run(named)
-    return tuple(_refuse_changed(path, shards, subset=subset) for path in named if path not in shards.empty)
+    named = [folders.results_in(path) or path for path in paths]
+    shards = {} if subset else run_folders.sharded_run(named)
+    return tuple(
+        _refuse_changed(path, subset=subset, with_others=path in shards) for path in named if shards.get(path, True)
+    )
 
 
-def _refuse_changed(path: str, shards: ShardedRun, *, subset: bool) -> str:
+def _refuse_changed(path: str, *, subset: bool, with_others: bool) -> str:
     """The path of results. If they are of a run, raises InputError unless they are as the run wrote them."""
-    found = run_folders.results_in(path)
+    found = folders.results_in(path)
     if found is None:
         return path
-    run = run_folders.read_results(found, subset=subset, with_others=found in shards.paths)
-    changed = accounts.account(ResultsFile(found, found, "jsonl", recorded=run.sha256)).damaged
+    changed = accounts.account(run_folders.read_results(found, subset=subset, with_others=with_others)).damaged
     if changed:
         raise InputError(changed)
     return found

@@ -21,26 +21,15 @@ from msgspec.json import Decoder
 
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some, some_and_more
+from highbar.load.folders import DOCUMENT, JOURNAL, results_in
+from highbar.model import ResultsFile
 
 if TYPE_CHECKING:  # only for the folder of a run
     from highbar.store.run_document import RunDocument
 
 
-# The same as in `store.run_document`, which takes time to load, and few checks read the folder of a run.
-_JOURNAL, _RESULTS, _DOCUMENT = "journal", "results.jsonl", "run.json"
-_SCHEMA = b'"highbar/run/'
-_HEAD = 512
 OF_OTHER_FILES = (b"python", b"is_json", b"file:", b"prompts", b"\\")
 """Words in a suite whose checks or tests may be in other files, which can change while the suite does not."""
-
-
-class RunResults(Struct, frozen=True):
-    """The results of a run: their path, the digest that they had when the run ended, and notes about the run."""
-
-    path: str
-    sha256: str
-    notes: tuple[str, ...] = ()
-    is_part: bool = False
 
 
 class _Row(Struct, frozen=True):
@@ -52,39 +41,13 @@ class _Row(Struct, frozen=True):
 _row_in = Decoder(_Row).decode
 
 
-def results_in(path: str) -> str | None:
-    """The path of the results if a path names a run folder, or the results in one; else None.
-
-    A link to the results is followed: another name must not make an interrupted run look like a whole one.
-    """
-    if os.path.isdir(path):
-        return os.path.join(path, _RESULTS) if _is_run(path) else None
-    for file in dict.fromkeys((path, os.path.realpath(path))):
-        if os.path.basename(file) == _RESULTS and _is_run(os.path.dirname(file) or os.curdir):
-            return file
-    return None
-
-
-def _is_run(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, _JOURNAL)) or _has_document(folder)
-
-
-def _has_document(folder: str) -> bool:
-    """Whether the folder has a `run.json` of ours: a copy of a run folder may have lost its journal."""
-    try:
-        with open(os.path.join(folder, _DOCUMENT), "rb") as stream:
-            return _SCHEMA in stream.read(_HEAD)
-    except (OSError, ValueError):
-        return False
-
-
 def files_beside(paths: Iterable[str]) -> list[str]:
     """The other files of the runs whose results are among the paths."""
     folders = [os.path.dirname(path) for path in paths if results_in(path) is not None]
-    return [os.path.join(folder, name) for folder in folders for name in (_JOURNAL, _DOCUMENT)]
+    return [os.path.join(folder, name) for folder in folders for name in (JOURNAL, DOCUMENT)]
 
 
-def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunResults:
+def read_results(path: str, *, subset: bool, with_others: bool = False) -> ResultsFile:
     """The results of a run, by their path from `results_in`. Raises InputError if they may not be judged.
 
     A run of a part of its suite may be judged if the caller accepts a `subset`, or judges it `with_others` that have
@@ -107,7 +70,8 @@ def read_results(path: str, *, subset: bool, with_others: bool = False) -> RunRe
         hint = "run the whole suite; --subset judges the part alone, and does not make it the whole"
         raise InputError(Problem(message, folder, hint=hint))
     notes = tuple(f"{folder}: {note}" for note in _notes(document, is_part=is_part))
-    return RunResults(path, document.results.sha256, notes, is_part)
+    recorded = document.results.sha256
+    return ResultsFile(os.path.realpath(path), path, "jsonl", notes=notes, recorded=recorded, is_part=is_part)
 
 
 def stopped_early(paths: Iterable[str]) -> str | None:
@@ -174,17 +138,6 @@ def is_graded_by(suite: str, sha256: str, digest: str) -> bool:
     return now.lists_only or now.digest == digest
 
 
-def only_run(folder: str, runs: Sequence[str], others: Sequence[str]) -> str:
-    """The results of the only run below a folder. Raises InputError if there are several runs, or other results."""
-    if len(runs) == 1 and not others:
-        return runs[0]
-    named = [os.path.relpath(os.path.dirname(run), folder) for run in runs]
-    beside = [os.path.relpath(other, folder) for other in others]
-    message = f"this folder has {count(len(runs), 'run')} in it{', and other results' if others else ''}"
-    hint = f"name the one that is meant: {os.path.dirname(runs[-1])}"
-    raise InputError(Problem(f"{message} ({some([*named, *beside], 5)})", folder, hint=hint))
-
-
 def _part(document: RunDocument) -> str:
     chosen = document.chosen
     options = [*(f"--only {one}" for one in chosen.only), *(f"--category {one}" for one in chosen.category)]
@@ -215,15 +168,8 @@ def _notes(document: RunDocument, *, is_part: bool) -> list[str]:
 _ALL = "name the folders of all shards of one run; --subset judges a part alone"
 
 
-class ShardedRun(Struct, frozen=True):
-    """The paths of the results of all shards, and of those shards that have no scenarios, and so no rows."""
-
-    paths: frozenset[str] = frozenset()
-    empty: frozenset[str] = frozenset()
-
-
-def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
-    """The shards among the results; empty if no results are of shards.
+def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> dict[str, bool]:
+    """The paths of the results of shards, and whether a shard has scenarios, and so rows; empty if there is no shard.
 
     `is_alone` is false if there are also results without a path. Raises InputError if a shard is missing or occurs
     twice, or if anything else is judged with the shards: a part says nothing about the whole suite.
@@ -231,7 +177,7 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
     documents = _documents(paths)
     found = {path: shard for path, one in documents.items() if (shard := one.chosen.shard) is not None}
     if not found:
-        return ShardedRun()
+        return {}
     others = [
         Problem("this is no shard, and cannot be judged with shards", path) for path in paths if path not in found
     ]
@@ -242,8 +188,7 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> ShardedRun:
     problems = [*others, *strange] or [*_missing_shards(found)]
     if problems:
         raise InputError(*problems)
-    none = {path for path in found if documents[path].planned.trials == 0 and _size(path) == 0}
-    return ShardedRun(frozenset(found), frozenset(none))
+    return {path: documents[path].planned.trials > 0 or _size(path) != 0 for path in found}
 
 
 def _documents(paths: Sequence[str]) -> dict[str, RunDocument]:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from highbar.errors import InputError, Problem
 from highbar.load import folders
-from highbar.load.files import COMPRESSIONS, is_results
+from highbar.load.folders import COMPRESSIONS
 from highbar.model import Format, ResultsFile
 
 
@@ -39,4 +39,4 @@ def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) ->
 
 def _files_of(argument: str) -> tuple[str, ...]:
     """The files that an argument names on this machine; none if it is an address."""
-    return () if "://" in argument or argument.startswith("file:") else folders.expand(argument, is_results).files
+    return () if "://" in argument or argument.startswith("file:") else folders.expand(argument).files

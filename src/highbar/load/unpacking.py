@@ -37,10 +37,8 @@ def kind_of(start: bytes) -> str | None:
     return "gzip" if start.startswith(_GZIP) else "zstd" if start.startswith(_ZSTD) else None
 
 
-def first_bytes(start: bytes, compression: str | None) -> bytes:
+def first_bytes(start: bytes, compression: str) -> bytes:
     """What the start of a file unpacks to; empty if it is damaged."""
-    if compression is None:
-        return start
     unpacker, error = _unpacker(compression)
     try:
         return bytes(unpacker.decompress(start, _MOST))

@@ -10,7 +10,7 @@ import pytest
 import highbar
 from highbar import policy as policies
 from highbar.errors import InputError
-from highbar.load import run_folders
+from highbar.load import folders
 from highbar.load.results import open_results as load
 from highbar.model.job import SILENT, EngineChoice, Job, Wants
 from highbar.running import folder
@@ -48,9 +48,9 @@ def check(here, *arguments):
 
 
 def test_names_are_those_of_the_store():
-    names = (run_folders._JOURNAL, run_folders._RESULTS, run_folders._DOCUMENT)
+    names = (folders.JOURNAL, folders.RESULTS, folders.DOCUMENT)
     assert names == (run_document.JOURNAL, run_document.RESULTS, run_document.DOCUMENT)
-    assert run_document.SCHEMA.encode() in run_folders._SCHEMA + b"1"
+    assert run_document.SCHEMA.encode() in folders._SCHEMA + b"1"
 
 
 @pytest.mark.parametrize("name", ["runs/one", "runs/one/", "./runs/one", "runs/one/results.jsonl", "runs", "runs/*"])
