@@ -11,8 +11,8 @@ The way of a row, module by module:
     scenarios, quantities     `trials` → the relation `scenarios`: sums of each, undecided trials at worst or at best
     totals, ratios, ranks     `scenarios`, counted in the relation `profile` → exact sums, their bounds, percentiles
 
-Beside them: `narrowing` leaves out of a request what the files cannot answer, `marks` reads `{name: true}`, `sql`
-quotes, `rank_bounds` and `brackets` help `ranks`, and `spark_session` and `spark_sql` help `spark`.
+Beside them: `marks` reads `{name: true}`, `sql` quotes, `rank_bounds` and `brackets` help `ranks`, and `spark_session`
+and `spark_sql` help `spark`.
 
 What refuses rows: row_checks, duplicates, agent_tags. What only some requests need: selecting (`--where`), suite_match,
 records (a baseline or a comparison), scenario_lists, details and variants.

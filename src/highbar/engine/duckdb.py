@@ -18,7 +18,7 @@ from highbar.engine.limits import (
     MOST_VALUES_WITHIN_LIMIT,
     SMALL_BYTES,
 )
-from highbar.engine.protocol import Found, Query, Request, Sizes, Wanted, as_query
+from highbar.engine.protocol import Found, Query, Request, Sizes, Wanted
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, file_relation, source_parts, table_part
 from highbar.engine.sql import literal, literals
@@ -195,7 +195,7 @@ class DuckDBEngine:
         Every query plans a view again, which takes longer than storing the rows of a small file.
         """
         kind = "TABLE" if materialized or self._plan_once else "VIEW"
-        self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
+        self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {_sql(query)}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts; each column is passed as one JSON text."""
@@ -211,7 +211,7 @@ class DuckDBEngine:
 
     def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query."""
-        return self._connection.execute(as_query(query).sql).fetchall()
+        return self._connection.execute(_sql(query)).fetchall()
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group: by DuckDB's exact quantiles if all values fit into memory."""
@@ -225,3 +225,8 @@ class DuckDBEngine:
         if sum(groupings.values()) > MOST_VALUES_TOGETHER:
             return ranks.values_one_by_one(self.rows, ranked, wanted, sizes)
         return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)
+
+
+def _sql(query: str | Query) -> str:
+    """The SQL of a query, whose hints DuckDB does not need."""
+    return query if isinstance(query, str) else query.sql

@@ -1,4 +1,9 @@
-"""A request and some files → which columns take part, and how they are named and laid out in SQL."""
+"""A request and some files → which columns take part, and how they are named and laid out in SQL.
+
+`narrow_request` leaves out what the columns of these results cannot answer, and `with_zeros` gives zeros for it: a
+report shows every metric of the catalogue, and most files have columns for only a few. Planning the sums of the others
+would take a quarter of the time of a small check.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded_column
 from highbar.engine import scoring
@@ -13,9 +19,16 @@ from highbar.engine.protocol import LargeNumbers, Request
 from highbar.engine.quantities import QuantitySql, request_quantities, scaled_name
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
-from highbar.model import Ends, Percentile, Term, Weights, Where
+from highbar.model import Ends, Percentile, Ratio, Term, Weights, Where
+from highbar.model.reduction import Group, Rank, RatioTotals, Reduction, Total
+from highbar.statistics.bounds import Sums
+from highbar.statistics.composite import CrossSums
 
 ONE = (Fraction(1),)
+_NOTHING = Total(Fraction(0), 0)
+_NO_RANK = Rank(None, 0, 0, 0)
+_NO_RATIO = RatioTotals(Sums(0, 0, 0, 0, 0, 0), 0.0, 0.0)
+_NO_CROSS = CrossSums(0.0, 0.0, 0.0, 0.0)
 
 
 class Layout(Struct, frozen=True):
@@ -151,3 +164,53 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
         if first or second
     ]
     return tuple(products), f"CASE {' '.join(cases)} ELSE {products.index(Fraction(1))} END"
+
+
+def narrow_request(request: Request, parts: Sequence[SourcePart]) -> Request:
+    """The request without the sums of quantities that no trial of these files can be given."""
+    layout = layout_of(parts, request)
+    # A rule lists the trials that are undecided for it even if no trial has what it needs.
+    needed = {column for demand in request.undecided for column, _ in demand.parts}
+    absent = {
+        name
+        for name, quantity in layout.quantities.items()
+        if name not in needed and not quantity.can_be_given(layout.columns, demanded=layout.demands)
+    }
+    if not absent:
+        return request
+
+    def is_given(item: Term | Percentile) -> bool:
+        return item.column not in absent
+
+    def is_measured(ratio: Ratio) -> bool:
+        return all(is_given(term) for term, _ in (*ratio.z, *ratio.d))
+
+    return replace(
+        request,
+        terms=tuple(filter(is_given, request.terms)),
+        percentiles=tuple(filter(is_given, request.percentiles)),
+        ratios=tuple(filter(is_measured, request.ratios)),
+        thirds=tuple(filter(is_measured, request.thirds)),
+        crosses=tuple(pair for pair in request.crosses if all(map(is_measured, pair))),
+    )
+
+
+def with_zeros(reduction: Reduction, request: Request) -> Reduction:
+    """The reduction with everything that the request asks for: what was left out is zero over no scenarios."""
+    return replace(
+        reduction,
+        whole=_with_zeros(reduction.whole, request),
+        slices=tuple(_with_zeros(group, request) for group in reduction.slices),
+        best=reduction.best and _with_zeros(reduction.best, request),
+        best_slices=tuple(_with_zeros(group, request) for group in reduction.best_slices),
+    )
+
+
+def _with_zeros(group: Group, request: Request) -> Group:
+    return replace(
+        group,
+        totals={term: group.totals.get(term, _NOTHING) for term in request.terms},
+        ranks={percentile: group.ranks.get(percentile, _NO_RANK) for percentile in request.percentiles},
+        ratios={ratio: group.ratios.get(ratio, _NO_RATIO) for ratio in request.ratios},
+        crosses={pair: group.crosses.get(pair, _NO_CROSS) for pair in request.crosses},
+    )

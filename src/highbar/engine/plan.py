@@ -10,16 +10,18 @@ Only the columns that the request needs and the files have are included.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from highbar.engine import ratios, scoring, trials
 from highbar.engine.layout import Layout, layout_of
-from highbar.engine.protocol import Query, Request
+from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
 from highbar.engine.scenarios import ends_of, scenarios_sql, trials_of_undecided
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match
+from highbar.engine.sql import any_match, literal
+from highbar.model import FailedScenario
 
 WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "correct", "error", "violated"))
 """The sums that are also taken with each scenario's own weight: those of the weighted measures in the catalogue."""
@@ -40,7 +42,6 @@ class ReductionPlan(Struct, frozen=True):
     profile: str
     profile_of_grave: str  # as `profile`, but only the gravest failures are in its `failed_list`
     failed_list: FailedList
-    with_reasons: bool  # whether `failed_list` has the categories and reasons of scenarios too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
@@ -64,9 +65,8 @@ def make_plan(
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     # With several trials a scenario has several reasons: they are fetched later, for the listed scenarios alone.
-    with_reasons = not layout.repeated
-    failed_list = FailedList(request, "" if not with_reasons else "why" if parse_once else "evidence")
-    reason = [failed_list.reason] if with_reasons else []
+    failed_list = FailedList(request, "" if layout.repeated else "why" if parse_once else "evidence")
+    reason = [failed_list.reason] if failed_list.reason else []
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     at_worst = smallest and world == "worst"  # the best world reuses the list that is made here
     listed, grave = ("", "")
@@ -93,7 +93,6 @@ def make_plan(
         profile=f"{before}{head}{listed} FROM {scenarios} GROUP BY ALL",
         profile_of_grave=f"{before}{head}{grave} FROM {scenarios} GROUP BY ALL",
         failed_list=failed_list,
-        with_reasons=with_reasons,
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
@@ -110,7 +109,7 @@ def _decided_rows(keys: Sequence[str], sums: Sequence[tuple[str, str]], products
 
 
 class FailedList(Struct, frozen=True):
-    """SQL for the failed scenarios that a verdict lists, the gravest first.
+    """The failed scenarios that a verdict lists, the gravest first: the SQL for them, and how to read what it finds.
 
     Of each: its id, whether it is required, and why it failed. `reason` is the column with the last: `why`, in words;
     `evidence`, from which the words are made later (it costs nothing if `trials` is a view); or empty.
@@ -172,6 +171,39 @@ class FailedList(Struct, frozen=True):
             return gravest
         evidence = f"SELECT id_, required, category, evidence.* FROM ({gravest})"
         return f"SELECT id_, required, category, {scoring.why_column()} FROM ({evidence})"
+
+    def read(self, database: Database, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
+        """The scenarios, with the reasons that their trials give; there are `at_least` so many to list.
+
+        `violated` is the number of scenarios with a violation.
+        """
+        gravest: list[Any] = []
+        if database.has_smallest:
+            gravest = database.rows(Query(self.from_profile(), of_profile=True))
+        if len(gravest) < at_least:
+            gravest = database.rows(self.by_sorting(violated if self.reason else 0))
+        if self.reason:
+            return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in gravest)
+        # A list, not a join: only a list is pushed down to the files.
+        ids = ", ".join(literal(id_) for id_, _ in gravest)
+        alike = (
+            "SELECT id, why, any_value(category) AS category, count(*) AS trial_count, count_if(is_passed) AS passed"
+            f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
+        )
+        in_order = f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY why) AS place FROM ({alike})"
+        reasons = "array_to_string(list_sort(list(why) FILTER (place <= 3 AND why IS NOT NULL)), ' / ')"
+        rows = database.rows(
+            f"SELECT id, any_value(category), sum(trial_count), sum(passed), {reasons} FROM ({in_order}) GROUP BY id"
+        )
+        found = {row[0]: row[1:] for row in rows}
+        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in gravest)
+
+
+def _failed_scenario(
+    id_: str, category: str | None, trials: int, passed: int, why: str, *, required: bool
+) -> FailedScenario:
+    reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
+    return FailedScenario(id_, category, reason, trials, passed, required=required)
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:

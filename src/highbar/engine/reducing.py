@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.engine import ranks, ratios, row_checks, scenario_lists, trials
+from highbar.engine.layout import narrow_request, with_zeros
 from highbar.engine.limits import (
     MOST_EXAMPLES,
     MOST_FLAKY,
@@ -17,7 +18,6 @@ from highbar.engine.limits import (
     MOST_STORED_SCENARIOS,
     SOME_ROWS,
 )
-from highbar.engine.narrowing import narrow_request, with_zeros
 from highbar.engine.plan import ReductionPlan, make_plan
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL
@@ -285,7 +285,7 @@ class Reducer(Struct, frozen=True):
         """Whether a sample of the rows suggests that the gravest failures alone fill the list.
 
         To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and
-        `list_failed` falls back to a sort.
+        `FailedList.read` falls back to a sort.
         """
         if not (self.many and self.database.has_smallest and plan.failed_list.reason == "evidence"):
             return False
@@ -297,7 +297,7 @@ class Reducer(Struct, frozen=True):
         return bool(grave * all_ >= 2 * request.failed_limit * seen)
 
     def _list_failed(self, plan: ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
-        listed = scenario_lists.list_failed(self.database, plan, at_least, violated)
+        listed = plan.failed_list.read(self.database, at_least, violated)
         if "missed" not in plan.layout.columns:
             return listed
         from highbar.engine.details import with_expected_answers  # only for the results of a run

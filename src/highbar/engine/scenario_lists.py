@@ -1,4 +1,4 @@
-"""Scenarios by name: all of them for reports that list them, the gravest failures, and the undecided ones."""
+"""Scenarios by name: all of them for reports that list them, and the undecided ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 from highbar.columns import BY_NAME
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_UNDECIDED_LISTED, MOST_UNDECIDED_NAMED
-from highbar.engine.plan import ReductionPlan
-from highbar.engine.protocol import Database, Query, Request, Rows
+from highbar.engine.protocol import Request, Rows
 from highbar.engine.scenarios import beside_facts, is_undecided
 from highbar.engine.sql import any_match, literal, matches_sql
-from highbar.model import FailedScenario, ScenarioResult, Trial, Undecided, UndecidedScenario
+from highbar.model import ScenarioResult, Trial, Undecided, UndecidedScenario
 
 _SCALE = BY_NAME["latency_ms"].scale
 _LACKS = "undecided: a trial lacks a column by which another trial, or the suite, has this scenario judged"
@@ -45,40 +44,6 @@ def _result(id_: str, category: str | None, trials: int, passed: int, *more: Any
 
 def _milliseconds(total: int | None) -> Fraction | None:
     return None if total is None else Fraction(total, _SCALE)
-
-
-def list_failed(database: Database, plan: ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
-    """The gravest failed scenarios, with the reasons that their trials give; there are `at_least` so many to list.
-
-    `violated` is the number of scenarios with a violation.
-    """
-    gravest: list[Any] = []
-    if database.has_smallest:
-        gravest = database.rows(Query(plan.failed_list.from_profile(), of_profile=True))
-    if len(gravest) < at_least:
-        gravest = database.rows(plan.failed_list.by_sorting(violated if plan.with_reasons else 0))
-    if plan.with_reasons:
-        return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in gravest)
-    # A list, not a join: only a list is pushed down to the files.
-    ids = ", ".join(literal(id_) for id_, _ in gravest)
-    alike = (
-        "SELECT id, why, any_value(category) AS category, count(*) AS trial_count, count_if(is_passed) AS passed"
-        f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
-    )
-    in_order = f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY why) AS place FROM ({alike})"
-    reasons = "array_to_string(list_sort(list(why) FILTER (place <= 3 AND why IS NOT NULL)), ' / ')"
-    rows = database.rows(
-        f"SELECT id, any_value(category), sum(trial_count), sum(passed), {reasons} FROM ({in_order}) GROUP BY id"
-    )
-    found = {row[0]: row[1:] for row in rows}
-    return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in gravest)
-
-
-def _failed_scenario(
-    id_: str, category: str | None, trials: int, passed: int, why: str, *, required: bool
-) -> FailedScenario:
-    reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
-    return FailedScenario(id_, category, reason, trials, passed, required=required)
 
 
 def undecided_trials(rows: Rows, layout: Layout, request: Request) -> dict[Undecided, tuple[Trial, ...]]:

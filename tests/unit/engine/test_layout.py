@@ -12,7 +12,7 @@ from highbar import policy as policies
 from highbar.columns import COLUMN_NAMES
 from highbar.engine import scoring
 from highbar.engine.column_readers import Raw
-from highbar.engine.narrowing import narrow_request
+from highbar.engine.layout import narrow_request
 from highbar.engine.sources import SourcePart
 from highbar.measure.needs import needs
 from highbar.model import Verdict
