@@ -31,7 +31,6 @@ class ReductionPlan(Struct, frozen=True):
     """The relations, and how to read their columns."""
 
     layout: Layout
-    sides: ratios.Sides
     described: bool  # whether `trials` is joined with the suite's descriptions and demands
     trials: Query
     scenarios: str
@@ -59,10 +58,9 @@ def make_plan(
     the others, which costs a join.
     """
     layout = layout_of(parts, request)
-    sides = ratios.Sides(layout)
     keys = _keys(layout)
     sums = _sums(layout, world)
-    products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
+    products = [] if layout.clustered else ratios.aggregates(layout, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     # With several trials a scenario has several reasons: they are fetched later, for the listed scenarios alone.
     failed_list = FailedList(request, "" if layout.repeated else "why" if parse_once else "evidence")
@@ -75,7 +73,7 @@ def make_plan(
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
     # Each side of a ratio is in many products: as a column it is parsed and planned once, which a small check notices.
-    named = [] if layout.clustered else ratios.side_columns(sides, request)
+    named = [] if layout.clustered else ratios.side_columns(layout, request)
     beside = "".join(f", {sql} AS {name}" for name, sql in named)
     scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
     # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
@@ -83,7 +81,6 @@ def make_plan(
     before = "" if world == "worst" else "SELECT * FROM decided_rows UNION ALL "
     return ReductionPlan(
         layout=layout,
-        sides=sides,
         described=trials.is_described(request.suite, trials.named_columns(layout)),
         trials=trials.trials_query(parts, request, layout, with_evidence=failed_list.reason == "evidence", fill=fill),
         scenarios=scenarios_sql(layout, reason, world),

@@ -26,11 +26,9 @@ from highbar.engine.sql import any_match, matches_sql
 from highbar.engine.totals import (
     Place,
     Profile,
-    cross_totals,
     largest_values,
     products_of,
     profiles_of,
-    ratio_totals,
     repetition_sums,
 )
 from highbar.model import FailedScenario, FlakyScenario, Percentile
@@ -356,13 +354,16 @@ def _group(
     request: Request,
 ) -> Group:
     totals = {term: profile.total(term) for term in request.terms}
-    sides, row = ratios.Sides(profile.layout), products or {}
+    row = products or {}
     return Group(
         by=by,
         scenarios=profile.scenarios,
         trials=profile.trials,
         totals=totals,
         ranks={percentile: (ranked or {}).get(percentile, Rank(None, 0, 0, 0)) for percentile in request.percentiles},
-        ratios={ratio: ratio_totals(place, ratio, totals, row, sides) for place, ratio in enumerate(request.ratios)},
-        crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
+        ratios={
+            ratio: ratios.ratio_totals(profile.layout, place, ratio, totals, row)
+            for place, ratio in enumerate(request.ratios)
+        },
+        crosses={pair: ratios.cross_totals(place, row) for place, pair in enumerate(request.crosses)},
     )

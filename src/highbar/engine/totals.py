@@ -16,13 +16,9 @@ from highbar.engine.limits import MOST_SLICES
 from highbar.engine.plan import ReductionPlan
 from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.quantities import EVERY_TRIAL, Contribution, contribution, pass_k_value
-from highbar.engine.ratios import THIRDS, Sides
 from highbar.engine.sql import group_names, literal
-from highbar.model import FlakyScenario, Ratio, Term, Where
-from highbar.model.reduction import RatioTotals, RepetitionSums, Total
-from highbar.statistics.bounds import Sums, effective_trials
-from highbar.statistics.composite import CrossSums
-from highbar.statistics.ratio import ThirdSums
+from highbar.model import FlakyScenario, Term, Where
+from highbar.model.reduction import RepetitionSums, Total
 
 Row = Mapping[str, Any]
 Place = tuple[int | None, str | None]
@@ -59,7 +55,7 @@ def profiles_of(rows: Rows, plan: ReductionPlan, by: Sequence[str]) -> dict[Plac
 def products_of(rows: Rows, plan: ReductionPlan, request: Request, by: Sequence[str]) -> dict[Place, Row]:
     """The sums of products of the same groups."""
     if plan.layout.clustered:
-        names = [name for name, _ in ratios.aggregates(plan.sides, request, one_pass=False)]
+        names = [name for name, _ in ratios.aggregates(plan.layout, request, one_pass=False)]
         found = _of_clusters(rows, plan, request, by) if names else ()
     else:
         names = list(plan.products)
@@ -85,7 +81,7 @@ def _of_clusters(
     rows: Rows, plan: ReductionPlan, request: Request, by: Sequence[str]
 ) -> Iterator[tuple[Place, Numbers]]:
     """Sums of products over clusters of scenarios, which the profile does not have."""
-    for group, *numbers in rows(ratios.by_cluster(plan.sides, request, group_names(by))):
+    for group, *numbers in rows(ratios.by_cluster(plan.layout, request, group_names(by))):
         place, _, value = group.partition(":")
         yield ((int(place), value) if place else (None, None)), numbers
 
@@ -178,29 +174,6 @@ class Profile(Struct, frozen=True):
         if own:
             return row[f"sum_weighted_{of_scenario.total}"], denominator * _WEIGHT_SCALE
         return row.get(f"sum_{of_scenario.total}", 0), denominator
-
-
-def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Row, sides: Sides) -> RatioTotals:
-    """The sums of one ratio in one group, from the sums of products in `row`."""
-    z = sum((factor * totals[term].value for term, factor in ratio.z), Fraction(0))
-    d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
-    if sides.is_plain(ratio):
-        return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d), None, int(d - z), int(z))
-    heaviest = row.get(f"heaviest_{place}")
-    trials = float(effective_trials(d, heaviest)) if heaviest else 0.0
-    thirds = None
-    if row.get(f"{THIRDS[0]}_{place}") is not None:
-        thirds = ThirdSums(*(row[f"{kind}_{place}"] for kind in THIRDS))
-    failures = row.get(f"imperfect_{place}"), row.get(f"nonzero_{place}")
-    if sides.is_mean(ratio):
-        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, thirds, *failures)
-    squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
-    return RatioTotals(Sums(row[f"units_{place}"], d, z, *squares), row[f"largest_{place}"], trials, thirds, *failures)
-
-
-def cross_totals(place: int, row: Row) -> CrossSums:
-    """The sums of products across two ratios."""
-    return CrossSums(*(row[f"cross_{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
 
 
 def repetition_sums(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
