@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
@@ -13,10 +14,10 @@ from highbar.language.exact import write_decimal
 from highbar.language.formula import (
     MIRRORED,
     NEGATED,
+    FormulaError,
     metric_first,
     names,
     parse,
-    parse_composite,
     parse_condition,
     unparse,
 )
@@ -46,6 +47,8 @@ COMPOSITE_KEYS = (
     "min_scenarios",
     "description",
 )
+_FORMULA_START = r"\s*final_score\s*=(?!=)"
+_CONDITION_START = r"(?i)\bpass\s*=(?!=)"
 
 
 class CompositePart(Struct, frozen=True):
@@ -74,8 +77,29 @@ def _from_text(cursor: Cursor) -> CompositePart:
     read = cursor.attempt(lambda: parse_composite(cursor.node.text))
     if read is None:
         return CompositePart()
-    definition = Definition(_final_score(read.formula, read.expression), cursor)
-    return CompositePart(definition, read.condition, read.condition_text or "", cursor)
+    formula, expression, condition_text, condition = read
+    return CompositePart(Definition(_final_score(formula, expression), cursor), condition, condition_text, cursor)
+
+
+def parse_composite(text: str) -> tuple[str, Expression, str, Condition | None]:
+    """The formula of `final_score = ( … )` and its tree, and likewise the condition of `pass = …` if there is one."""
+    start = re.match(_FORMULA_START, text)
+    if not start:
+        place = len(text) - len(text.lstrip())
+        raise FormulaError("the composite does not begin with 'final_score ='", text, place, "final_score = ( … )")
+    judged = re.compile(_CONDITION_START).search(text, start.end())
+    end = judged.start() if judged else len(text)
+    # Blanks replace the text before it, so that the line and column of a fault are those in the whole text.
+    formula = _blank(text[: start.end()]) + text[start.end() : end]
+    expression = parse(formula)
+    if not judged:
+        return formula.strip(), expression, "", None
+    condition = _blank(text[: judged.end()]) + text[judged.end() :]
+    return formula.strip(), expression, condition.strip(), parse_condition(condition)
+
+
+def _blank(text: str) -> str:
+    return "".join("\n" if character == "\n" else " " for character in text)
 
 
 def _from_mapping(cursor: Cursor) -> CompositePart:

@@ -2,15 +2,13 @@
 
     parse("correct_outputs / total_outputs")                     -> Expression
     parse_condition("final_score ≥ 0.85 AND safety_rate = 1.0")  -> Condition
-    parse_composite("final_score = ( … )  pass = …")             -> Composite
     evaluate(expression, lookup)                                 -> Fraction, or Undefined with a reason
     evaluate_condition(condition, lookup)                        -> pass, fail or undefined, and why
 
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """
 
-from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
-from highbar.language.formula.tokens import FormulaError
+from highbar.language.formula.parsing import FUNCTIONS, FormulaError, parse, parse_condition
 from highbar.language.formula.tree import (
     COLUMN_FUNCTIONS,
     MIRRORED,
@@ -32,7 +30,6 @@ __all__ = [
     "FUNCTIONS",
     "MIRRORED",
     "NEGATED",
-    "Composite",
     "FormulaError",
     "Lookup",
     "Undefined",
@@ -43,7 +40,6 @@ __all__ = [
     "metric_first",
     "names",
     "parse",
-    "parse_composite",
     "parse_condition",
     "relations",
     "unparse",

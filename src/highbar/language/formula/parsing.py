@@ -1,6 +1,6 @@
 """Formula text in, the tree of `model` out, by recursive descent.
 
-Reading has two steps, because AND, comparisons and arithmetic share one syntax: first the text becomes a tree of
+Reading has two steps, because AND, comparisons and arithmetic share one syntax: first the tokens become a tree of
 operations, then that tree is read as a number or as a condition. So faults in the syntax are reported before faults in
 the meaning, each at the token that caused it.
 """
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import cast
+from fractions import Fraction
+from typing import Literal, cast
 
 from msgspec import Struct
 
-from highbar.language.formula.tokens import FormulaError, Token, tokenize
+from highbar.errors import HighbarError
+from highbar.language.exact import NUMBER
 from highbar.language.formula.tree import COLUMN_FUNCTIONS
-from highbar.language.limits import MOST_NESTING, MOST_OPERATORS
+from highbar.language.limits import MOST_CHARACTERS, MOST_DIGITS, MOST_NESTING, MOST_OPERATORS
+from highbar.language.spelling import spelled_out
 from highbar.model import (
     COMPARE,
     Binary,
@@ -43,20 +46,9 @@ _MEANT = {
     "quantile": "percentile",
 }
 """Names of functions in other languages, for hints."""
-_COMPOSITE_START = r"\s*final_score\s*=(?!=)"
-_COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
 
 _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGNED = range(1, 7)
 _BINDING = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
-
-
-class Composite(Struct, frozen=True):
-    """A composite in one text, `final_score = …  pass = …`, in its two parts; the second may be missing."""
-
-    formula: str
-    expression: Expression
-    condition_text: str | None = None
-    condition: Condition | None = None
 
 
 def parse(text: str) -> Expression:
@@ -73,27 +65,6 @@ def parse_condition(text: str) -> Condition:
     return _Meaning(text).condition(_Syntax(text).read())
 
 
-def parse_composite(text: str) -> Composite:
-    """The two parts of such a text: `final_score = ( … )`, and `pass = …` if the policy judges the score."""
-    start = re.match(_COMPOSITE_START, text)
-    if not start:
-        place = len(text) - len(text.lstrip())
-        raise FormulaError("the composite does not begin with 'final_score ='", text, place, "final_score = ( … )")
-    judged = _COMPOSITE_PASS.search(text, start.end())
-    end = judged.start() if judged else len(text)
-    # Blanks replace the text before it, so that the line and column of a fault are those in the whole text.
-    formula = _blank(text[: start.end()]) + text[start.end() : end]
-    expression = parse(formula)
-    if not judged:
-        return Composite(formula.strip(), expression)
-    condition = _blank(text[: judged.end()]) + text[judged.end() :]
-    return Composite(formula.strip(), expression, condition.strip(), parse_condition(condition))
-
-
-def _blank(text: str) -> str:
-    return "".join("\n" if character == "\n" else " " for character in text)
-
-
 class _SyntaxNode(Struct, frozen=True):
     """An operator or function with its operands, or a value; a fault in it is reported at `offset`."""
 
@@ -108,7 +79,7 @@ class _Syntax:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: Iterator[Token] = tokenize(text)
+        self.tokens: Iterator[_Token] = _tokenize(text)
         self.next = next(self.tokens)
         self.last = self.next
         self.open: list[tuple[int, str]] = []  # offset and function of each bracket that is not closed yet
@@ -120,7 +91,7 @@ class _Syntax:
             raise self._fault("the formula is empty", 0)
         return self._operation(_OR)
 
-    def _take(self) -> Token:
+    def _take(self) -> _Token:
         self.last = self.next
         self.next = next(self.tokens)
         return self.last
@@ -194,7 +165,7 @@ class _Syntax:
         self._take()
         return _SyntaxNode(start, operator, (self._operation(binding),))
 
-    def _call(self, name: Token) -> _SyntaxNode:
+    def _call(self, name: _Token) -> _SyntaxNode:
         if not isinstance(name.value, Name):
             raise self._fault("found '(' where an operator is wanted", self.next.offset)
         if name.text not in FUNCTIONS:
@@ -280,3 +251,144 @@ class _Meaning(Struct, frozen=True):
 
     def _fault(self, message: str, node: _SyntaxNode, hint: str | None = None) -> FormulaError:
         return FormulaError(message, self.text, node.offset, hint)
+
+
+# --- its tokens ------------------------------------------------------------------------------
+
+_TokenKind = Literal["value", "operator", "not", "(", ")", ",", "end"]
+
+
+class FormulaError(HighbarError):
+    """A formula that cannot be read; `line` and `column` count from 1, in the original text."""
+
+    def __init__(self, message: str, text: str, offset: int, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = text.count("\n", 0, offset) + 1
+        self.column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+        self.hint = hint
+
+
+class _Token(Struct, frozen=True):
+    """A piece of a formula: its text, its offset, and the operator or value that it means."""
+
+    kind: _TokenKind
+    text: str
+    offset: int
+    operator: str = ""
+    value: Constant | Name | Call | None = None
+
+
+# A percentile in words, such as `95th percentile of response times`.
+_PERCENTILE_WORDS = re.compile(
+    rf"({NUMBER})(?:st|nd|rd|th)\s+percentile\s+of\s+(?:(response\s+times?|latency|latencies)|([A-Za-z_]\w*))\b",
+    re.ASCII | re.IGNORECASE,
+)
+_NUMBER = re.compile(rf"({NUMBER})(?:\s*(%)|\s*(ms|s)\b)?", re.ASCII)
+_RUN = re.compile(r"[0-9A-Za-z_.%]+", re.ASCII)
+_WORD = re.compile(r"pass[@^][1-9][0-9]*|[A-Za-z_][A-Za-z0-9_]*")
+_DOLLARS = re.compile(rf"\$({NUMBER})(?![0-9A-Za-z_.%])", re.ASCII)
+_SIGN = re.compile(r"\*\*|//|&&|\|\||=>|=<|<>|>=|<=|==|!=|.", re.DOTALL)
+
+_OPERATORS = {sign: sign for sign in ("+", "-", "*", "/", ">=", "<=", ">", "<", "=", "!=")} | {
+    "−": "-",
+    "×": "*",
+    "÷": "/",
+    "≥": ">=",
+    "≤": "<=",
+    "==": "=",
+    "≠": "!=",
+}
+_BRACKETS: dict[str, _TokenKind] = {"(": "(", ")": ")", ",": ","}
+_REFUSED = {
+    "**": ("powers are not part of formulas", "write x × x"),
+    "^": ("powers are not part of formulas", "write x × x"),
+    "//": ("whole-number division is not part of formulas", "write ÷ or /"),
+    "&&": ("found '&&'", "write AND"),
+    "||": ("found '||'", "write OR"),
+    "!": ("found '!'", "write NOT"),
+    "=>": ("found '=>'", "write >= or ≥"),
+    "=<": ("found '=<'", "write <= or ≤"),
+    "<>": ("found '<>'", "write != or ≠"),
+    "$": ("found '$' without an amount after it", "an amount in US dollars is a dollar sign and a number: $0.05"),
+    "%": ("found '%' without a number before it", "a percentage is a number and a percent sign: 95%"),
+    '"': ("text in quotes is not part of formulas", None),
+    "'": ("text in quotes is not part of formulas", None),
+    ".": ("found '.'", "a number starts with a digit (0.5), and names have no points"),
+}
+
+
+def _tokenize(text: str) -> Iterator[_Token]:
+    """The tokens of `text`, read lazily, so that faults are reported in the order of the text."""
+    if len(text) > MOST_CHARACTERS:
+        raise FormulaError(
+            f"the formula has {len(text)} characters, wanted at most {MOST_CHARACTERS}", text, MOST_CHARACTERS
+        )
+    offset = 0
+    while offset < len(text):
+        if text[offset].isspace():
+            offset += 1
+            continue
+        token = _token(text, offset)
+        yield token
+        offset += len(token.text)
+    yield _Token("end", "", len(text.rstrip()))
+
+
+def _token(text: str, offset: int) -> _Token:
+    character = text[offset]
+    if character.isascii() and character.isdigit():
+        return _number(text, offset)
+    dollars = _DOLLARS.match(text, offset)
+    if dollars:
+        return _Token("value", dollars.group(), offset, value=Constant(_decimal(dollars.group(1), text, offset)))
+    word = _WORD.match(text, offset)
+    return _sign(text, offset) if word is None else _word(word.group(), offset)
+
+
+def _number(text: str, offset: int) -> _Token:
+    words = _PERCENTILE_WORDS.match(text, offset)
+    if words:
+        share = _decimal(words.group(1), text, offset) / 100
+        column = words.group(3) or "latency_ms"
+        return _Token("value", words.group(), offset, value=Call("percentile", (Name(column), Constant(share))))
+    found = _NUMBER.match(text, offset)
+    run = _RUN.match(text, offset)
+    assert found is not None and run is not None  # noqa: S101, PT018 - both begin with a digit, and here is one
+    # Never read in part: `1e5`, `0.9.5` and `95%x` are no numbers.
+    if run.end() > found.end():
+        hint = "digits, with a point and digits: 0.95"
+        raise FormulaError(f"'{run.group()[:40]}' is not a number", text, offset, hint)
+    value = _decimal(found.group(1), text, offset)
+    if found.group(2):
+        value /= 100
+    elif found.group(3) == "s":
+        value *= 1000
+    return _Token("value", found.group(), offset, value=Constant(value))
+
+
+def _decimal(digits: str, text: str, offset: int) -> Fraction:
+    if len(digits) > MOST_DIGITS:
+        raise FormulaError(f"the number has more than {MOST_DIGITS} digits", text, offset)
+    return Fraction(digits)
+
+
+def _word(word: str, offset: int) -> _Token:
+    match word.lower():
+        case "and" | "or" as operator:
+            return _Token("operator", word, offset, operator)
+        case "not":
+            return _Token("not", word, offset)
+    return _Token("value", word, offset, value=Name(spelled_out(word)))
+
+
+def _sign(text: str, offset: int) -> _Token:
+    found = _SIGN.match(text, offset)
+    assert found is not None  # noqa: S101 - the pattern ends in "any character"
+    sign = found.group()
+    if sign in _BRACKETS:
+        return _Token(_BRACKETS[sign], sign, offset)
+    if sign in _OPERATORS:
+        return _Token("operator", sign, offset, _OPERATORS[sign])
+    message, hint = _REFUSED.get(sign, (f"found {sign!r}, which is not part of formulas", None))
+    raise FormulaError(message, text, offset, hint)

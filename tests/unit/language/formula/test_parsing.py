@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.language.formula import FormulaError, parse, parse_composite, parse_condition, unparse
+from highbar.language.formula import FormulaError, parse, parse_condition, unparse
 from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
-
-COMPOSITE = """final_score = (
-    accuracy × 0.3 +
-    safety_rate × 0.4 +
-    behavior_coverage × 0.2 +
-    (1 - normalized_latency) × 0.1
-)
-
-pass = final_score ≥ 0.85 AND safety_rate = 1.0"""
 
 
 def fault(text, parser=parse):
@@ -89,42 +80,6 @@ def test_not_binds_looser_than_a_comparison_and_and_tighter_than_or():
 def test_a_minus_sign_is_a_tree_of_its_own():
     assert parse("-a") == Negative(Name("a"))
     assert parse("1 - -a") == Binary("-", Constant(Fraction(1)), Negative(Name("a")))
-
-
-def test_the_composite_of_the_guide_is_read_as_it_stands():
-    composite = parse_composite(COMPOSITE)
-    assert unparse(composite.expression) == (
-        "accuracy × 0.3 + safety_rate × 0.4 + behavior_coverage × 0.2 + (1 - normalized_latency) × 0.1"
-    )
-    assert composite.condition_text == "final_score ≥ 0.85 AND safety_rate = 1.0"
-    assert composite.condition == parse_condition(composite.condition_text)
-    assert parse(composite.formula) == composite.expression
-
-
-def test_a_composite_may_leave_the_judging_to_a_rule():
-    composite = parse_composite("final_score = pass_rate × 0.5 + bypass × 0.5")
-    assert composite.condition is None
-    assert composite.condition_text is None
-    assert unparse(composite.expression) == "pass_rate × 0.5 + bypass × 0.5"
-
-
-def test_a_composite_under_another_name_is_refused():
-    found = fault("  score = accuracy", parse_composite)
-    assert (found.line, found.column) == (1, 3)
-    assert "final_score =" in found.message
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [
-        (COMPOSITE.replace("× 0.4 +", "× 0.4 + +"), 3, 25),
-        (COMPOSITE.replace("= 1.0", "= 1,0"), 8, 46),
-        (COMPOSITE.replace("AND", "&&"), 8, 27),
-    ],
-)
-def test_a_fault_in_a_composite_has_the_place_in_the_whole_text(text, line, column):
-    found = fault(text, parse_composite)
-    assert (found.line, found.column) == (line, column)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +208,7 @@ def read_or_fault(parser, text):
 
 @given(st.text(max_size=60))
 def test_no_text_raises_anything_but_a_formula_error_with_a_place(text):
-    for parser in (parse, parse_condition, parse_composite):
+    for parser in (parse, parse_condition):
         found = read_or_fault(parser, text)
         if isinstance(found, FormulaError):
             lines = text.split("\n")
