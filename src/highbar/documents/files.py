@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from highbar.documents.limits import MOST_POLICY_BYTES
-from highbar.documents.tree import Node
-from highbar.documents.yaml_tree import parse_yaml
+from highbar.documents.tree import Node, parse_yaml
 from highbar.errors import InputError, Problem
 
 

@@ -10,7 +10,7 @@ from highbar.language.threshold import read_margin
 from highbar.model import BaselineRule, Demand, Metric, NewFailuresRule, Place, Policy, Rule, ScenarioRule, StepRule
 from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.metrics import MetricTable
-from highbar.policy.scenario_ids import read_ids
+from highbar.policy.scenario_ids import read_id
 from highbar.policy.settings import read_level, read_where
 
 BASELINE_KEYS = ("file", "margin", "step", "new_failures", "history", "description")
@@ -115,7 +115,7 @@ class BaselineReader:
     def _patterns(self, cursor: Cursor) -> tuple[str, ...]:
         """The scenarios that must not newly fail: the required ones, all, or those that a list names."""
         if cursor.is_kind("list"):
-            found = tuple(text for text, _ in read_ids(cursor))
+            found = tuple(text for text, _ in cursor.texts(read_id))
             if not cursor.node.items:
                 cursor.refuse("the list is empty")
             return found

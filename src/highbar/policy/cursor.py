@@ -165,11 +165,11 @@ class Cursor(Struct):
         self.refuse_kind(" or ".join(options), hint)
         return None
 
-    def texts(self) -> list[tuple[str, Cursor]]:
-        """The texts of a list, each once, with their places."""
+    def texts(self, read: Callable[[Cursor], str | None] | None = None) -> list[tuple[str, Cursor]]:
+        """The texts of a list, each once, with their places; `read` reads an item that need not be text."""
         found: dict[str, Cursor] = {}
         for item in self.items():
-            text = item.text()
+            text = read(item) if read else item.text()
             if text is not None and text in found:
                 item.refuse(f"'{text}' is listed twice")
             elif text is not None:

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
 from highbar.documents.files import read_tree
-from highbar.documents.tree import Node, from_values
+from highbar.documents.python_tree import from_values
+from highbar.documents.tree import Node
 from highbar.errors import InputError, Problem
 from highbar.language.formula import names
 from highbar.language.threshold import read as read_threshold

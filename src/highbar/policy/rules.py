@@ -34,7 +34,7 @@ from highbar.policy.cursor import DESCRIPTION, Cursor, read_description
 from highbar.policy.directions import value_range
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.notes import time_notes
-from highbar.policy.scenario_ids import matches, read_ids
+from highbar.policy.scenario_ids import matches, read_id
 from highbar.policy.settings import (
     LEVELS,
     check_category,
@@ -360,7 +360,7 @@ def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioR
         if cursor.is_kind("mapping"):
             cursor.refuse("no ids", "ids: [SEC-001, SEC-002]")
         return []
-    found = read_ids(fields["ids"])
+    found = fields["ids"].texts(read_id)
     if fields["ids"].is_kind("list") and not fields["ids"].node.items:
         fields["ids"].refuse("the list is empty")
     return [(ScenarioRule(f"{cursor.path}.{text}", level, text, description, item.place), item) for text, item in found]

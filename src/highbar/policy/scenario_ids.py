@@ -23,18 +23,6 @@ def read_id(cursor: Cursor) -> str | None:
     return text
 
 
-def read_ids(cursor: Cursor) -> list[tuple[str, Cursor]]:
-    """The ids of a list, each once, with their places."""
-    found: dict[str, Cursor] = {}
-    for item in cursor.items():
-        id_ = read_id(item)
-        if id_ is not None and id_ in found:
-            item.refuse(f"'{id_}' is listed twice")
-        elif id_ is not None:
-            found[id_] = item
-    return list(found.items())
-
-
 def is_pattern(text: str) -> bool:
     """Whether `text` can match more than itself."""
     return "*" in text or "?" in text

@@ -12,8 +12,7 @@ from highbar.documents.json_tree import parse_json
 from highbar.documents.limits import MOST_DIGITS
 from highbar.documents.problems import ValuePath
 from highbar.documents.scalars import scalar, written_number
-from highbar.documents.tree import KIND_NAMES, Node
-from highbar.documents.yaml_tree import parse_yaml
+from highbar.documents.tree import KIND_NAMES, Node, parse_yaml
 from highbar.errors import InputError, Problem
 from highbar.suite.decoding import Format
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar import policy
-from highbar.documents import json_tree, yaml_tree
+from highbar.documents import json_tree, tree
 from highbar.errors import InputError
 from highbar.model import BaselineRule, Demand, SuiteRule, ThresholdRule
 from highbar.policy import resolve_version
@@ -572,7 +572,7 @@ def test_no_dict_raises_anything_but_its_problems(content):
 def test_no_text_raises_anything_but_its_problems(text):
     text = text.encode("utf-8", "replace").decode()
     read_or_problems(json_tree.parse_json, text, "x")
-    read_or_problems(yaml_tree.parse_yaml, text, "x")
+    read_or_problems(tree.parse_yaml, text, "x")
 
 
 @given(
@@ -584,4 +584,4 @@ def test_no_text_raises_anything_but_its_problems(text):
     )
 )
 def test_no_shuffle_of_yaml_raises_anything_but_its_problems(pieces):
-    read_or_problems(yaml_tree.parse_yaml, "".join(pieces), "x")
+    read_or_problems(tree.parse_yaml, "".join(pieces), "x")
