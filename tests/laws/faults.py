@@ -32,7 +32,7 @@ from highbar.engine import (
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, refusals, tables
 from highbar.load import files as found
-from highbar.measure import between, unknown
+from highbar.measure import between, parts, undefined
 from highbar.policy import directions, reading
 from tests.laws import files, forms, worse
 from tests.laws import twice as twice_law
@@ -246,7 +246,7 @@ def _only_what_is_given(patch: Patch) -> None:
 
     patch.setattr(scenarios._ScenarioColumns, "_trials", trials)
     patch.setattr(scenarios._ScenarioColumns, "_may_lack", lambda *_: False)
-    patch.setattr(unknown, "without_values", lambda *_: None)
+    patch.setattr(undefined, "without_values", lambda *_: None)
 
 
 def _nothing_is_demanded(patch: Patch) -> None:
@@ -277,7 +277,7 @@ def _crash_leaves_recall(patch: Patch) -> None:
 def _crashes_help(patch: Patch) -> None:
     """A formula against the direction of its column is only noted, and counts crashes at the column's worse end."""
     patch.setattr(reading, "refuse_helpful_crashes", lambda *_: None)
-    patch.setattr(unknown, "helped_by_crashes", lambda *_: directions.HelpedParts())
+    patch.setattr(parts, "helped_by_crashes", lambda *_: directions.HelpedParts())
 
 
 def _blank_is_a_value(patch: Patch) -> None:

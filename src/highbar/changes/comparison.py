@@ -18,11 +18,10 @@ from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.load.run_folders import not_whole, stopped_early
-from highbar.measure.limits import FALSE_DISCOVERIES
 from highbar.model import BaselineRule, Policy, RuleResult, Source
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
 from highbar.statistics.paired import mcnemar_mid_p
-from highbar.statistics.slices import adjusted_p_values
+from highbar.statistics.slices import FALSE_DISCOVERIES, adjusted_p_values
 
 COMPARED = "pass_rate"
 FEW_PAIRS = 30

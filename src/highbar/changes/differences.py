@@ -13,7 +13,7 @@ from highbar import measure
 from highbar.changes.paired_runs import UNBOUNDED, PairedRuns
 from highbar.changes.pairing import Pairs
 from highbar.changes.record_sums import Computed, RecordSums, sums_of
-from highbar.measure.parts import Formula, of_metric, ratios
+from highbar.measure.parts import Node, of_metric, parts_of, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
 from highbar.model.number import Number
@@ -46,7 +46,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         formula = self._formula(metric, where)
         _, _, pair = self._at(self._mask(formula)[0])
         try:
-            low, high = pair.bounds(formula.root, share)[0]
+            low, high = pair.bounds(formula, share)[0]
         except OverflowError:
             return UNBOUNDED
         return UNBOUNDED if math.isnan(low) or math.isnan(high) else Interval(low, high)
@@ -57,12 +57,12 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
 
     def latency(self) -> Factor | None:
         """The factor by which the mean latency changed, over pairs in which all trials completed; None if unknown."""
-        mask, _ = self._mask(Formula(_LATENCY))
+        mask, _ = self._mask(_LATENCY)
         for i, pair in enumerate(zip(self.pairs.base, self.pairs.head, strict=True)):
             mask[i] = mask[i] and not any("latency_ms" in record.valueless for record in pair)
         return self._at(mask)[2].mean_factor(_LATENCY) if any(mask) else None
 
-    def _formula(self, metric: str, where: Where) -> Formula:
+    def _formula(self, metric: str, where: Where) -> Node:
         return of_metric(self.policy, self.policy.metrics[metric], where)
 
     def _compare(self, metric_and_where: tuple[str, Where]) -> Difference:
@@ -77,14 +77,14 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
             return Difference(base, head, None, None, None, pairs, missing, lost, f"undefined in the {side}: {reason}")
         change = head.value - base.value
         try:
-            interval, factor = pair.bounds(formula.root)
+            interval, factor = pair.bounds(formula)
             low, high = _bounds_around(interval, float(change), base)
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: the value is exact, but has no bounds
-        doubt = pair.doubt(formula.root)
+        doubt = pair.doubt(formula)
         return Difference(base, head, Number(change), low, high, pairs, missing, lost, factor=factor, doubt=doubt)
 
-    def _mask(self, formula: Formula) -> tuple[list[bool], int]:
+    def _mask(self, formula: Node) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have it in the base only."""
         base, head = self._runs
         mask = [True] * len(self.pairs.base)
@@ -122,11 +122,11 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         )
 
 
-def _terms(formula: Formula) -> Iterable[Term | Percentile]:
+def _terms(formula: Node) -> Iterable[Term | Percentile]:
     found: dict[Term | Percentile, None] = {}
-    for ratio in ratios(formula.root):
+    for ratio in ratios(formula):
         found.update(dict.fromkeys(term for term, _ in (*ratio.z, *ratio.d)))
-    found.update(dict.fromkeys(part for part in formula.parts() if isinstance(part, Percentile)))
+    found.update(dict.fromkeys(part for part in parts_of(formula) if isinstance(part, Percentile)))
     return found
 
 

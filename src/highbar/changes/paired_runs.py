@@ -20,9 +20,8 @@ from msgspec import Struct
 
 from highbar.changes.record_sums import RecordSums
 from highbar.language.formula import operations
-from highbar.measure import doubts
-from highbar.measure.intervals import FormulaBounds
-from highbar.measure.parts import Formula, Node, Size, is_share, is_weighted
+from highbar.measure.intervals import FormulaBounds, doubt_of_trials, doubt_of_weights, weights_differ
+from highbar.measure.parts import Node, Size, is_share, is_weighted, parts_of
 from highbar.model import Doubt, Percentile, Ratio
 from highbar.model.comparison import Factor
 from highbar.statistics.bounds import effective_clusters
@@ -95,7 +94,7 @@ class PairedRuns(Struct, frozen=True):
 
     def doubt(self, root: Node) -> Doubt | None:
         """Why no interval of the difference is known to be valid; None if one is."""
-        for part in Formula(root).parts():
+        for part in parts_of(root):
             found = self._doubt_of(part)
             if found is not None:
                 return found
@@ -103,11 +102,11 @@ class PairedRuns(Struct, frozen=True):
 
     def _doubt_of(self, part: Ratio | Percentile) -> Doubt | None:
         if isinstance(part, Percentile):
-            found = (doubts.doubt_of_trials(run.ranks[part]) for run in (self.base, self.head))
+            found = (doubt_of_trials(run.ranks[part]) for run in (self.base, self.head))
             return next((one for one in found if one is not None), None)
-        if is_share(part) and is_weighted(part) and doubts.weights_differ(part, self.head.group):
+        if is_share(part) and is_weighted(part) and weights_differ(part, self.head.group):
             totals = self.head.ratios[part]
-            return doubts.doubt_of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+            return doubt_of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
         return None
 
     def mean_factor(self, ratio: Ratio) -> Factor | None:
@@ -189,7 +188,7 @@ class PairedRuns(Struct, frozen=True):
         percentile = _percentile_in(leaf)
         sides = []
         for run, gradient in ((self.head, slope), (self.base, other)):
-            value, ends = self._value(run, leaf), FormulaBounds(run.group, self.alpha).of(Formula(leaf))
+            value, ends = self._value(run, leaf), FormulaBounds(run.group, self.alpha).of(leaf)
             reach = (gradient * (ends.low - value), gradient * (ends.high - value)) if gradient else (0.0, 0.0)
             sides.append((0.0, Interval(min(reach), max(reach))))
         return bounds_of_difference(sides[0], sides[1], self._correlation(percentile))
@@ -222,7 +221,7 @@ def _is_leaf(node: Node) -> bool:
     """Whether linearization stops at this node."""
     if isinstance(node, Ratio | Percentile):
         return True
-    parts = Formula(node).parts()
+    parts = parts_of(node)
     return len(parts) == 1 and isinstance(parts[0], Percentile)
 
 
@@ -242,7 +241,7 @@ def _value_and_gradient(
 
 
 def _percentile_in(leaf: Node) -> Percentile:
-    parts: Sequence[object] = Formula(leaf).parts()
+    parts: Sequence[object] = parts_of(leaf)
     found = parts[0]
     if not isinstance(found, Percentile):
         raise TypeError(f"{leaf} holds no percentile")

@@ -3,14 +3,15 @@
 needs               a policy and the columns of the results → which sums the engine must compute
 values              the sums of a group → its metrics, as `Measured`
 parts, scores       a formula → the ratios and percentiles in it; a score → what each of its terms adds
-intervals, doubts   the bounds of a formula's value, and which metrics have none that is known to hold
-unknown, between    what unknown values can be, and what a formula can be between the worst and the best of them
-spread              what else the sums show: slices that are worse, repeated trials, weight on few scenarios
+intervals           the bounds of a formula's value, and whether they are known to hold
+undefined           why a metric is undefined
+between             what a formula can be between the worst and the best of undecided trials
+repeated_trials     how much scenarios and single trials vary
 """
 
-from highbar.measure.needs import needs, own_columns
-from highbar.measure.spread import noise_share, repetition, standings, trial_warnings, weight_warnings
-from highbar.measure.unknown import column_ranges, ends_by_column, undecided_of
+from highbar.measure.needs import column_ranges, needs, own_columns, undecided_of
+from highbar.measure.parts import ends_by_column
+from highbar.measure.repeated_trials import noise_share, repetition
 from highbar.measure.values import Measured
 
 __all__ = [
@@ -21,8 +22,5 @@ __all__ = [
     "noise_share",
     "own_columns",
     "repetition",
-    "standings",
-    "trial_warnings",
     "undecided_of",
-    "weight_warnings",
 ]

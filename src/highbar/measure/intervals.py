@@ -4,70 +4,76 @@ A single share has the pseudo-cluster Beta bound, and so has a ratio whose sums 
 jackknife, corrected for skewness. A percentile has the values at the bounds of the share below it. A formula of several
 parts that all pull the same way is at its worst when all of them are, so breaking a trial never improves it. If parts
 pull against each other, they are combined through the gradient with their correlation (MOVER).
+
+For some formulas no interval is known to hold (`bench/coverage.py` has the measurements). Sums without a limit (cost,
+tokens) may miss a scenario that costs more than all others. Weights may correlate with difficulty: the bound for that
+needs enough scenarios of equal worth. And if slow scenarios were tried more often than others, the trials of a
+percentile are not a sample of the trials that users see.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
-from highbar.columns import EXTRA
+from highbar.columns import BOUNDED, EXTRA, recorded_column
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, derivative
-from highbar.measure.doubts import Span, weights_differ
-from highbar.measure.limits import ROUNDING, STEPS
+from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING, STEPS
 from highbar.measure.parts import (
-    Formula,
     Node,
     Part,
     Size,
+    counts_scenarios,
     distinct_pieces,
     divisors,
     fixed_totals,
     goodness,
     is_share,
     is_weighted,
+    parts_of,
     per_scenario,
+    unweighted,
 )
-from highbar.model import Percentile, Ratio, Term
-from highbar.model.reduction import Group
+from highbar.measure.undefined import limit_of
+from highbar.model import Doubt, Ends, Percentile, Ratio, Term
+from highbar.model.reduction import Group, Rank
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
-from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
+from highbar.statistics.bounds import MOST_UNEQUAL, Sums, effective_clusters, share_bounds, suite_bounds
 from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
-
-
-def _nothing_bounds(_: Term) -> None:
-    """No range for any column: without a policy there are no limits."""
+Span = tuple[Fraction, Fraction]
+"""The smallest and the largest value that a scenario can have in a column."""
 
 
 class FormulaBounds:
     """The bounds of any formula over one group, each at the one-sided error `alpha`.
 
-    `trial_noise`: the scenarios are the whole population, and only their trials vary.
+    `trial_noise`: the scenarios are the whole population, and only their trials vary. `ends` has the limits of columns;
+    None if there is no policy, and so no limit.
     """
 
     def __init__(
-        self,
-        group: Group,
-        alpha: float,
-        *,
-        trial_noise: bool = False,
-        spans: Callable[[Term], Span | None] = _nothing_bounds,
+        self, group: Group, alpha: float, *, trial_noise: bool = False, ends: Mapping[str, Ends] | None = None
     ) -> None:
         self.group = group
         self.alpha = alpha
         self.trial_noise = trial_noise
-        self.spans = spans
+        self.ends = ends
         self._known: dict[Part, Interval] = {}  # a cache: formulas share their parts
 
-    def of(self, formula: Formula) -> Interval:
+    def of(self, formula: Node) -> Interval:
         """The bounds of a formula's value."""
-        return self._of(formula.root)[1]
+        return self._of(formula)[1]
+
+    def doubt(self, formula: Node) -> Doubt | None:
+        """The first reason to doubt the interval of a formula; None if there is none."""
+        found = (self._doubt_of_part(part) for part in parts_of(formula))
+        return next((one for one in found if one is not None), None)
 
     def _of(self, node: Node) -> tuple[float, Interval]:
         """The value of a node and its bounds."""
@@ -75,7 +81,7 @@ class FormulaBounds:
             return float(node), Interval(float(node), float(node))
         if isinstance(node, Ratio | Percentile):
             return self._value(node), self._cached_part(node)
-        parts = Formula(node).parts()
+        parts = parts_of(node)
         if len(parts) <= 1:
             return self._of_one_part(node, parts)
         if isinstance(node, Operation) and node.operator in ("min", "max"):
@@ -134,7 +140,7 @@ class FormulaBounds:
         """The bounds of a ratio of two columns that both have limits; None for anything else."""
         if len(ratio.z) > 1 or len(ratio.d) > 1 or ratio.z[0][1] <= 0 or ratio.d[0][1] <= 0:
             return None
-        span, under = self.spans(ratio.z[0][0]), self.spans(ratio.d[0][0])
+        span, under = self._span(ratio.z[0][0]), self._span(ratio.d[0][0])
         if span is None or under is None or span[0] == span[1]:
             return None
         if under[0] == under[1] == 1:
@@ -169,6 +175,48 @@ class FormulaBounds:
         )
         scale = float(most / most_below)
         return Interval(*(end * scale for end in bounded_ratio_bounds(parts, self.alpha)))
+
+    def _span(self, term: Term) -> Span | None:
+        """The range of what one scenario can add to a sum, by nature or by the policy.
+
+        None if nothing bounds it, or if a recorded value is beyond the limit.
+        """
+        if self.ends is None:
+            return None
+        if counts_scenarios(term):
+            return Fraction(1), Fraction(1)
+        if term.column in BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
+            return Fraction(0), Fraction(1)
+        ends = self.ends.get(recorded_column(term.column))
+        if ends is None or ends.worst is None or ends.best is None or self._is_beyond(term):
+            return None
+        return min(ends.worst, ends.best), max(ends.worst, ends.best)
+
+    def _is_beyond(self, term: Term) -> bool:
+        """Whether a recorded value is beyond the limit in the policy."""
+        total = self.group.totals.get(term)
+        return total is not None and total.beyond > 0
+
+    def _doubt_of_part(self, part: Part) -> Doubt | None:
+        if isinstance(part, Percentile):
+            return doubt_of_trials(self.group.ranks[part])
+        if not is_share(part):
+            return self._doubt_of_sums(part)
+        if not self.trial_noise and is_weighted(part) and weights_differ(part, self.group):
+            totals = self.group.ratios[part]
+            return doubt_of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+        return None
+
+    def _doubt_of_sums(self, ratio: Ratio) -> Doubt | None:
+        for term, _ in (*ratio.z, *ratio.d):
+            if self._span(term) is None:
+                name, limit = recorded_column(term.column).removeprefix(EXTRA), limit_of(recorded_column(term.column))
+                beyond = f"a recorded `{name}` is beyond {limit}, so no interval is known to hold"
+                absent = f"`{name}` has no limit, so no interval is known to hold; {limit} would give one"
+                return Doubt("sums", beyond if self._is_beyond(term) else absent)
+        if len(ratio.z) > 1 or len(ratio.d) > 1:
+            return Doubt("sums", "no interval is known to hold for a ratio of such sums")
+        return None
 
     def _of_one_part(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
         """A node of one part: evaluated at many points of the part's interval, since it may turn between the ends."""
@@ -208,7 +256,7 @@ class FormulaBounds:
         terms, parts, signs = [], [], []
         for piece in pieces:
             low, high = known[piece][1]
-            inside = Formula(piece).parts()
+            inside = parts_of(piece)
             part = inside[0] if len(inside) == 1 else None
             alone = part is None or isinstance(part, Percentile)
             terms.append(BoundedTerm(values[piece], low, high, derivative(node, piece, values.get), alone))
@@ -248,11 +296,11 @@ class FormulaBounds:
 
     def _goodness(self, piece: Node) -> int:
         """Whether a piece rises (1) or falls (-1) as the results get better; 0 if unknown."""
-        parts = Formula(piece).parts()
+        parts = parts_of(piece)
         if len(parts) == 1:
             return self._direction(piece, parts[0]) * goodness(parts[0])
         if isinstance(piece, Operation) and piece.operator in ("min", "max"):
-            inside = {self._goodness(operand) for operand in piece.operands if Formula(operand).parts()}
+            inside = {self._goodness(operand) for operand in piece.operands if parts_of(operand)}
             return inside.pop() if len(inside) == 1 else 0
         return 0
 
@@ -295,6 +343,37 @@ class FormulaBounds:
             return self._value(inner) if isinstance(inner, Ratio | Percentile) else None
 
         return operations.value(node, known)
+
+
+def weights_differ(ratio: Ratio, group: Group) -> bool:
+    """Whether the weights make a difference: without them, the units would have other shares of the total."""
+    weighted = group.ratios[ratio]
+    if not weighted.sums.d:
+        return False
+    plain = group.ratios.get(unweighted(ratio))
+    if plain is None or not plain.sums.d:
+        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=ROUNDING)
+    scenarios, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
+    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(scenarios, largest, strict=True))
+
+
+def doubt_of_weights(scenarios: float, share: float) -> Doubt | None:
+    """The doubt from weights, by the effective number of `scenarios` and the largest `share` of the weight."""
+    if share > HEAVY:
+        reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
+        return Doubt("weights", reason)
+    if scenarios < FEW_WEIGHTED:
+        below = f"below {FEW_WEIGHTED} no interval is known to hold"
+        return Doubt("weights", f"the weights leave the worth of {scenarios:.0f} scenarios, and {below}")
+    return None
+
+
+def doubt_of_trials(rank: Rank) -> Doubt | None:
+    """The doubt from unequal numbers of trials: those of a percentile may not be a sample of all trials."""
+    if rank.most <= MOST_UNEQUAL * rank.fewest:
+        return None
+    counts = f"scenarios have from {rank.fewest} to {rank.most} trials"
+    return Doubt("trials", f"{counts}, and if these differ more than threefold no interval is known to hold")
 
 
 def _scale(sums: Sums, most: Fraction) -> Sums:

@@ -8,8 +8,6 @@ FEW_CLUSTERS = 20
 """Clusters, or scenarios of equal weight, below which bounds are rough."""
 HEAVY = 0.10
 """The largest share of the weight that one scenario may have: with more, its luck decides the metric."""
-FALSE_DISCOVERIES = 0.10
-"""The share of the slices marked as worse that may be marked by chance alone."""
 MOST_CATEGORIES = 10
 """Categories that the reason of an undefined metric lists."""
 MOST_TERMS = 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import get_args
 
 from msgspec import Struct
@@ -11,34 +12,59 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar import policy as policies
 from highbar.columns import EXTRA
-from highbar.language.formula import relations
-from highbar.measure import unknown
-from highbar.measure.parts import counts_scenarios, is_share, is_weighted, of_metric, per_scenario, unweighted
+from highbar.language.formula import names, relations
+from highbar.measure.parts import (
+    counts_scenarios,
+    ends_by_column,
+    is_share,
+    is_weighted,
+    measures_of,
+    metric_columns,
+    of_metric,
+    parts_of,
+    parts_without_worse_end,
+    per_scenario,
+    unweighted,
+)
 from highbar.measure.parts import ratios as ratios_of
-from highbar.measure.unknown import column_ranges
 from highbar.model import (
+    BaselineRule,
     Better,
     Binary,
+    Call,
+    Condition,
     ConditionRule,
+    DriftRule,
     Expression,
+    JudgeRule,
     Metric,
+    Name,
+    NewFailuresRule,
     Percentile,
     Policy,
+    ProgressiveRule,
+    QuarantineRule,
     Ratio,
+    Rule,
     ScenarioRule,
     StepRule,
+    SuiteRule,
     Term,
     ThresholdRule,
+    Undecided,
     Where,
 )
 from highbar.model.job import NOTHING_MORE, Wants
-from highbar.model.requests import Request
+from highbar.model.requests import ColumnRange, Request
 from highbar.model.rules import demands_of
 
 MOST_SCENARIOS = 100_000
 """The most scenarios that a verdict lists if a report wants them all: about what a page or a CI system can show."""
 MOST_DETAILS = 10_000
 """The most failed scenarios of which the details of a verdict list the trials."""
+
+
+PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
 class SumsNeeded(Struct, frozen=True):
@@ -66,8 +92,8 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         crosses=sums.crosses,
         thirds=sums.thirds,
         ranges=column_ranges(policy),
-        ends=unknown.ends_by_column(policy),
-        undecided=tuple(dict.fromkeys(unknown.undecided_of(rule, policy) for rule in policy.rules)),
+        ends=ends_by_column(policy),
+        undecided=tuple(dict.fromkeys(undecided_of(rule, policy) for rule in policy.rules)),
         alpha=float(1 - policy.confidence),
         trial_noise=policy.population == "suite",
         count_failures=any(demand.failures for rule in policy.rules for demand in demands_of(rule)),
@@ -86,6 +112,55 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         record_texts=wants.texts,
     )
     return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
+
+
+def undecided_of(rule: Rule, policy: Policy) -> Undecided:
+    """The undecided trials that the outcome of a rule depends on."""
+    match rule:
+        case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
+            where = () if isinstance(rule, ProgressiveRule) else rule.where
+            return Undecided(tuple(dict.fromkeys(metric_columns(policy, policy.metrics[rule.metric], where))))
+        case ConditionRule():
+            return Undecided(tuple(dict.fromkeys(_of_condition(rule.condition, policy))))
+        case ScenarioRule():
+            return Undecided(PASSED, rule.pattern)
+        case NewFailuresRule():
+            return Undecided(PASSED)
+        case SuiteRule():
+            return Undecided((("unjudged", ()),))
+        case JudgeRule() | QuarantineRule() | DriftRule():
+            return Undecided(())  # these are about the judge, the policy, and decided trials
+
+
+def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:
+    for name in names(condition):
+        if name in policy.metrics:
+            yield from metric_columns(policy, policy.metrics[name])
+
+
+_SHARE = (Fraction(0), Fraction(1))
+
+
+def declared_range(metric: Metric) -> tuple[Fraction, Fraction] | None:
+    """The ends of a metric's range: the declared one, or 0 to 1 for a ratio; else None."""
+    return metric.range or (_SHARE if metric.unit == "ratio" else None)
+
+
+def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
+    """The range for each single value of a column. The mean is not enough: that of one 95 and many zeros is below 1."""
+    found: dict[ColumnRange, None] = {}
+    for metric in policy.metrics.values():
+        ends = declared_range(metric)
+        match metric.expression:
+            case Call("mean" | "percentile", (Name(column), *_)) if ends and _is_number(column):
+                found[ColumnRange(column, *ends, metric.where)] = None
+    return tuple(found)
+
+
+def _is_number(column: str) -> bool:
+    """Whether the rows themselves have a number in the column."""
+    counted = column in catalogue.SUMMED_COLUMNS - catalogue.RANKED_COLUMNS
+    return not counted and not catalogue.is_repeated(column)
 
 
 def _needs_records(policy: Policy) -> bool:
@@ -113,7 +188,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         *((r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where),
     ]
     for name, where in named:
-        for leaf, narrowed in unknown.measures_of(policy, policy.metrics[name], where):
+        for leaf, narrowed in measures_of(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             # The number of all these scenarios, to tell how many have no value.
@@ -121,7 +196,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         # Whether a trial crashed decides whether such a formula is defined.
         found.update(
             (Term("error", where=part.where), None)
-            for part in unknown.parts_without_worse_end(policy, policy.metrics[name], where)
+            for part in parts_without_worse_end(policy, policy.metrics[name], where)
         )
     formulas = [of_metric(policy, policy.metrics[name], where) for name, where in named]
     for sides in _compared_sides(policy):
@@ -129,15 +204,15 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         for better in get_args(Better):
             found.update(
                 (Term("error", where=p.where), None)
-                for p in unknown.parts_without_worse_end(policy, difference(*sides, better))
+                for p in parts_without_worse_end(policy, difference(*sides, better))
             )
     for tree in formulas:
-        ratios.update(dict.fromkeys(ratios_of(tree.root)))
-        parts = [part for part in tree.parts() if isinstance(part, Ratio)]
+        ratios.update(dict.fromkeys(ratios_of(tree)))
+        parts = [part for part in parts_of(tree) if isinstance(part, Ratio)]
         crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
     thirds = tuple(ratio for ratio in ratios if not is_share(ratio) and ratio.z != ratio.d)
     for ratio in tuple(ratios):
-        if is_weighted(ratio):  # beside it, `doubts` needs the plain ratio to see whether the weights matter
+        if is_weighted(ratio):  # beside it, a doubt needs the plain ratio to see whether the weights matter
             ratios[unweighted(ratio)] = None
     for ratio in thirds:
         # If both sums have limits, the bounds need the means of both per scenario, and their cross products.

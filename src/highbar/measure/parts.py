@@ -7,7 +7,7 @@ has only one part (`1 - normalized_latency`), its interval follows from that of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
@@ -22,17 +22,21 @@ from highbar.model import (
     Binary,
     Call,
     Constant,
+    Ends,
     Expression,
     Linear,
     Metric,
     Name,
     Negative,
+    Operator,
     Percentile,
     Policy,
     Ratio,
     Term,
     Where,
 )
+from highbar.policy.directions import ImputedPart, column_ends, helped_by_crashes
+from highbar.policy.metrics import measures_in
 
 L = TypeVar("L")
 Part = Ratio | Percentile
@@ -48,31 +52,22 @@ Node = operations.Node[Part | Size]
 """A formula with its parts in place of names."""
 
 
-class Formula(Struct, frozen=True):
-    """The tree of one metric over some scenarios."""
-
-    root: Node
-
-    def parts(self) -> tuple[Part, ...]:
-        """The parts, each once."""
-        return tuple(dict.fromkeys(_parts(self.root)))
-
-
 def ratios(node: Node) -> Iterator[Ratio]:
     """Every ratio that a formula's value needs, including those that do not vary."""
     return (inner for inner in operations.walk(node) if isinstance(inner, Ratio))
 
 
-def _parts(node: Node) -> Iterator[Part]:
-    for inner in operations.walk(node):
-        # A sum over itself is always 1, so it does not vary.
-        if isinstance(inner, Percentile) or (isinstance(inner, Ratio) and inner.z != inner.d):
-            yield inner
+def parts_of(node: Node) -> tuple[Part, ...]:
+    """The parts of a formula, each once."""
+    inside: Iterator[Node] = operations.walk(node)
+    # A sum over itself is always 1, so it does not vary.
+    varying = (n for n in inside if isinstance(n, Percentile) or (isinstance(n, Ratio) and n.z != n.d))
+    return tuple(dict.fromkeys(varying))
 
 
-def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
+def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Node:
     """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
-    return Formula(_tree(policy, metric.expression, catalogue.narrow(where, metric.where)))
+    return _tree(policy, metric.expression, catalogue.narrow(where, metric.where))
 
 
 def _tree(policy: Policy, expression: Expression, where: Where) -> Node:
@@ -115,7 +110,7 @@ def expand_formula(
 
 def _expand_name(policy: Policy, name: str, where: Where) -> Node:
     if name in policy.metrics:
-        return of_metric(policy, policy.metrics[name], where).root
+        return of_metric(policy, policy.metrics[name], where)
     if name in catalogue.SETTINGS:
         return policy.latency_limit
     return _total(_terms(Name(name), where)[0])
@@ -178,6 +173,32 @@ def _add(first: Linear | None, second: Linear | None) -> Linear | None:
     for term, number in second:
         total[term] = total.get(term, Fraction(0)) + number
     return tuple((term, number) for term, number in total.items() if number)
+
+
+def ends_by_column(policy: Policy) -> Mapping[str, Ends]:
+    """For each column without bounds, what a trial without a value counts as, at worst and at best."""
+    return column_ends(policy.metrics, policy.limits)
+
+
+def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
+    """The measures in a metric's formula, with the metrics in it expanded; each with its filter on scenarios."""
+    return measures_in(metric.expression, policy.metrics, catalogue.narrow(where, metric.where))
+
+
+def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
+    """The columns that a metric uses, each with its filter on scenarios."""
+    for leaf, narrowed in measures_of(policy, metric, where):
+        wanted = catalogue.terms(leaf, narrowed)
+        term = wanted if isinstance(wanted, Percentile) else wanted[0]
+        yield "passed" if catalogue.is_repeated(term.column) else term.column, term.where
+
+
+def parts_without_worse_end(policy: Policy, metric: Metric, where: Where = ()) -> tuple[ImputedPart, ...]:
+    """The parts of a formula for which the worse end of a column may be the better one: no end is safe for a crash."""
+    operator: Operator = ">=" if metric.better == "higher" else "<="
+    narrowed = catalogue.narrow(where, metric.where)
+    found = helped_by_crashes(metric.expression, operator, policy.metrics, ends_by_column(policy), narrowed)
+    return (*found.surely, *found.perhaps)
 
 
 def counts_scenarios(term: Term) -> bool:
@@ -257,7 +278,7 @@ def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
     """
     if isinstance(node, Ratio):
         return (node, Fraction(1)) if is_share(node) else None
-    parts = Formula(node).parts()
+    parts = parts_of(node)
     if len(parts) != 1 or not isinstance(parts[0], Ratio) or not isinstance(node, Operation):
         return None
     share, above = parts[0], node.operands[0]
@@ -273,17 +294,17 @@ def share_behind(node: Node) -> tuple[Ratio, Fraction] | None:
 def distinct_pieces(node: Node) -> list[Node]:
     """The pieces of a node. A part that several pieces share becomes a piece of its own, so that its slopes add up."""
     pieces = list(dict.fromkeys(_pieces(node)))
-    uses = Counter(part for piece in pieces for part in Formula(piece).parts())
+    uses = Counter(part for piece in pieces for part in parts_of(piece))
     found: dict[Node, None] = {}
     for piece in pieces:
-        shared = [part for part in Formula(piece).parts() if uses[part] > 1]
+        shared = [part for part in parts_of(piece) if uses[part] > 1]
         whole = _is_choice(piece) or _has_total(piece)
         found.update(dict.fromkeys(shared if shared and not whole else [piece]))
     return list(found)
 
 
 def _is_choice(node: Node) -> bool:
-    return isinstance(node, Operation) and node.operator in ("min", "max") and len(Formula(node).parts()) > 1
+    return isinstance(node, Operation) and node.operator in ("min", "max") and len(parts_of(node)) > 1
 
 
 def _has_total(node: Node) -> bool:
@@ -295,7 +316,7 @@ def fixed_totals(node: Node) -> list[Node]:
     """The nodes inside that contain a number of scenarios and nothing that varies."""
     if not isinstance(node, Operation) or not _has_total(node):
         return []
-    if not Formula(node).parts():
+    if not parts_of(node):
         return [node]
     return [fixed for operand in node.operands for fixed in fixed_totals(operand)]
 
@@ -308,7 +329,7 @@ def divisors(node: Node) -> list[Node]:
 
 def _pieces(node: Node) -> list[Node]:
     """The largest nodes inside that have one part each, or are a min or max of several."""
-    parts = Formula(node).parts()
+    parts = parts_of(node)
     if len(parts) == 1 or _is_choice(node):
         return [node]
     if not parts or not isinstance(node, Operation):

@@ -10,12 +10,12 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from highbar import catalogue
-from highbar.columns import EXTRA, recorded_column
+from highbar.columns import recorded_column
 from highbar.language import formula
 from highbar.language.formula import Undefined
-from highbar.measure import between, doubts, intervals, unknown
-from highbar.measure.needs import difference, where_of
-from highbar.measure.parts import Formula, is_share, of_metric
+from highbar.measure import between, intervals, undefined
+from highbar.measure.needs import declared_range, difference, where_of
+from highbar.measure.parts import Node, ends_by_column, is_share, measures_of, of_metric, parts_without_worse_end
 from highbar.model import (
     Better,
     Call,
@@ -34,16 +34,6 @@ from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import ImputedPart
 from highbar.statistics.bounds import Sums
-
-LACKS = {
-    "correct": "no scenario has `correct`, `expected` or `outcome`",
-    "tp": "no scenario has `outcome`, or `expected` with a positive label (`positive` in the policy)",
-    "behavior_score": "no scenario has `expected_behaviors`",
-    "observed": "no scenario has `expected_behaviors`",
-    "quality_both": "no scenario has both `quality_score` and `tokens_used`",
-    "latency_ms": "no scenario has `latency_ms`",
-}
-LACKS |= {"fp": LACKS["tp"], "fn": LACKS["tp"], "expected": LACKS["observed"], "tokens_both": LACKS["quality_both"]}
 
 
 class Measured:
@@ -73,7 +63,7 @@ class Measured:
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
-        self._formulas: dict[tuple[str, Where], Formula] = {}
+        self._formulas: dict[tuple[str, Where], Node] = {}
         self._imputed: dict[tuple[str, Where], tuple[ImputedPart, ...]] = {}
         if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
             self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
@@ -115,13 +105,13 @@ class Measured:
 
     def sums(self, name: str, where: Where = ()) -> Sums | None:
         """The sums behind a metric that is one share; None for any other metric."""
-        root = self._formula(self.policy.metrics[name], where).root
+        root = self._formula(self.policy.metrics[name], where)
         return self.group.ratios[root].sums if isinstance(root, Ratio) and is_share(root) else None
 
     def failing(self, name: str, where: Where = ()) -> int | None:
         """How many units behind a share are not perfect; None if the metric is no share, or they were not counted."""
         metric = self.policy.metrics[name]
-        root = self._formula(metric, where).root
+        root = self._formula(metric, where)
         if not isinstance(root, Ratio) or not is_share(root):
             return None
         totals = self.group.ratios[root]
@@ -214,7 +204,9 @@ class Measured:
         scenarios, missing, undecided = self._support(metric, where)
         if isinstance(result, Undefined):
             return Value(None, scenarios, missing, metric.unit, metric.better, result.reason, undecided=undecided)
-        unknown.refuse_outside(self.policy, metric, result)
+        ends = declared_range(metric)
+        if ends and not ends[0] <= result <= ends[1]:
+            raise undefined.outside_range(self.policy, metric, result, ends)
         low, high = self._bounds(metric, where, result)
         return Value(
             Number(result),
@@ -225,25 +217,19 @@ class Measured:
             low=low,
             high=high,
             undecided=undecided,
-            doubt=doubts.doubt(
-                self._formula(metric, where), self.group, self._spans, sampled=self.policy.population != "suite"
-            ),
+            doubt=self._intervals.doubt(self._formula(metric, where)),
         )
-
-    @cached_property
-    def _spans(self) -> doubts.Spans:
-        return doubts.Spans(self._ends, self.group.totals)
 
     @cached_property
     def _intervals(self) -> intervals.FormulaBounds:
         alpha, trial_noise = float(1 - self.policy.confidence), self.policy.population == "suite"
-        return intervals.FormulaBounds(self.group, alpha, trial_noise=trial_noise, spans=self._spans)
+        return intervals.FormulaBounds(self.group, alpha, trial_noise=trial_noise, ends=self._ends)
 
     @cached_property
     def _ends(self) -> Mapping[str, Ends]:
-        return unknown.ends_by_column(self.policy)
+        return ends_by_column(self.policy)
 
-    def _formula(self, metric: Metric, where: Where) -> Formula:
+    def _formula(self, metric: Metric, where: Where) -> Node:
         # All differences of two expressions have the same name, so a cache by name would mix them up.
         if self.policy.metrics.get(metric.name) is not metric:
             return of_metric(self.policy, metric, where)
@@ -282,7 +268,7 @@ class Measured:
             if isinstance(leaf, Call) and not isinstance(wanted, Percentile):
                 there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
                 resting["scenario"] = max(resting.get("scenario", 0), there)
-        return unknown.why_uneven(resting)
+        return undefined.why_uneven(resting) if len({*resting.values()}) > 1 else None
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
         """Why a formula is undefined: a trial crashed, and the worse end of its column may improve the formula."""
@@ -293,15 +279,15 @@ class Measured:
             else:
                 crashed = bool(self.group.totals[wanted[0]].valueless and self._errors(part.where))
             if crashed:
-                return unknown.no_worse_end(part)
+                return undefined.no_worse_end(part)
         return None
 
     def _parts_without_worse_end(self, metric: Metric, where: Where) -> tuple[ImputedPart, ...]:
         if self.policy.metrics.get(metric.name) is not metric:
-            return unknown.parts_without_worse_end(self.policy, metric, where)
+            return parts_without_worse_end(self.policy, metric, where)
         key = (metric.name, where)
         if key not in self._imputed:
-            self._imputed[key] = unknown.parts_without_worse_end(self.policy, metric, where)
+            self._imputed[key] = parts_without_worse_end(self.policy, metric, where)
         return self._imputed[key]
 
     def _errors(self, where: Where) -> bool:
@@ -314,7 +300,7 @@ class Measured:
         resting: list[int] = []
         lacking: list[int] = []
         undecided: list[int] = []
-        for leaf, narrowed in unknown.measures_of(self.policy, metric, where):
+        for leaf, narrowed in measures_of(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
             found: Rank | Total = (
@@ -330,12 +316,12 @@ class Measured:
         there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
         column = terms[0].column
         if not there:
-            return Undefined(unknown.nothing_there(terms[0].where, self.categories))
+            return Undefined(undefined.nothing_there(terms[0].where, self.categories))
         if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
         if not first.scenarios:
-            return Undefined(LACKS.get(column, f"no scenario has `{column.removeprefix(EXTRA)}`"))
+            return Undefined(undefined.no_scenario_has(column))
         if first.valueless and terms[0].of == "sum":
             reason = self._valueless(column, first)
             if reason:
@@ -347,18 +333,18 @@ class Measured:
     def _valueless(self, column: str, total: Total) -> str | None:
         """Why a sum with trials without a value is undefined; None if the policy says what such a trial counts as."""
         column = recorded_column(column)
-        return unknown.without_values(column, total.valueless, total.beyond, self._ends.get(column))
+        return undefined.without_values(column, total.valueless, total.beyond, self._ends.get(column))
 
     def _rank(self, wanted: Percentile) -> Fraction | Undefined:
         rank = self.group.ranks[wanted]
         if rank.value is not None:
             return rank.value
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
-            return Undefined(unknown.nothing_there(wanted.where, self.categories))
+            return Undefined(undefined.nothing_there(wanted.where, self.categories))
         if not rank.trials:
-            return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix(EXTRA)}`"))
+            return Undefined(undefined.no_scenario_has(wanted.column))
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        return Undefined(unknown.no_value_at(wanted, rank, undecided))
+        return Undefined(undefined.no_value_at(wanted, rank, undecided))
 
 
 class MetricValues(Mapping[str, Value]):

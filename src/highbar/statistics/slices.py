@@ -14,6 +14,27 @@ from highbar.statistics.interval import Real
 
 _STEP = 0.35  # in standard deviations: the error of the sum is then below 1e-10
 _NEGLIGIBLE = -35.0  # as a logarithm
+FALSE_DISCOVERIES = 0.10
+"""The share of the slices marked as worse that may be marked by chance alone."""
+
+
+def standings(whole: Sums | None, slices: Sequence[Sums | None]) -> list[tuple[bool, float | None, float | None]]:
+    """For each slice, whether its share is below that of the rest, the p-value of that, and its likely share.
+
+    At most one in ten of the marked slices is marked by chance. (False, None, None) for a slice without a share, or if
+    there are not two to compare.
+    """
+    parts = {place: rounded_sums(part) for place, part in enumerate(slices) if part is not None and part.clusters}
+    found: list[tuple[bool, float | None, float | None]] = [(False, None, None)] * len(slices)
+    if whole is None or len(parts) < 2:
+        return found
+    everything = rounded_sums(whole)
+    p_values = [worse_than_rest(part, everything.without(part)) for part in parts.values()]
+    marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)
+    likely = shrink(effective_counts(list(parts.values())))
+    for index, place in enumerate(parts):
+        found[place] = marked[index], p_values[index], likely[index]
+    return found
 
 
 def rounded_sums(sums: Sums) -> Sums:

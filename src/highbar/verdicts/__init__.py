@@ -20,10 +20,13 @@ from msgspec.structs import replace
 from highbar import gate, measure
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
+from highbar.gate.evidence import PASSING
 from highbar.load.results import Results
 from highbar.model import Counts, Policy, RuleResult, Slice, Verdict
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction
+from highbar.statistics.second_run import NOT_REPEATED
+from highbar.statistics.slices import standings
 from highbar.verdicts import notes
 from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 
@@ -161,7 +164,9 @@ def _evidence(
 ) -> gate.Evidence:
     """The evidence for the rules; if trials are undecided, also with them at their best."""
     pooled, undecided = policy.population == "suite", sums.undecided > 0
-    noise = measure.noise_share(sums.repetition, sums.whole.scenarios, pooled=pooled, undecided=undecided)
+    noise = NOT_REPEATED
+    if sums.repetition is not None:
+        noise = measure.noise_share(sums.repetition, sums.whole.scenarios, pooled=pooled, undecided=undecided)
     evidence = gate.Evidence(
         whole,
         policy.metrics,
@@ -203,7 +208,9 @@ def _without_rules(policy: Policy, results: Results, whole: measure.Measured, su
         agent_version=policy.agent_version or sums.agent_version,
         confidence=policy.confidence,
         flaky=() if sums.repetition is None else sums.repetition.scenarios_flaky,
-        repetition=measure.repetition(sums.repetition, sums.whole.scenarios, float(1 - policy.confidence)),
+        repetition=None
+        if sums.repetition is None
+        else measure.repetition(sums.repetition, sums.whole.scenarios, float(1 - policy.confidence)),
         scenarios=sums.scenarios,
         judged_by=results.judged_by,
         selection=sums.selection,
@@ -214,9 +221,10 @@ def _slices(whole: measure.Measured, sums: Reduction) -> tuple[Slice, ...]:
     groups = [group for group in sums.slices if group.by is not None]
     best = {group.by: group for group in sums.best_slices}
     measured = [whole.over(group, best.get(group.by)) for group in groups]
+    standing = standings(whole.sums(PASSING), [part.sums(PASSING) for part in measured])
     return tuple(
-        Slice(group.by or ("", ""), group.scenarios, part.values(), standing.worse, standing.p_value, standing.likely)
-        for group, part, standing in zip(groups, measured, measure.standings(whole, measured), strict=True)
+        Slice(group.by or ("", ""), group.scenarios, part.values(), *of_rest)
+        for group, part, of_rest in zip(groups, measured, standing, strict=True)
     )
 
 

@@ -16,10 +16,8 @@ from msgspec.structs import replace
 
 from highbar import measure
 from highbar.language.phrases import some_and_more
-from highbar.measure.doubts import weights_differ
-from highbar.measure.intervals import rounded_end
-from highbar.measure.parts import is_share, is_weighted, of_metric
-from highbar.measure.unknown import metric_columns
+from highbar.measure.intervals import rounded_end, weights_differ
+from highbar.measure.parts import is_share, is_weighted, metric_columns, of_metric
 from highbar.model import BaselineRule, ConditionRule, JudgeRule, Policy, Ratio, StepRule, ThresholdRule, Weights, Where
 from highbar.model.judge_quality import CorrectedShare, CorrectionMethod
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
@@ -90,7 +88,7 @@ class Corrections(Struct, frozen=True, dict=True):  # with a __dict__, for the c
         return self._is_about_perfection(rule) or self._share(rule.metric, rule.where) is not None
 
     def _share(self, metric: str, where: Where) -> Ratio | None:
-        root = of_metric(self.policy, self.policy.metrics[metric], where).root
+        root = of_metric(self.policy, self.policy.metrics[metric], where)
         if not isinstance(root, Ratio) or not is_share(root) or len(root.z) != 1 or len(root.d) != 1:
             return None
         (above, factor), (_, divisor) = root.z[0], root.d[0]

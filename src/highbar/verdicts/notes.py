@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from highbar import gate, measure
 from highbar import policy as policies
+from highbar.gate.evidence import PASSING
 from highbar.language import digits
 from highbar.load.results import Results
-from highbar.model import Policy, RuleResult
-from highbar.model.reduction import Reduction
+from highbar.measure.intervals import weights_differ
+from highbar.measure.limits import FEW_CLUSTERS, FEW_WEIGHTED, HEAVY, ROUNDING
+from highbar.measure.parts import of_metric, unweighted
+from highbar.model import Policy, Ratio, RuleResult
+from highbar.model.reduction import Group, Reduction
+from highbar.statistics.bounds import effective_clusters
 
 POLICY_CHANGED = (
     "the policy is not the one that this run was to be decided by: a threshold, spending or horizon that was changed "
     "after a look at results is a second chance to pass"
 )
 _PERCENTILES = ("latency_p50", "latency_p95", "latency_p99")
+_ONE_SIDED = 1.645
 _FEW = 60
 """Hardly any agent answers within this many milliseconds; most do within this many seconds."""
 
@@ -30,12 +37,60 @@ def all_notes(
         *_scorer_notes(policy, results),
         *(note for file in results.files for note in file.notes),
         *reduction.warnings,
-        *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
-        *measure.trial_warnings(whole, _judged_metrics(rules)),
+        *_weight_notes(whole, weighted=weighted, clustered=reduction.clustered),
+        *_trial_notes(whole, _judged_metrics(rules)),
         *_seconds_notes(whole, results),
         *_correction_notes(rules),
         *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
     )
+
+
+def _weight_notes(whole: measure.Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:
+    """Warnings that weights or clusters make a metric depend on few scenarios, or that heavy scenarios fail more."""
+    name = "weighted_pass_rate" if weighted else PASSING
+    root = of_metric(whole.policy, whole.policy.metrics[name])
+    if not (weighted or clustered) or not isinstance(root, Ratio):
+        return ()
+    totals = whole.group.ratios[root]
+    if not totals.sums.clusters:
+        return ()
+    unit = "cluster" if clustered else "scenario"
+    found = []
+    share = totals.largest / float(totals.sums.d)
+    if share > HEAVY:
+        found.append(f"one {unit} carries {share:.0%} of the weight: what it does decides much of {name}")
+    effective = effective_clusters(totals.sums)
+    few = FEW_WEIGHTED if weighted and weights_differ(root, whole.group) else FEW_CLUSTERS
+    if effective < few:
+        found.append(
+            f"the {totals.sums.clusters} {unit}s are worth about {effective:.0f} of equal weight:"
+            f" bounds are rough below {few}"
+        )
+    if weighted and _heavier_fail_more(root, whole.group):
+        found.append(f"scenarios with more weight fail more often than others: few of them decide {name}")
+    return tuple(found)
+
+
+def _trial_notes(whole: measure.Measured, metrics: Iterable[str]) -> tuple[str, ...]:
+    """Warnings on metrics whose trials may not be a sample: slow scenarios may have been tried more often."""
+    found = {name: whole.value(name).doubt for name in dict.fromkeys(metrics)}
+    return tuple(f"{name}: {doubt.reason}" for name, doubt in found.items() if doubt and doubt.about == "trials")
+
+
+def _heavier_fail_more(ratio: Ratio, group: Group) -> bool:
+    """Whether, beyond chance, the heavier scenarios of a weighted share score less than the others."""
+    weighted, plain = group.ratios[ratio].sums, group.ratios[unweighted(ratio)].sums
+    count = plain.clusters
+    if count <= 2 or plain.d != count or weighted.clusters != count:
+        return False  # too few, or clusters of several scenarios
+    w, ww, x, xx, wx = (float(n) for n in (weighted.d, weighted.dd, plain.z, plain.zz, weighted.z))
+    squares = (count * ww - w * w) * (count * xx - x * x)
+    if squares <= 0:
+        return False
+    # The t test of the correlation between weight and score, with the normal quantile.
+    correlation = (count * wx - w * x) / math.sqrt(squares)
+    rest = max(1 - correlation * correlation, ROUNDING)
+    return correlation * math.sqrt((count - 2) / rest) < -_ONE_SIDED
 
 
 def _correction_notes(rules: Sequence[RuleResult]) -> Iterator[str]:

@@ -80,7 +80,7 @@ class Replay:
     def _is_countable(self, rule: WeighedRule, seen: Seen) -> bool:
         if not isinstance(rule, ThresholdRule):
             return False
-        found = share_behind(of_metric(self.policy, self.policy.metrics[rule.metric], rule.where).root)
+        found = share_behind(of_metric(self.policy, self.policy.metrics[rule.metric], rule.where))
         return found is not None and is_countable(found[0], self.policy, seen)
 
     def _missing(self, rule: WeighedRule) -> str | None:

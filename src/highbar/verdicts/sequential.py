@@ -8,12 +8,14 @@ from highbar import gate, measure
 from highbar.changes.record_sums import is_selected
 from highbar.changes.scored_run import ScoredRun, measured
 from highbar.changes.since import Changes
+from highbar.gate.evidence import PASSING
 from highbar.load.results import Results
-from highbar.model import Counts, Policy, Verdict
+from highbar.model import Counts, Policy, Slice, Verdict
 from highbar.model.order import NoOrder, RunOrder
 from highbar.model.reduction import Reduction
 from highbar.model.rules import demands_of
 from highbar.model.stopping import SequentialRun
+from highbar.statistics.slices import standings
 from highbar.verdicts.notes import POLICY_CHANGED
 from highbar.verdicts.replay import Replay, part_of
 
@@ -65,21 +67,14 @@ def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Repla
     whole = measured(policy, prefix)
     groups = [group.by for group in sums.slices if group.by is not None]
     slices = [_slice(policy, prefix, by) for by in groups]
-    standings = measure.standings(whole, [part for part, _ in slices])
+    standing = standings(whole.sums(PASSING), [part.sums(PASSING) for part, _ in slices])
     return replace(
         found,
         sequential=done,
         metrics=whole.values(),
         slices=tuple(
-            replace(
-                one,
-                scenarios=size,
-                metrics=part.values(),
-                worse=standing.worse,
-                p_value=standing.p_value,
-                likely=standing.likely,
-            )
-            for one, (part, size), standing in zip(found.slices, slices, standings, strict=True)
+            Slice(one.by, size, part.values(), *of_rest)
+            for one, (part, size), of_rest in zip(found.slices, slices, standing, strict=True)
         ),
         counts=_counts(found.counts, done),
         scenarios_undecided=tuple(one for one in found.scenarios_undecided if one.id in order.finished),

@@ -53,7 +53,7 @@ def shares_seen(rule: ThresholdRule, policy: Policy, seen: Seen) -> SharesSeen |
     better = 1 if metric.better == "higher" else -1
     threshold = rule.threshold.less(rule.demand.margin, metric.better)
     bar, perfect = threshold.value, threshold.is_perfection(metric.better)
-    root = of_metric(policy, metric, rule.where).root
+    root = of_metric(policy, metric, rule.where)
     if isinstance(root, Percentile):
         return _below(rule, metric, root, bar, seen)
     found = share_behind(root)
@@ -87,7 +87,7 @@ def is_countable(ratio: Ratio, policy: Policy, seen: Seen) -> bool:
 def pairs_seen(rule: BaselineRule, policy: Policy, seen: Seen, base: Mapping[str, ScenarioRecord]) -> SharesSeen | None:
     """For each pair (difference + 1) / 2, which is between 0 and 1; None if the rule is judged by looks instead."""
     metric = policy.metrics[rule.metric]
-    root = of_metric(policy, metric, rule.where).root
+    root = of_metric(policy, metric, rule.where)
     if rule.relative or rule.margin >= 1 or not isinstance(root, Ratio) or share_behind(root) is None:
         return None
     before = tuple(base[record.id] for record in seen.planned)

@@ -8,7 +8,7 @@ import pytest
 
 from highbar.catalogue import MEASURES, metrics
 from highbar.measure import needs
-from highbar.measure.parts import Formula, Size, is_share, of_metric, per_scenario
+from highbar.measure.parts import Size, is_share, of_metric, parts_of, per_scenario
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
 
@@ -29,7 +29,7 @@ def policy_with(formula, **more):
 def tree(formula, where=(), **more):
     """The tree of a formula."""
     policy = policy_with(formula, **more)
-    return of_metric(policy, policy.metrics["m"], where).root
+    return of_metric(policy, policy.metrics["m"], where)
 
 
 def ratio(above, below):
@@ -70,7 +70,7 @@ def test_a_quotient_of_weighted_sums_is_one_ratio(formula, above, below):
 def test_every_share_of_the_catalogue_is_one_part():
     policy = read_dict({"thresholds": {"blocking": {"pass_rate": 50}}})
     for name in metrics():
-        parts = of_metric(policy, policy.metrics[name]).parts()
+        parts = parts_of(of_metric(policy, policy.metrics[name]))
         assert len(parts) == 1, name
         assert isinstance(parts[0], Percentile) == ("latency" in name), name
 
@@ -84,7 +84,7 @@ def test_sums_that_cancel_are_no_ratio():
 def test_what_is_no_quotient_of_sums_is_made_of_sums(formula):
     root = tree(formula)
     assert isinstance(root, tuple)
-    assert all(isinstance(part, Ratio) for part in Formula(root).parts())
+    assert all(isinstance(part, Ratio) for part in parts_of(root))
 
 
 def test_a_sum_by_itself_is_the_mean_of_all_scenarios_times_their_number():
@@ -118,8 +118,8 @@ def test_a_percentile_is_a_part_and_a_setting_is_a_number():
 
 
 def test_a_part_that_is_named_twice_is_one_part():
-    found = Formula(tree("pass_rate × pass_rate + passed_scenarios / total_scenarios"))
-    assert found.parts() == (ratio({PASSED: 1}, {SCENARIO: 1}),)
+    found = parts_of(tree("pass_rate × pass_rate + passed_scenarios / total_scenarios"))
+    assert found == (ratio({PASSED: 1}, {SCENARIO: 1}),)
 
 
 # --- where -----------------------------------------------------------------------------------
@@ -221,9 +221,7 @@ def test_another_quotient_stays_one_ratio(formula):
 def test_the_engine_is_asked_for_each_ratio_once_and_for_pairs_within_a_formula():
     policy = policy_with("pass_rate × 0.5 + accuracy × 0.3 + recall × 0.2")
     wanted = needs(policy)
-    rate, accuracy, recall = (
-        of_metric(policy, policy.metrics[name]).root for name in ("pass_rate", "accuracy", "recall")
-    )
+    rate, accuracy, recall = (of_metric(policy, policy.metrics[name]) for name in ("pass_rate", "accuracy", "recall"))
     of_formulas = tuple(pair for pair in wanted.crosses if set(pair) <= {rate, accuracy, recall})
     assert of_formulas == ((rate, accuracy), (rate, recall), (accuracy, recall))
     # Beside them the two sides of each ratio of sums without bounds: token efficiency, and cost per pass.
@@ -235,7 +233,7 @@ def test_the_engine_is_asked_for_each_ratio_once_and_for_pairs_within_a_formula(
 
 def test_every_measure_can_stand_in_a_formula():
     for name, measure in MEASURES.items():
-        parts = Formula(tree(f"{name} + 1")).parts()
+        parts = parts_of(tree(f"{name} + 1"))
         counted = measure.term.column == "scenario" and not measure.term.weighted  # a number of scenarios does not vary
         assert len(parts) == (0 if counted else 1)
         assert all(isinstance(part, Ratio) for part in parts)

@@ -150,7 +150,6 @@ def test_the_variance_splits_as_from_the_counts_themselves(counts):
 
 
 def test_without_a_repetition_nothing_is_said():
-    assert repetition(None, 5, 0.05) is None
     assert repetition(Repeats(((1, 1), (0, 1))), 2, 0.05) is None
     assert highbar.check(trials_of(((1, 1), (0, 1))), POLICY).repetition is None
 
