@@ -226,8 +226,8 @@ def rows_of(tool: str, path: Path, policy: Mapping[str, Any], folder: Path) -> l
     read = read_dict({**policy, "thresholds": {"blocking": {"pass_rate": "1%"}}})
     guidance = foreign.Guidance(read.mapping, read.judged_by)
     with ExitStack() as stack:
-        found = next(loading.find_foreign([str(path)], tool, stack=stack, guidance=guidance))
-        return [json.loads(line) for line in Path(found.file.path).read_text("utf-8").splitlines()]
+        file, _ = next(loading.find_foreign([str(path)], tool, stack=stack, guidance=guidance))
+        return [json.loads(line) for line in Path(file.path).read_text("utf-8").splitlines()]
 
 
 # --- changes -------------------------------------------------------------------------------------

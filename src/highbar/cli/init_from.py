@@ -67,7 +67,8 @@ def _rows_of(own: str, tool: str | None) -> Iterator[ResultsFile]:
         yield files.file_named(own)
         return
     with tempfile.TemporaryDirectory(prefix="highbar-") as temporary:
-        yield foreign.import_file(own, own, tool, str(Path(temporary, "rows.jsonl"))).file
+        file, _ = foreign.import_file(own, own, tool, str(Path(temporary, "rows.jsonl")))
+        yield file
 
 
 def _steps(own: str, guess: Guess, sample: Sample, map_file: str | None, judge: str) -> list[str]:

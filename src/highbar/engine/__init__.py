@@ -14,6 +14,6 @@ The way of a row, module by module:
 Beside them: `marks` reads `{name: true}`, `sql` quotes, `rank_bounds` and `brackets` help `ranks`, and `spark_session`
 and `spark_sql` help `spark`.
 
-What refuses rows: row_checks, duplicates, agent_tags. What only some requests need: selecting (`--where`), suite_match,
+What refuses rows: row_checks, duplicates. What only some requests need: selecting (`--where`), suite_match,
 records (a baseline or a comparison), scenario_lists, details and variants.
 """

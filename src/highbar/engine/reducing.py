@@ -66,10 +66,9 @@ class Reducer(Struct, frozen=True):
             return with_zeros(self._reduce_all_rows(narrow_request(request, self.parts)), request)
         from highbar.engine import selecting  # most checks judge every row
 
-        choice = selecting.choose_rows(self.database, self.parts, request.select)
-        left = selecting.left_out(self.database.rows, self.parts, choice, request)
-        some = replace(self, parts=choice.taken)
-        return replace(some.reduce(replace(request, select=())), selection=left)
+        taken, left = selecting.choose_rows(self.database, self.parts, request.select)
+        selection = selecting.left_out(self.database.rows, self.parts, taken, left, request)
+        return replace(replace(self, parts=taken).reduce(replace(request, select=())), selection=selection)
 
     def _reduce_all_rows(self, request: Request) -> Reduction:
         rows = self.database.rows
@@ -124,9 +123,7 @@ class Reducer(Struct, frozen=True):
         row_checks.refuse_mixed_ids(rows, self.parts)
         tags = [column for where in layout.wheres for column, _ in where if column.startswith("tags.")]
         if tags:
-            from highbar.engine.agent_tags import refuse_agent_tags  # few rules choose scenarios by a tag
-
-            refuse_agent_tags(rows, self.parts, tags)
+            row_checks.refuse_agent_tags(rows, self.parts, tags)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = row_checks.refuse_or_warn_of_ids(rows, repeated=layout.repeated, turns=turns, parts=self.parts)
         row_checks.refuse_disagreement(rows, layout)
@@ -187,8 +184,8 @@ class Reducer(Struct, frozen=True):
         if request.select:
             from highbar.engine import selecting  # most checks judge every row
 
-            choice = selecting.choose_rows(self.database, self.parts, request.select)
-            return replace(self, parts=choice.taken).records(replace(request, select=()))
+            taken, _ = selecting.choose_rows(self.database, self.parts, request.select)
+            return replace(self, parts=taken).records(replace(request, select=()))
         plan, fill = self._define_trials(request, smallest=True)
         self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)
         found = records.find_records(self.database.rows, plan.layout, request)

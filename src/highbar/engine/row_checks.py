@@ -1,13 +1,16 @@
 """Refuses rows that no sum may be trusted over.
 
-What must hold: no bad rows, unique (id, trial), one description in all trials of a scenario, one agent version.
+What must hold: no bad rows, unique (id, trial), one description in all trials of a scenario, one agent version, and
+nothing chosen by a tag that the agent gave: reports may group by those tags, but they never decide what is judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any
+
+from msgspec.structs import replace
 
 from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
 from highbar.engine.column_readers import INTEGERS
@@ -15,9 +18,10 @@ from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_EXAMPLES, MOST_REFUSED
 from highbar.engine.protocol import Query, Request, Rows
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, literal
+from highbar.engine.sql import any_match, literal, pointer
 from highbar.engine.trials import named_columns
 from highbar.errors import DuplicateResults, InputError, Problem
+from highbar.language.phrases import some
 from highbar.policy.scenario_ids import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
@@ -31,6 +35,8 @@ PLAIN = (
 """SQL: an id without case, spaces and invisible characters. Most ids are plain ASCII, and need no pattern."""
 
 
+_AGENT_TAGS = "agent_tags"
+"""The column in which a run records the tags that came from the agent, as `{name: text}`."""
 NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
 
 
@@ -231,3 +237,36 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
     are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
     return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)
+
+
+def refuse_agent_tags(rows: Rows, parts: Sequence[SourcePart], columns: Iterable[str]) -> None:
+    """Raise InputError if rows or scenarios are chosen by a tag that the agent gave in any trial of a run."""
+    names = [column.removeprefix("tags.") for column in dict.fromkeys(columns) if column.startswith("tags.")]
+    problems = [problem for name in names if (problem := _tag_problem(rows, parts, name))]
+    if problems:
+        raise InputError(*problems)
+
+
+def _tag_problem(rows: Rows, parts: Sequence[SourcePart], name: str) -> Problem | None:
+    """The problem if the agent gave the tag in any trial, else None."""
+    # Every row counts, left out or not: an agent could tag exactly the trials that are to be left out.
+    found = [_ids_with_tag(replace(part, chosen="", chosen_by=()), name) for part in parts]
+    each = " UNION ALL ".join(query for query in found if query)
+    if not each:
+        return None
+    ids = [id_ for (id_,) in rows(f"SELECT DISTINCT id FROM ({each}) ORDER BY id LIMIT {MOST_EXAMPLES + 1}")]
+    message = f"nothing can be chosen by 'tags.{name}': the agent itself gave this tag, in {some(ids, MOST_EXAMPLES)}"
+    hint = "an agent must not decide what is judged: give the scenarios this tag in the suite"
+    return Problem(message, hint=hint) if ids else None
+
+
+def _ids_with_tag(part: SourcePart, name: str) -> str:
+    """SQL for the ids of the rows in which the agent gave the tag; empty if the part has no such column."""
+    marks, flat = part.columns.get(_AGENT_TAGS), part.columns.get(f"{_AGENT_TAGS}.{name}")
+    given = [] if marks is None else [f"json_extract_string({marks.as_json()}, {pointer(name)}) IS NOT NULL"]
+    given += [] if flat is None else [f"{flat.sql} IS NOT NULL"]
+    if not given or "id" not in part.columns:
+        return ""
+    id_ = part.id_sql
+    source = part.relation(["id", _AGENT_TAGS, f"{_AGENT_TAGS}.{name}"])
+    return f"SELECT ({id_}) AS id FROM {source} WHERE {' OR '.join(given)}"

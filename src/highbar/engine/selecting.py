@@ -6,14 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from highbar.engine.agent_tags import refuse_agent_tags
 from highbar.engine.column_readers import READERS, Raw
 from highbar.engine.limits import MOST_EXAMPLES
 from highbar.engine.protocol import Database, Query, Request, Rows
-from highbar.engine.row_checks import BadRows
+from highbar.engine.row_checks import BadRows, refuse_agent_tags
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import TYPED, column_text, typed_trials
@@ -23,31 +21,25 @@ from highbar.language.spelling import did_you_mean
 from highbar.model import Where
 from highbar.model.judging import Selection
 
+Parts = tuple[SourcePart, ...]
 _OF_OURS = ("agent_version", "suite", "judge")
 
 
-class Choice(Struct, frozen=True):
-    """The parts restricted to the rows that take part, and to the rows that are left out."""
+def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -> tuple[Parts, Parts]:
+    """The parts restricted to the rows that take part, and to those that are left out.
 
-    taken: tuple[SourcePart, ...]
-    left: tuple[SourcePart, ...]
-
-
-def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
-    """Choose the rows that take part. A row without one of the columns has the value of its scenario's other trials.
+    A row without one of the columns has the value of its scenario's other trials.
 
     Raises InputError if those differ, if a row is bad, if the column is not text, or if the agent gave the tag.
     """
     refuse_agent_tags(database.rows, parts, (column for column, _ in where))
     _refuse_numbers(database.rows, parts, where)
     inherited = _define_inherited(database, parts, where)
-    return Choice(
-        _restrict(parts, where, inherited=inherited, left=False),
-        _restrict(parts, where, inherited=inherited, left=True),
-    )
+    taken = _restrict(parts, where, inherited=inherited, left=False)
+    return taken, _restrict(parts, where, inherited=inherited, left=True)
 
 
-def _restrict(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> tuple[SourcePart, ...]:
+def _restrict(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> Parts:
     return tuple(
         replace(
             part,
@@ -137,11 +129,13 @@ def _needed_columns(part: SourcePart, where: Where) -> tuple[str, ...]:
     return tuple(name for name in named if name in part.columns)
 
 
-def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
-    """The rows that the choice leaves out. Raises InputError if a scenario loses all its rows, without `subset`."""
+def left_out(
+    rows: Rows, parts: Sequence[SourcePart], taken_parts: Parts, left_parts: Parts, request: Request
+) -> Selection:
+    """The rows that are left out. Raises InputError if a scenario loses all its rows, without `subset`."""
     where = request.select
-    rest = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in choice.left)
-    taken = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in choice.taken)
+    rest = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in left_parts)
+    taken = " UNION ALL ".join(f"SELECT id FROM ({typed_trials(part)})" for part in taken_parts)
     number = rows(f"SELECT count(*) FROM ({rest})")[0][0]
     if number and not rows(f"SELECT count(*) FROM ({taken})")[0][0]:
         raise InputError(_nothing_fits(rows, parts, where))

@@ -4,8 +4,8 @@ The module has one public function, `read(path, report)`. It yields the rows, co
 record, and computes nothing from the tool's own totals. It refuses a file with `record.refuse`. Parts of a large
 importer are in modules whose names start with the tool's name (`inspect_header`).
 
-    reading/             untrusted files: JSON, zip, XML, OTLP; json_arrays, data_frames: the records in a JSON file
-    record               access to the values of a record, and refusals; statuses: closed lists of words
+    reading/             untrusted files: JSON, zip, XML, OTLP; json_records: the records in a JSON file
+    record               access to the values of a record, closed lists of words, and refusals
     scorers, verdicts    who judges, and the verdicts on one trial → columns
     naming, tool_calls   ids, labels and tool calls
     row_buffer, writing  rows that wait for the end of a file, and rows → JSONL

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from highbar.importers import Row
-from highbar.importers.json_arrays import array_records, without_arrays
+from highbar.importers.json_records import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.naming import number_or_name
 from highbar.importers.reading import json

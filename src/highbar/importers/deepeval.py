@@ -14,14 +14,13 @@ from typing import Any
 
 from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
-from highbar.importers.json_arrays import array_records, file_parts
+from highbar.importers.json_records import array_records, file_parts
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.naming import Trials, short_digest
 from highbar.importers.reading import json
-from highbar.importers.record import Record, refuse
+from highbar.importers.record import Record, Statuses, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
-from highbar.importers.statuses import Statuses
 from highbar.importers.tool_calls import calls_in
 from highbar.importers.verdicts import Verdicts
 from highbar.language.tool_names import flat_tags, scenario_id, text_or_json

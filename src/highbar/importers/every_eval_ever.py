@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
 from highbar.importers.every_eval_ever_aggregate import LOWER, NAMELESS, Aggregate, aggregate_of, is_aggregate
-from highbar.importers.json_arrays import file_head
+from highbar.importers.json_records import file_head
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import Trials, score_columns
 from highbar.importers.reading import json

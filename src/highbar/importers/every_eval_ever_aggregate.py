@@ -16,7 +16,7 @@ from typing import NamedTuple
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
 from highbar.importers.folder_check import FOLDER_HINT, FolderCheck
-from highbar.importers.json_arrays import file_head
+from highbar.importers.json_records import file_head
 from highbar.importers.limits import HEAD, LARGEST_VALUE
 from highbar.importers.reading import json
 from highbar.importers.record import Record, in_file, refuse, shown

@@ -14,15 +14,13 @@ from typing import Any
 from highbar.columns import SCENARIO_TEXTS
 from highbar.errors import InputError
 from highbar.importers import Row, signs
-from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
-from highbar.importers.json_arrays import file_head
+from highbar.importers.json_records import by_column, by_index, file_head, in_schema, table_records
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import Trials, question_id
 from highbar.importers.reading.json import decode_value
-from highbar.importers.record import Record, is_number, refuse, shown
+from highbar.importers.record import SPAN_CODES, Record, Statuses, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
-from highbar.importers.statuses import SPAN_CODES, Statuses
 from highbar.importers.verdicts import Verdicts
 from highbar.language.tool_names import flat_tags, scenario_id, text_or_json
 

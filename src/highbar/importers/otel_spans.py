@@ -11,8 +11,7 @@ from highbar.importers import Row
 from highbar.importers.reading.json import decode_value
 from highbar.importers.reading.otlp import Item
 from highbar.importers.reading.otlp_numbers import MOST_INT_DIGITS, number_value
-from highbar.importers.record import refuse, shown
-from highbar.importers.statuses import SPAN_CODES
+from highbar.importers.record import SPAN_CODES, refuse, shown
 from highbar.importers.tool_calls import calls_in
 from highbar.language.tool_names import text_or_json
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from highbar.columns import SCENARIO_TEXTS
 from highbar.importers import Row
-from highbar.importers.json_arrays import array_records, without_arrays
+from highbar.importers.json_records import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report

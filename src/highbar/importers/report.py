@@ -56,9 +56,9 @@ class Report(Struct):
         """Note whether a scorer judges and, if not, why."""
         self.scorers[name] = "judges" if judges else f"a column, does not judge: {why_not}"
 
-    def leave_out(self, reason: str, records: int = 1) -> None:
-        """Count records without a row, with the reason."""
-        self.left_out[reason] += records
+    def leave_out(self, reason: str) -> None:
+        """Count a record without a row, with the reason."""
+        self.left_out[reason] += 1
 
     def sentence(self) -> str:
         """`20 records, 20 rows, 3 errors, 1 unscored`; zeros are left out, except for records and rows.

@@ -12,8 +12,7 @@ from typing import Literal, cast
 from msgspec import Struct
 
 from highbar.documents.csv_fields import fields_up_to
-from highbar.importers.data_frames import line_records, table_records
-from highbar.importers.json_arrays import file_head, file_parts
+from highbar.importers.json_records import file_head, file_parts, line_records, table_records
 from highbar.importers.limits import HEAD, LONGEST_CELL
 from highbar.importers.reading import json
 from highbar.importers.record import duplicate, refuse, refuse_not_finite, shown

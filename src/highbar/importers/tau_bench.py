@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from highbar.importers import Row
-from highbar.importers.json_arrays import array_records, without_arrays
+from highbar.importers.json_records import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
 from highbar.importers.naming import number_or_name
 from highbar.importers.record import Record, refuse, shown

@@ -59,9 +59,9 @@ def checkout(environment: Mapping[str, str], commit: str | None = None, branch: 
     return Checkout(found, branch, tuple(one.decode() for one in _PARENT.findall(head)), changed, committed)
 
 
-def ancestors(commit: str = "HEAD") -> frozenset[str] | None:
-    """A commit and all commits before it, as far as this clone has them; None if git does not know it."""
-    found = ask_git("rev-list", f"--max-count={_MOST_ANCESTORS}", "--end-of-options", commit)
+def ancestors() -> frozenset[str] | None:
+    """The current commit and all commits before it, as far as this clone has them; None if git does not know it."""
+    found = ask_git("rev-list", f"--max-count={_MOST_ANCESTORS}", "HEAD")
     return None if found is None else frozenset(found.decode("ascii").split())
 
 

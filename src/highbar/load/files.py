@@ -112,7 +112,7 @@ def find_foreign(
     stack: ExitStack,
     stdin: BinaryIO | None = None,
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
-) -> Iterator[foreign.Import]:
+) -> Iterator[foreign.Imported]:
     """The files that the arguments name, each imported as the tool's when it is requested."""
     together = _check_folder(arguments, None)
     if together.problems:
@@ -126,10 +126,10 @@ def find_foreign(
         for path in folders.expand(argument).files:
             if path in together.not_read:
                 continue
-            made = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance)
+            file, report = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance)
             while notes:
-                made.report.warn(notes.pop(0))
-            yield made
+                report.warn(notes.pop(0))
+            yield file, report
 
 
 def import_files(
@@ -146,12 +146,12 @@ def import_files(
     """
     read: list[ResultsFile] = []
     with ExitStack() as stack, open(target, "wb") as rows:
-        for found in find_foreign(arguments, tool, stack=stack, stdin=stdin, guidance=guidance):
-            with open(found.file.path, "rb") as stream:
+        for file, report in find_foreign(arguments, tool, stack=stack, stdin=stdin, guidance=guidance):
+            with open(file.path, "rb") as stream:
                 shutil.copyfileobj(stream, rows)
-            os.unlink(found.file.path)
-            yield from found.report.summary(found.file.name, found.title)
-            read.append(found.file)
+            os.unlink(file.path)
+            yield from report.summary(file.name, importers.format_title(tool))
+            read.append(file)
     if problems := foreign.contradictions(read):
         raise InputError(*problems)
 
@@ -179,7 +179,8 @@ def _as_file(
         raise InputError(Problem("not a regular file", file=path))
     tool = _tool(path, path, input_format, guidance)
     if tool:
-        return foreign.import_file(path, name, tool, _temporary(stack, suffix=".jsonl"), guidance).file
+        file, _ = foreign.import_file(path, name, tool, _temporary(stack, suffix=".jsonl"), guidance)
+        return file
     format_, compression = _form(path, input_format)
     return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
 
@@ -231,12 +232,12 @@ def _form(path: str, input_format: str | None = None) -> tuple[Format, str | Non
     return format_, compression
 
 
-def file_named(path: str, input_format: str | None = None) -> ResultsFile:
+def file_named(path: str) -> ResultsFile:
     """One file with rows in any shape, to look at them. Raises InputError if neither we nor a mapping can read it."""
     if not os.path.isfile(path):
         what = "is a folder" if os.path.isdir(path) else "does not exist" if not os.path.exists(path) else "is no file"
         raise InputError(Problem(f"{what}, wanted a file with results", file=path))
-    format_, compression = _form(path, input_format)
+    format_, compression = _form(path)
     if format_ == "json" and not _starts_with_brace(path, compression, alone=True):
         format_ = _array_or_lines(path, format_, compression)
     return ResultsFile(os.path.realpath(path), path, format_, compression)
@@ -301,7 +302,8 @@ def _from_stdin(
     mapped = guidance.mapping is not None
     tool = None if input_format is None and not mapped else _tool(copy, "<stdin>", input_format, guidance)
     if tool:
-        return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance).file
+        file, _ = foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance)
+        return file
     compression = unpacking.kind_of(_start_of(copy, None))
     format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(_start_of(copy, compression))
     return ResultsFile(copy, "<stdin>", format_, compression)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to m
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
+Imported = tuple[ResultsFile, Report]
+"""The file of rows that was made of a tool's file, and what became of its records."""
 MAPPED = "map"
 """The format of files that a mapping reads."""
 
@@ -70,15 +72,7 @@ ONLY_JUDGES = {
 """By format: who judges, if the format leaves no choice."""
 
 
-class Import(Struct, frozen=True):
-    """A file that was imported: the file of rows that was made of it, and what became of its records."""
-
-    file: ResultsFile
-    report: Report
-    title: str
-
-
-def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
+def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Imported:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of our own rows does not need it
 
@@ -107,7 +101,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         columns=tuple(sorted(report.columns)) if report.plain else (),
         has_known_units=format_name != MAPPED,
     )
-    return Import(file, report, importers.format_title(format_name))
+    return file, report
 
 
 @contextmanager

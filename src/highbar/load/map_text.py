@@ -51,10 +51,10 @@ def _short_path(field: RowField) -> str:
     return yaml_scalar(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
-def listed_fields(fields: Sequence[RowField], most: int = MOST_LISTED) -> str:
+def listed_fields(fields: Sequence[RowField]) -> str:
     """The names of the first fields, and how many more there are."""
-    more = f" and {len(fields) - most:,} more" if len(fields) > most else ""
-    return ", ".join(map(_short_path, fields[:most])) + more
+    more = f" and {len(fields) - MOST_LISTED:,} more" if len(fields) > MOST_LISTED else ""
+    return ", ".join(map(_short_path, fields[:MOST_LISTED])) + more
 
 
 def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:

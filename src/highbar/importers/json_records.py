@@ -1,18 +1,51 @@
-"""Data frames that pandas wrote as JSON → records: one function for each form (`orient`) of the file."""
+"""A JSON file → its records one by one: of its arrays, of its lines, or of a data frame that pandas wrote.
+
+For a data frame there is one function for each form (`orient`) of the file.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from highbar.importers.json_arrays import array_records, file_head, file_parts, without_arrays
 from highbar.importers.reading import json
 from highbar.importers.record import Record, duplicate, refuse, shown
 
 _SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(columns|index|data)"\s*:\s*\[')
 _ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 _HEAD = 4096
+
+
+def file_head(path: str, size: int) -> bytes:
+    """The first bytes of a file."""
+    with Path(path).open("rb") as stream:
+        return stream.read(size)
+
+
+def file_parts(path: str, arrays: Collection[str]) -> Iterator[tuple[str, json.Bytes]]:
+    """The parts of the document in a file; see `json.json_parts`."""
+    with Path(path).open("rb") as stream:
+        yield from json.json_parts(stream, arrays)
+
+
+def array_records(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Record]]:
+    """The elements of these arrays, in the order of the file, each with the name of its array."""
+    counts: Counter[str] = Counter()
+    for place, text in file_parts(path, arrays):
+        if place.endswith("[]"):
+            name = place.removesuffix("[]")
+            yield name, Record(json.decode_value(text), f"{name or 'record'}[{counts[name]}]")
+            counts[name] += 1
+
+
+def without_arrays(path: str, arrays: Collection[str]) -> Record:
+    """The members of the document by path. Each of `arrays` is True instead of its elements, and absent if empty."""
+    found: dict[str, object] = {}
+    for place, text in file_parts(path, arrays):
+        found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode_value(text)
+    return Record(found, "the file")
 
 
 def table_records(path: str) -> Iterator[Record]:
