@@ -54,7 +54,7 @@ MOST_FLAKY = 100
 """Flaky scenarios that a verdict lists."""
 MOST_SUITE_IDS = 10
 """Missing, extra or different scenarios of a suite that a verdict names."""
-MOST_VARIANT_ROWS = 100
+MOST_COMPARED_ROWS = 100
 """Rows of one (id, trial) that are compared to find what distinguishes them."""
 MOST_TRIALS = 20
 """Trials of one scenario in the details; those that did not pass come first."""

@@ -154,7 +154,7 @@ def aggregates(layout: Layout, request: Request, *, one_pass: bool) -> list[tupl
             ]
         if ratio in request.thirds:
             cubes = ((z, z, z), (z, z, d), (z, d, d), (d, d, d))
-            found += [(f"{kind}_{i}", f"sum({' * '.join(cube)})") for kind, cube in zip(THIRDS, cubes, strict=True)]
+            found += [(f"{kind}_{i}", f"sum({' * '.join(of)})") for kind, of in zip(THIRDS, cubes, strict=True)]
         if request.count_failures:
             found += [
                 (f"imperfect_{i}", f"sum(CAST({z} < {d} AS INTEGER))"),

@@ -134,7 +134,7 @@ class Reducer(Struct, frozen=True):
         """Define the three relations of a request; return the plan, and whether descriptions were filled in."""
         plan, fill = self._define_trials(request, smallest=self.database.has_smallest)
         self.database.define("scenarios", plan.scenarios, materialized=plan.layout.repeated)
-        grave = self._mostly_grave(plan, request)
+        grave = self._grave_fill_list(plan, request)
         self.database.define("profile", plan.profile_of_grave if grave else plan.profile, materialized=True)
         return plan, fill
 
@@ -276,7 +276,7 @@ class Reducer(Struct, frozen=True):
             self.database, named, plan.layout, request, plan.world, any_undecided=any_undecided, at_worst=at_worst
         )
 
-    def _mostly_grave(self, plan: ReductionPlan, request: Request) -> bool:
+    def _grave_fill_list(self, plan: ReductionPlan, request: Request) -> bool:
         """Whether a sample of the rows suggests that the gravest failures alone fill the list.
 
         To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and

@@ -235,8 +235,8 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
         return ()
     first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT {MOST_EXAMPLES}")]
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
-    are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
-    return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)
+    are, counted = ("is", "it counts") if found == 1 else ("are", "they count")
+    return (f"{ids} {are} required and optional by the policy's patterns: {counted} as required",)
 
 
 def refuse_agent_tags(rows: Rows, parts: Sequence[SourcePart], columns: Iterable[str]) -> None:

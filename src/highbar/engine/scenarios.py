@@ -257,7 +257,7 @@ class _ScenarioColumns(Struct, frozen=True):
         # A sum of fractions needs a common denominator. Usually the trials of a scenario expect the same behaviors.
         return (
             f"CASE WHEN {_SAME} THEN coalesce(min(score_expected) {_LEVEL}, 1)"
-            f" WHEN {_DIVIDES} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
+            f" WHEN {_IS_COMMON} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
         )
 
     def _score(self) -> str:
@@ -267,7 +267,7 @@ class _ScenarioColumns(Struct, frozen=True):
             return seen
         return (
             f"CASE WHEN {_SAME} THEN sum({seen})"
-            f" WHEN {_DIVIDES} THEN sum({seen} * ({COMMON_DENOMINATOR} // score_expected))"
+            f" WHEN {_IS_COMMON} THEN sum({seen} * ({COMMON_DENOMINATOR} // score_expected))"
             f" ELSE sum(CAST(round({seen} * {FINEST} / score_expected) AS BIGINT)) END"
         )
 
@@ -275,4 +275,4 @@ class _ScenarioColumns(Struct, frozen=True):
 # A violation scores 0 of 1: its denominator does not matter.
 _LEVEL = "FILTER (NOT is_violated AND expected_count > 0)"
 _SAME = f"coalesce(min(score_expected) {_LEVEL} = max(score_expected) {_LEVEL}, true)"
-_DIVIDES = f"bool_and({COMMON_DENOMINATOR} % score_expected = 0)"
+_IS_COMMON = f"bool_and({COMMON_DENOMINATOR} % score_expected = 0)"

@@ -99,9 +99,9 @@ Planning the long forms takes longer than reading a small file."""
 def simplify(expressions: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
     """The expressions, simplified for results with these columns."""
     found = dict(expressions)
-    for absent, simpler in WITHOUT:
+    for absent, instead in WITHOUT:
         if not any(name in columns for name in absent):
-            found.update({name: sql for name, sql in simpler.items() if name in found})
+            found.update({name: sql for name, sql in instead.items() if name in found})
     return found
 
 

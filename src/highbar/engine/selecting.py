@@ -35,11 +35,11 @@ def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -
     refuse_agent_tags(database.rows, parts, (column for column, _ in where))
     _refuse_numbers(database.rows, parts, where)
     inherited = _define_inherited(database, parts, where)
-    taken = _restrict(parts, where, inherited=inherited, left=False)
-    return taken, _restrict(parts, where, inherited=inherited, left=True)
+    taken = _chosen_parts(parts, where, inherited=inherited, left=False)
+    return taken, _chosen_parts(parts, where, inherited=inherited, left=True)
 
 
-def _restrict(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> Parts:
+def _chosen_parts(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> Parts:
     return tuple(
         replace(
             part,

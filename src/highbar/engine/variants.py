@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from highbar.columns import OF_THE_RUN
-from highbar.engine.limits import MOST_EXAMPLES, MOST_VARIANT_ROWS
+from highbar.engine.limits import MOST_COMPARED_ROWS, MOST_EXAMPLES
 from highbar.engine.protocol import Rows
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
@@ -33,7 +33,7 @@ def find_differences(
             same.append(f"({number}) IS NULL" if trial is None else f"({number}) = {trial}")
         source = part.relation(["id", "trial", *names])
         found = rows(
-            f"SELECT {', '.join([*read, '1'])} FROM {source} WHERE {' AND '.join(same)} LIMIT {MOST_VARIANT_ROWS}"
+            f"SELECT {', '.join([*read, '1'])} FROM {source} WHERE {' AND '.join(same)} LIMIT {MOST_COMPARED_ROWS}"
         )
         for row in found:
             for name, text in zip(names, row[:-1], strict=True):

@@ -307,10 +307,10 @@ def _is_of_inspect(metadata: Record) -> bool:
 
 def _latency(performance: Record, *, by_inspect: bool) -> float | None:
     """The time of the whole answer. The converter of Inspect AI writes only the waiting time to `latency_ms`."""
-    whole, generating = performance.number("latency_ms"), performance.number("generation_time_ms")
+    whole, generated = performance.number("latency_ms"), performance.number("generation_time_ms")
     if whole is None:
         return None  # the generation time is only a part of it
-    return whole + (generating or 0) if by_inspect else max(whole, generating or 0)
+    return whole + (generated or 0) if by_inspect else max(whole, generated or 0)
 
 
 def _conversation(messages: list[Mapping[str, Any]], *, by_inspect: bool) -> Row:

@@ -80,7 +80,7 @@ class Header:
             without_samples = self._config.flag("log_samples") is False
             refuse("there is no sample in this log" + (": it was written without them" if without_samples else ""))
         ids = {id_ for id_, _ in keys}
-        lacking = [id_ for id_ in self._ids if id_ not in ids and not self._was_stopped(id_)]
+        lacking = [id_ for id_ in self._ids if id_ not in ids and not self._is_stopped(id_)]
         ended = f"the run ended with the status {self.status}"
         if lacking:
             refuse(
@@ -95,7 +95,7 @@ class Header:
         if self._invalidated and not invalidated:
             refuse("the log says that samples were invalidated, and holds none that was")
 
-    def _was_stopped(self, id_: str) -> bool:
+    def _is_stopped(self, id_: str) -> bool:
         """Whether the task stopped before any epoch of this sample."""
         return all((id_, epoch) in self.stops for epoch in range(1, self._epochs + 1))
 

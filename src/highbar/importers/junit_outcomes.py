@@ -21,7 +21,7 @@ _PASSED = frozenset(
 _STATUS = SAYS_OUTCOME - _PASSED
 _RAN = frozenset({"executed", "completed", "finished", "ran", "run", "done", "enabled"})
 _NAMES = _STATUS | _PASSED | _RAN
-_DESCRIBING = frozenset(
+_DESCRIPTIONS = frozenset(
     {"name", "classname", "class", "file", "id", "type", "package", "module", "suite", "group", "category", "tags"}
     | {"level", "severity", "priority", "owner", "author", "description", "message", "type_param", "value_param"}
     | {"expected", "mode"}
@@ -78,7 +78,7 @@ def attribute_outcome(name: str, value: str) -> str | None:
     >>> attribute_outcome("is_ok", "false"), attribute_outcome("error_message", "boom"), attribute_outcome("line", "no")
     ('failure', 'unclear', None)
     """
-    if name in _DESCRIBING:
+    if name in _DESCRIPTIONS:
         return None
     core = _core(name)
     if core in _STATUS:

@@ -37,7 +37,7 @@ _TEXTS = frozenset(of_form("id", "text", "shown", "outcome"))
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
 TOOL_COLUMNS = ("error", "violations", "passed", "correct")
 """Columns that a mapping on top of a tool's rows must not set: only the tool knows what happened."""
-_DESCRIBING = ("id", *column_names("describes"))
+_DESCRIPTIONS = ("id", *column_names("describes"))
 """Columns that such a mapping may set even if the tool's importer sets them."""
 
 
@@ -123,7 +123,7 @@ def _add_columns(mapping: RowMap, row: Row, scope: Scope, trials: Trials) -> Row
     given = {column: value for column, value in row.items() if value is not None}
     added = _row(mapping, scope, trials, id_=str(given["id"]))
     for column in added:
-        if column in given and column not in _DESCRIBING and added[column] is not None:
+        if column in given and column not in _DESCRIPTIONS and added[column] is not None:
             hint = "a mapping adds only what the tool's reader leaves absent"
             refuse(f"{scope.place}: {column} is given by the tool itself", hint=hint)
     labels = {**_tags_of(given.get("tags")), **_tags_of(added.get("tags"))}

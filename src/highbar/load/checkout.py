@@ -79,8 +79,8 @@ def _commit_in_ci(environment: Mapping[str, str]) -> str | None:
 def _branch_in_ci(environment: Mapping[str, str]) -> str | None:
     """The branch of a push, or the source branch of a pull request or a merge request."""
     if environment.get("GITHUB_SHA"):
-        pushed = environment.get("GITHUB_REF_NAME") if environment.get("GITHUB_REF_TYPE") == "branch" else None
-        return environment.get("GITHUB_HEAD_REF") or pushed or None
+        branch = environment.get("GITHUB_REF_NAME") if environment.get("GITHUB_REF_TYPE") == "branch" else None
+        return environment.get("GITHUB_HEAD_REF") or branch or None
     return environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") or environment.get("CI_COMMIT_BRANCH") or None
 
 

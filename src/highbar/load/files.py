@@ -238,7 +238,7 @@ def file_named(path: str) -> ResultsFile:
         what = "is a folder" if os.path.isdir(path) else "does not exist" if not os.path.exists(path) else "is no file"
         raise InputError(Problem(f"{what}, wanted a file with results", file=path))
     format_, compression = _form(path)
-    if format_ == "json" and not _starts_with_brace(path, compression, alone=True):
+    if format_ == "json" and not _starts_with_object(path, compression, alone=True):
         format_ = _array_or_lines(path, format_, compression)
     return ResultsFile(os.path.realpath(path), path, format_, compression)
 
@@ -270,16 +270,16 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
     if format_ != "json":
         return format_
     # Many tools write JSON lines into files named .json: the first byte shows it, the name does not.
-    if _starts_with_brace(path, compression, alone=True):
+    if _starts_with_object(path, compression, alone=True):
         from highbar.load.missing_ids import missing_id  # only for a file that is refused
 
         message = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
         unread = Problem(message, file=path, line=1, hint="a mapping reads any other shape: --map FILE")
         raise InputError(missing_id(ResultsFile(os.path.realpath(path), path, "json", compression)) or unread)
-    return "jsonl" if _starts_with_brace(path, compression) else "json"
+    return "jsonl" if _starts_with_object(path, compression) else "json"
 
 
-def _starts_with_brace(path: str, compression: str | None, *, alone: bool = False) -> bool:
+def _starts_with_object(path: str, compression: str | None, *, alone: bool = False) -> bool:
     """Whether a file starts with `{`; if `alone`, with a `{` that is alone on its line: the object continues below."""
     start = _start_of(path, compression).removeprefix(BYTE_ORDER_MARK).lstrip()
     return start.split(b"\n", 1)[0].strip() == b"{" if alone else start.startswith(b"{")

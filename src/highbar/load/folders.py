@@ -119,7 +119,7 @@ def expand(argument: str) -> Named:
 
 def _match_pattern(pattern: str) -> Named:
     """The files that match a pattern. A matching folder is read as if it were named, unless the pattern enters it."""
-    problems = [_folder_problem(path) for path in _searched_folders(pattern)]
+    problems = [_folder_problem(path) for path in _folders_in(pattern)]
     matches = sorted(glob.glob(pattern, recursive=True))
     files: list[tuple[str, str | None]] = []
     notes: list[str] = []
@@ -142,7 +142,7 @@ def _match_pattern(pattern: str) -> Named:
     return Named(tuple(files), "; ".join(notes) or None)
 
 
-def _searched_folders(pattern: str) -> Iterator[str]:
+def _folders_in(pattern: str) -> Iterator[str]:
     """All folders and links that a pattern searches."""
     above = os.path.dirname(pattern.rstrip(os.sep))
     seen: set[str] = set()

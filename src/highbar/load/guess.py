@@ -36,10 +36,10 @@ _MAY_BE_EMPTY = ("error", "violations", "unjudged")
 """Columns that are mapped even if no row of the sample has a value: the next run may have one."""
 
 
-def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False) -> Guess:
+def guess(found: Sequence[RowField], *, cells: bool = False, has_keys: bool = False) -> Guess:
     """The guess for the fields of a file.
 
-    `cells`: every value is the text of a CSV cell. `keyed`: the rows are members of an object, each with a key.
+    `cells`: every value is the text of a CSV cell. `has_keys`: the rows are members of an object, each with a key.
     """
     fields = [field for field in found if all(field.path)]  # no path can name an empty key
     # The order matters: words of a verdict column complete `error` and `unjudged`, labels are dropped beside a verdict,
@@ -48,7 +48,7 @@ def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False
     for field in fields:
         made.add(field)
     columns = {column: one for column in _BY_VALUE if (one := made.column(column)) is not None}
-    columns["id"] = _id(made.fields("id"), keyed=keyed)
+    columns["id"] = _id(made.fields("id"), has_keys=has_keys)
     columns |= _trial(columns["id"], made.fields("trial"))
     columns |= _from_words(columns, made)
     columns |= _times(fields, cells=cells)
@@ -175,9 +175,9 @@ def _column_guess(column: str, candidates: list[Candidate]) -> ColumnGuess:
     if column == "error" and len(candidates) > 1:  # a trial has crashed if any of the fields says so
         return ColumnGuess(column, tuple(candidates), settled=True, together=True)
     best = [one for one in candidates if one.group == candidates[0].group]
-    agree = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
+    alike = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
     clear = not best[0].doubt and not any(one.unread for one in candidates)
-    settled = (len(best) == 1 or bool(best[0].reading)) and agree and clear
+    settled = (len(best) == 1 or bool(best[0].reading)) and alike and clear
     return ColumnGuess(column, tuple(candidates), settled, blocks=not settled and column in JUDGING)
 
 
@@ -210,20 +210,20 @@ def _is_mark(value: Any, *, cells: bool) -> bool:
     return isinstance(value, bool) or (cells and str(value).lower() in ("true", "false"))
 
 
-def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
+def _id(named: list[tuple[int, RowField]], *, has_keys: bool) -> ColumnGuess:
     whole = [
         Candidate(field, group=group)
         for group, field in named
         if all(_is_name(value) for value in field.values) and (group < 3 or _count_repeated(field) == 0)
     ]
-    if keyed:
+    if has_keys:
         whole.insert(0, Candidate(special="@key", group=0))
     if whole:
         first = whole[0]
         alone = sum(one.group == first.group for one in whole) == 1
         # Rows that share an id are trials of one scenario. So an id that repeats is settled only if it has no rival.
-        rivals = [one for one in whole if one.group < 3]
-        settled = alone and (len(rivals) == 1 or first.field is None or _count_repeated(first.field) == 0)
+        others = [one for one in whole if one.group < 3]
+        settled = alone and (len(others) == 1 or first.field is None or _count_repeated(first.field) == 0)
         return ColumnGuess("id", tuple(whole), settled, blocks=not settled)
     partly = tuple(Candidate(field) for group, field in named if group < 3)
     if partly:

@@ -54,23 +54,23 @@ def of_table(rows: tuple[Mapping[str, Any], ...], package: str) -> Problem:
 
 def _rename(guess: Guess, package: str | None = None) -> str:
     """The hint with code that renames the columns of a frame, or the keys of rows in Python."""
-    renames = {
+    new_names = {
         one.field.path[0]: column
         for column, one in guess.settled.items()
         if one.field and len(one.field.path) == 1 and one.field.path[0] != column and "." not in column
         if not one.options and one.constant is None
     }
-    if not renames:
+    if not new_names:
         return "name the scenario in the column id"
     if package is None:
-        return f"a guess: rename the keys: {renames}"
-    return f"a guess: df.rename({'columns=' if package == 'pandas' else ''}{renames})"
+        return f"a guess: rename the keys: {new_names}"
+    return f"a guess: df.rename({'columns=' if package == 'pandas' else ''}{new_names})"
 
 
 def guess_of(sample: Sample) -> Guess:
     """The guess of a mapping from a sample."""
-    keyed = bool(sample.places) and sample.places[0].kind == "{}"
-    return guess(read_fields(sample.rows), cells=sample.cells, keyed=keyed)
+    has_keys = bool(sample.places) and sample.places[0].kind == "{}"
+    return guess(read_fields(sample.rows), cells=sample.cells, has_keys=has_keys)
 
 
 def init_command(name: str) -> str:

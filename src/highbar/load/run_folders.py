@@ -183,9 +183,9 @@ def sharded_run(paths: Sequence[str], *, is_alone: bool = True) -> dict[str, boo
     ]
     others += [] if is_alone else [Problem("standard input cannot be judged with shards")]
     first = documents[next(iter(found))]
-    strange = [problem for path in found for problem in _other_run_problems(path, documents[path], first)]
+    of_others = [problem for path in found for problem in _other_run_problems(path, documents[path], first)]
     # Which shards are missing can be said only if all the others are of one run.
-    problems = [*others, *strange] or [*_missing_shards(found)]
+    problems = [*others, *of_others] or [*_missing_shards(found)]
     if problems:
         raise InputError(*problems)
     return {path: documents[path].planned.trials > 0 or _size(path) != 0 for path in found}

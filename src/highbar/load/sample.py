@@ -42,8 +42,8 @@ class RowsPlace(Struct, frozen=True):
 class Sample(Struct, frozen=True):
     """The first rows of a file, and later rows with a new field.
 
-    `looked_at` rows were searched for fields; if the file `goes_on`, it has more rows than that. `places` has the lists
-    of rows if the file is one document around them: two lists are two candidates, and `rows` are those of the first.
+    `looked_at` rows were searched for fields; the file `has_more` rows than that, or not. `places` has the lists of
+    rows if the file is one document around them: two lists are two candidates, and `rows` are those of the first.
     `cells`: every value is the text of a CSV cell.
     """
 
@@ -53,15 +53,15 @@ class Sample(Struct, frozen=True):
     places: tuple[RowsPlace, ...] = ()
     first: int = 0  # how many of the rows are the first ones of the file
     looked_at: int = 0
-    goes_on: bool = False
+    has_more: bool = False
 
     @property
     def limits(self) -> str | None:
         """What was not looked at, in a sentence; None if the sample is the whole file."""
         if self.whole:
             return None
-        names = f"names in the first {self.looked_at:,} only" if self.goes_on else f"names in all {self.looked_at:,}"
-        more = ": the file is larger than what was looked at" if self.goes_on else ""
+        names = f"names in the first {self.looked_at:,} only" if self.has_more else f"names in all {self.looked_at:,}"
+        more = ": the file is larger than what was looked at" if self.has_more else ""
         return f"Values were looked at in the first {self.first:,} rows only, {names}{more}."
 
     @property
@@ -79,11 +79,11 @@ def read_sample(file: ResultsFile) -> Sample | None:
 
 
 class _SampledRows:
-    """Rows that are read one by one; `goes_on` if the file has more rows than may be read."""
+    """Rows that are read one by one; `has_more` if the file has more rows than may be read."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, goes_on: bool = False) -> None:
+    def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, has_more: bool = False) -> None:
         self.rows = rows
-        self.goes_on = goes_on
+        self.has_more = has_more
 
 
 def _take_sample(given: _SampledRows, *, cells: bool = False) -> Sample | None:
@@ -105,9 +105,9 @@ def _take_sample(given: _SampledRows, *, cells: bool = False) -> Sample | None:
             looked_at += 1
             found += [row] if is_new and len(found) < 2 * MOST_ROWS else []
     except (ValueError, RecursionError, csv.Error):  # reading the file as results says what is wrong with a later row
-        given.goes_on = True
-    whole = looked_at == len(found) and not given.goes_on
-    return Sample(tuple(found), whole, cells, first=first, looked_at=looked_at, goes_on=given.goes_on)
+        given.has_more = True
+    whole = looked_at == len(found) and not given.has_more
+    return Sample(tuple(found), whole, cells, first=first, looked_at=looked_at, has_more=given.has_more)
 
 
 def _with_new_fields(
@@ -131,7 +131,7 @@ def _json_lines(file: ResultsFile) -> Sample | None:
             while line := stream.readline(left + 1):
                 left -= len(line)
                 if left < 0:
-                    given.goes_on = True
+                    given.has_more = True
                     return
                 if line.strip():
                     number += 1
@@ -221,7 +221,7 @@ def _csv(file: ResultsFile) -> Sample | None:
         return None
     full = (cells for cells in reader if len(cells) == len(header))
     rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)
-    return _take_sample(_SampledRows(rows, goes_on=len(data) > LARGEST), cells=True)
+    return _take_sample(_SampledRows(rows, has_more=len(data) > LARGEST), cells=True)
 
 
 def _parquet(file: ResultsFile) -> Sample | None:

@@ -39,7 +39,7 @@ def accept(results: object) -> Table:
     if _is(results, "pyarrow", "Table", "RecordBatch", "RecordBatchReader", "Dataset", "Scanner"):
         return _of_arrow(results)
     if hasattr(type(results), "__arrow_c_stream__") and not _is(results, "polars", "Series"):
-        return _of_arrow(_through_arrow(results))
+        return _of_arrow(_as_arrow(results))
     raise InputError(Problem(f"found {_type_name(results)}, {WANTED}", hint=_hint(results)))
 
 
@@ -272,7 +272,7 @@ def _refuse_fields(fields: Any) -> None:
         _refuse_fields(field.type)
 
 
-def _through_arrow(results: object) -> Any:
+def _as_arrow(results: object) -> Any:
     try:
         import pyarrow as pa  # only for objects of other libraries
     except ImportError as error:
