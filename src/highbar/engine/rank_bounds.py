@@ -27,12 +27,7 @@ RankBounds = dict[tuple[str, Percentile], Ranks]
 
 
 def clustered_bounds(
-    database: Database,
-    layout: Layout,
-    same: Sequence[Percentile],
-    alpha: float,
-    ranked: str,
-    sizes: Sizes,
+    database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
 ) -> RankBounds:
     """The ranks that bound each percentile in each group."""
     # Ordering the trials needs a window over all of them, which does not scale; the estimate needs only sums.

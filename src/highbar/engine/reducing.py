@@ -23,14 +23,7 @@ from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, matches_sql
-from highbar.engine.totals import (
-    Place,
-    Profile,
-    largest_values,
-    products_of,
-    profiles_of,
-    repetition_sums,
-)
+from highbar.engine.totals import Place, Profile, largest_values, products_of, profiles_of, repetition_sums
 from highbar.model import FailedScenario, FlakyScenario, Percentile
 from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums, SuiteMatch
 from highbar.policy.scenario_ids import is_pattern
@@ -170,11 +163,7 @@ class Reducer(Struct, frozen=True):
         listed = scenario_lists.list_undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, worst.by, any_undecided=True, worst=worst)
         return replace(
-            reduction,
-            best=best.whole,
-            best_slices=best.slices,
-            scenarios_undecided=listed,
-            undecided_trials=named,
+            reduction, best=best.whole, best_slices=best.slices, scenarios_undecided=listed, undecided_trials=named
         )
 
     def records(self, request: Request) -> Records:

@@ -92,13 +92,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
     if not twice:
         return
     hint = _variants_hint(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
-    problems = [
-        Problem(
-            f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}",
-            hint=hint,
-        )
-        for row in twice
-    ]
+    problems = [Problem(f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}", hint=hint) for row in twice]
     raise DuplicateResults(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 

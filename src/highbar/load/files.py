@@ -198,12 +198,7 @@ def _shards(arguments: Sequence[str], problems: list[Problem]) -> dict[str, bool
 
 
 def _of_run(
-    path: str,
-    guidance: foreign.Guidance,
-    regraded: Mapping[str, str],
-    shards: Mapping[str, bool],
-    *,
-    subset: bool,
+    path: str, guidance: foreign.Guidance, regraded: Mapping[str, str], shards: Mapping[str, bool], *, subset: bool
 ) -> ResultsFile | None:
     """The results of a run if the path is in its folder; None if it is not in one."""
     if folders.results_in(path) is None:
