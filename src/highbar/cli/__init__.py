@@ -2,7 +2,7 @@
 
 app       the table of commands, each loaded on use      guard     exit codes, signals and errors
 streams   standard output and standard error             outputs   reports written to files
-judging   what `check` and `run` share                   options   what several commands share
+options   what several commands share                    check     `highbar check`, and what `run` shares with it
 
 Each command has a module of its name, and each of its subcommands one such as `history_add`. `run_in_terminal` and
 `deciding` are for `run`; `starter`, `starter_agent` and `tutorial` are what `init` writes.

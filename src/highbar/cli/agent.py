@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import CommandGroup, help_of_group
+from highbar.cli.app import CommandGroup, help_of_group
 from highbar.cli.guard import REFUSED
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count

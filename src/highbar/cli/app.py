@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -10,8 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 import highbar
-from highbar.cli.commands import CommandGroup, UnknownCommandError, help_of_group
-from highbar.cli.guard import REPORTS_BEGUN
+from highbar.cli.guard import REFUSED, REPORTS_BEGUN
 from highbar.errors import InputError, Problem
 from highbar.report import CALIBRATIONS, COMPARISONS, REPORTERS, Reporter
 
@@ -76,6 +77,55 @@ Exit codes:
 """
 
 
+class UnknownCommandError(click.UsageError):
+    """The command does not exist; `hint` names the one that was probably meant."""
+
+    def __init__(self, name: str, hint: str, context: click.Context) -> None:
+        super().__init__(f"there is no command {name!r}", context)
+        self.hint = hint
+
+
+class CommandGroup(click.Group):
+    """A group that loads a command only when it is used, and suggests similar names for an unknown one.
+
+    `table` has every command, in the order of the help, and its place: `module`, in which it is named `command`, or
+    `module:name`.
+    """
+
+    def __init__(self, *arguments: Any, table: Mapping[str, str], **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The names of all commands, in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        """The command with this name, loaded now; None if there is none."""
+        if cmd_name not in self.table:
+            return None
+        module, _, name = self.table[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name or "command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names. Raises UnknownCommandError if there is none."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            raise UnknownCommandError(name, self._hint(ctx, name), ctx)
+        return super().resolve_command(ctx, args)
+
+    def _hint(self, ctx: click.Context, name: str) -> str:
+        from highbar.language.spelling import did_you_mean  # only if something is misspelled
+
+        known = self.list_commands(ctx)
+        if "check" in known and Path(name).exists():
+            return f"highbar check {shlex.quote(name)}"
+        return did_you_mean(name, known) or f"{ctx.command_path} --help lists the commands"
+
+
 class _RootGroup(CommandGroup):
     """The group of all commands, which also finds a command by its alias."""
 
@@ -99,6 +149,13 @@ def root(context: click.Context) -> int:
     rule, come out.
     """
     return help_of_group(context)
+
+
+def help_of_group(context: click.Context) -> int:
+    """Print the help if the group was called without a command, and return the exit code of wrong usage."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+    return REFUSED
 
 
 def dispatch(arguments: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import CommandGroup, format_option, help_of_group
+from highbar.cli.app import CommandGroup, help_of_group
 from highbar.cli.options import (
     FORMAT_HELP,
     INPUT_FORMAT,
@@ -17,8 +17,9 @@ from highbar.cli.options import (
     WHERE_HELP,
     EngineOptions,
     engine_options,
+    format_option,
 )
-from highbar.cli.progress import watching
+from highbar.cli.streams import watching
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
 from highbar.statistics.pooled import RUNS

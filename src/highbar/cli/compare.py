@@ -9,7 +9,6 @@ import click
 from msgspec.structs import replace
 
 from highbar.cli import streams
-from highbar.cli.commands import format_option, output_option
 from highbar.cli.guard import FAILED, INCONCLUSIVE, NOT_WRITTEN, REFUSED
 from highbar.cli.options import (
     FORMAT_HELP,
@@ -20,8 +19,10 @@ from highbar.cli.options import (
     EngineOptions,
     Meta,
     engine_options,
+    format_option,
     github_option,
     meta_option,
+    output_option,
     report_to_github,
 )
 from highbar.cli.outputs import (
@@ -33,7 +34,7 @@ from highbar.cli.outputs import (
     refuse_overwriting,
     report_everywhere,
 )
-from highbar.cli.progress import watching
+from highbar.cli.streams import watching
 from highbar.errors import InputError, Problem
 from highbar.model.comparison import Comparison
 from highbar.model.job import Job, Wants

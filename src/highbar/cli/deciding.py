@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from highbar import pipeline
 from highbar.bar.on_demand import with_readers
-from highbar.cli.judging import BarOptions, ReportOptions
+from highbar.cli.check import BarOptions, ReportOptions
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import count, some
 from highbar.model import DriftRule, Policy, Rule, ScenarioRule, SuiteRule, Verdict

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import CommandGroup, format_option, help_of_group
+from highbar.cli.app import CommandGroup, help_of_group
 from highbar.cli.guard import FAILED, INCONCLUSIVE
+from highbar.cli.options import format_option
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:  # not needed for help and usage errors

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from highbar.cli import streams
 from highbar.cli.history import FOLDER
 from highbar.cli.options import AGENT_HELP, FORMAT_HELP, INPUT_FORMAT, MAP_HELP, agent_name
-from highbar.cli.progress import watching
+from highbar.cli.streams import watching
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
 from highbar.report.visible import visible

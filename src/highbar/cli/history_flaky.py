@@ -7,8 +7,8 @@ import sys
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import format_option
 from highbar.cli.history import agent_option, branch_option, history_option, last_of, read_folder, say_damaged
+from highbar.cli.options import format_option
 
 
 @click.command("flaky", short_help="Name the scenarios that pass only sometimes.")

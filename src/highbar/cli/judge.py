@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from highbar.cli.commands import CommandGroup, help_of_group
+from highbar.cli.app import CommandGroup, help_of_group
 
 _EXAMPLES = """\b
 Examples:

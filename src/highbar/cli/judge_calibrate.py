@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import format_option, output_option
 from highbar.cli.guard import NOT_WRITTEN
-from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
+from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT, format_option, output_option
 from highbar.cli.outputs import (
     Output,
     attempt,

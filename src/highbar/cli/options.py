@@ -1,4 +1,4 @@
-"""Options that several commands share: the engine, the input format, the agent's name, `--meta` and `--github`."""
+"""Options that several commands share: formats, the engine, the agent's name, `--meta` and `--github`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,30 @@ if TYPE_CHECKING:  # see EngineOptions.choice and _FormatName.shell_complete
     from click.shell_completion import CompletionItem
 
     from highbar.model.job import EngineChoice
+
+# --- --format and --output ---------------------------------------------------------------------
+
+
+def format_option(names: Sequence[str] = ("text", "json")) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add `--format` to a command, whose function takes it as `report_format`."""
+    formats = click.Choice(list(names))
+    return click.option(
+        "--format", "report_format", type=formats, default="text", show_default=True, help="What to print."
+    )
+
+
+def output_option(
+    endings: str, name: str = "--output", argument: str = "outputs"
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add the repeatable option that names report files; `endings` lists the file endings for the help text."""
+    return click.option(
+        name,
+        argument,
+        multiple=True,
+        metavar="[FORMAT=]FILE",
+        help=f"Also write a report to a file; its ending ({endings}) decides the format. Repeatable.",
+    )
+
 
 # --- --engine: what reduces the rows ---------------------------------------------------------
 

@@ -8,9 +8,8 @@ from typing import Any, get_args
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import format_option
-from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT
-from highbar.cli.progress import watching
+from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT, format_option
+from highbar.cli.streams import watching
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, SpendingKind
 from highbar.model.job import Job

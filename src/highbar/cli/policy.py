@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from highbar.cli.commands import print_described
+from highbar.cli.streams import print_described
 from highbar.errors import InputError
 from highbar.language.phrases import count
 from highbar.model import Level, Policy

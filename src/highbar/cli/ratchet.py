@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 from highbar.cli import streams
-from highbar.cli.commands import format_option
+from highbar.cli.options import format_option
 from highbar.errors import InputError, Problem
 from highbar.language.threshold import ThresholdError, read_share
 
@@ -64,7 +64,7 @@ def command(
     """
     from highbar.bar.raising import ratchet  # not needed for help and usage errors
     from highbar.bar.ratchet import Climb  # as above
-    from highbar.report.ratchet import render, render_json  # as above
+    from highbar.report.baseline_text import render_ratchet, render_ratchet_json  # as above
 
     climb = Climb(rule, _step(rule, step))
     if history is not None and (baseline is not None or rule == "step"):
@@ -72,7 +72,7 @@ def command(
     named = Path(baseline) if baseline else None
     found = ratchet(_policy(policy), named, climb, agent_version, write=write, history=history)
     screen = streams.display(sys.stdout)
-    streams.print_text(render_json(found) if report_format == "json" else render(found, screen))
+    streams.print_text(render_ratchet_json(found) if report_format == "json" else render_ratchet(found, screen))
     return 0
 
 

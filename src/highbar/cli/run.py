@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.cli import streams
-from highbar.cli.guard import INCONCLUSIVE, KILLED_BY
-from highbar.cli.judging import (
+from highbar.cli.check import (
     BarOptions,
     ReportOptions,
     bar_options,
@@ -24,6 +23,7 @@ from highbar.cli.judging import (
     refuse_reports,
     report_options,
 )
+from highbar.cli.guard import INCONCLUSIVE, KILLED_BY
 from highbar.cli.outputs import begin_outputs, refuse_overwriting
 from highbar.errors import InputError, Problem
 from highbar.language.phrases import some

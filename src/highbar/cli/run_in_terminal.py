@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from highbar.cli import streams
-from highbar.cli.progress import DRAWN_EVERY, in_background
+from highbar.cli.streams import DRAWN_EVERY, in_background
 from highbar.language.phrases import count
 from highbar.report.visible import visible
 from highbar.running.execution import FinishedRun, run_prepared

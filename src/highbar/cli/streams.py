@@ -1,17 +1,23 @@
-"""Standard output and standard error: what they can show, and writing to them without losing a failure."""
+"""Standard output and standard error: what they can show, writing without losing a failure, and a progress bar."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import BinaryIO, TextIO
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from highbar.errors import Problem, ReportError
+from highbar.errors import InputError, Problem, ReportError
 from highbar.report import Display
 from highbar.report.visible import visible
+
+if TYPE_CHECKING:  # only a command that reads rows needs it
+    from highbar.model.job import JobWatch
+
 
 _WIDTH = 80
 _NARROWEST = 40
@@ -20,6 +26,12 @@ _PLAIN = str.maketrans(
     {"≥": ">=", "≤": "<=", "≠": "!=", "–": "-", "…": "...", "·": "-", "×": "*", "÷": "/", "✗": "x", "→": "->", "│": "|"}
     | {bar: str(height) for height, bar in enumerate("▁▂▃▄▅▆▇█", 1)}
 )
+_PATIENCE = 1.0
+DRAWN_EVERY = 0.2
+"""Seconds between two drawings on a terminal."""
+_BAR_WIDTH = 30
+_BLOCK = 6
+_ERASE = "\r\x1b[K"
 
 
 def standard_input() -> BinaryIO | None:
@@ -40,6 +52,21 @@ def print_text(text: str) -> None:
         raise ReportError(f"standard output could not be written: {_cause(error)}") from error
 
 
+def print_described(files: Iterable[str], describe: Callable[[str, Display], str]) -> int:
+    """Print the description of each file; if any has problems, print nothing and raise InputError with all of them."""
+    texts: list[str] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            texts.append(describe(file, display(sys.stdout)))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(*problems)
+    print_text("\n".join(texts))
+    return 0
+
+
 def say(message: str) -> None:
     """Write one line to standard error, with control characters made visible."""
     _write_error(visible(message) + "\n")
@@ -52,7 +79,7 @@ def send_commands(lines: str) -> None:
 
 def say_problems(problems: Iterable[Problem]) -> None:
     """Write all problems to standard error, each with its place and hint."""
-    from highbar.report.problems import problem_lines  # only if something is wrong
+    from highbar.report.layout import problem_lines  # only if something is wrong
 
     _write_error("".join(f"{line}\n" for line in problem_lines(problems, display(sys.stderr))))
 
@@ -105,3 +132,66 @@ def _abandon(stream: TextIO) -> None:
 
 def _cause(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+# --- a progress bar for reads that take longer than a second ----------------------------------
+
+
+@contextmanager
+def watching(*, quiet: bool) -> Iterator[JobWatch]:
+    """Show a job's progress bar and its notes on standard error; if `quiet`, only the urgent notes."""
+    from highbar.model.job import JobWatch  # only a command that reads rows needs it
+
+    with progress_bar(quiet=quiet) as progress:
+        yield JobWatch(progress, say=None if quiet else say, say_urgent=say if quiet else None)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """Yield a function to call with the share that is done; None if no bar is shown. Erases the bar at the end."""
+    stream = sys.stderr
+    if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    share = [0.0]
+    with in_background(lambda done: _draw_until(done, share, stream)):
+        yield lambda done_share: share.__setitem__(0, done_share)
+
+
+@contextmanager
+def in_background(show: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Run `show` in a thread until the end of the block, when the event that it gets is set."""
+    done = threading.Event()
+
+    def run() -> None:
+        with suppress(OSError, ValueError):  # progress that cannot be shown is no error
+            show(done)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> None:
+    """Redraw at fixed times, not on each report: engines report progress rarely, and for some of their work never."""
+    start = time.monotonic()
+    if done.wait(_PATIENCE):
+        return
+    while not done.wait(DRAWN_EVERY):
+        seconds = time.monotonic() - start
+        stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
+        stream.flush()
+    stream.write(_ERASE)
+    stream.flush()
+
+
+def _bar(share: float, seconds: float) -> str:
+    """A bar of the share that is done, or a moving block if that is unknown."""
+    if share > 0:
+        return ("=" * round(min(share, 1.0) * _BAR_WIDTH)).ljust(_BAR_WIDTH)
+    place = round(seconds / DRAWN_EVERY) % (_BAR_WIDTH - _BLOCK + 1)
+    return (" " * place + "=" * _BLOCK).ljust(_BAR_WIDTH)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from highbar.cli.commands import print_described
+from highbar.cli.streams import print_described
 from highbar.language.phrases import count
 from highbar.report import Display
 from highbar.report.layout import columns, paragraph, title

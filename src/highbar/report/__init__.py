@@ -5,12 +5,13 @@
 one encoder of the module, and name it in the table. Another distribution adds a format of the verdict with an entry
 point in the group `highbar.reporters` that names such a module.
 
-    headline, titles, reruns              sentences that several reports share: the verdict, a demand, a second run
-    value_words, judge_words              the same about a value and about the judge; also early_words, origin,
-                                          failures, advice and progressive
-    visible, layout, numbers, problems    harmless text, lines for a terminal, numbers for programs, problems
+    headline, titles, reruns              sentences that several reports share: the verdict and where it comes from, a
+                                          demand, a second run
+    value_words, judge_words              the same about a value and about the judge; also early_words, failures,
+                                          advice and progressive
+    visible, layout, numbers              harmless text, lines for a terminal, numbers for programs
     comparison_*, calibration_*           reports of a comparison and of a calibration; `_words` is what they share
-    history_*, plan_text, baseline_text   what other commands print; also ratchet and schema_results
+    history_*, plan_text, baseline_text   what other commands print; also schema_results
     github, frames                        what a workflow shows; metrics, rules and scenarios as data frames
 """
 

@@ -11,8 +11,7 @@ from highbar.language.phrases import count
 from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, Side
 from highbar.model.details import Details
-from highbar.report.headline import WORDS, demands_met
-from highbar.report.origin import judged_line, selection_line
+from highbar.report.headline import WORDS, demands_met, judged_line, selection_line
 from highbar.report.visible import Encode
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(

@@ -15,9 +15,8 @@ from highbar.errors import Problem
 from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import evidence, headline
+from highbar.report.headline import evidence, headline, origin_lines, quarantined_ids
 from highbar.report.numbers import interval_end, number
-from highbar.report.origin import origin_lines, quarantined_ids
 from highbar.report.visible import visible
 
 COLUMNS = (

@@ -1,4 +1,4 @@
-"""Sentences about a run that may stop early: what was run and saved, and when a rule was decided."""
+"""Sentences about the rules of a run that may stop early: when one was decided, and what would decide it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,12 @@ from typing import TYPE_CHECKING
 
 from highbar.language import digits
 from highbar.language.phrases import count
-from highbar.model import RuleResult, Verdict
+from highbar.model import RuleResult
 from highbar.report.titles import bound_words, slice_words
 from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # every text report loads this module, and few need a plan
     from highbar.planning.plans import EarlyChance
-
-
-def saved_line(verdict: Verdict) -> str:
-    """`67 of 200 planned scenarios run, 133 saved`; empty if no rule is sequential.
-
-    An inconclusive verdict says `not run` instead of `saved`, since those scenarios may still be needed.
-    """
-    run = verdict.sequential
-    if run is None:
-        return ""
-    if run.problem is not None:
-        return f"judged once, over all scenarios: {run.problem}"
-    repeated = run.planned_trials != run.planned
-    trials = f" ({run.ran_trials} of {count(run.planned_trials, 'trial')})" if repeated else ""
-    word = "not run" if verdict.verdict == "inconclusive" else "saved"
-    saved = f", {run.saved} {word}" if run.saved else ""
-    return f"{run.ran} of {count(run.planned, 'planned scenario')} run{trials}{saved}"
 
 
 def at_stopping(rule: RuleResult) -> str:

@@ -26,10 +26,9 @@ from highbar.errors import Problem
 from highbar.language.digits import Bounds, bounds_by_metric, rule_bounds
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.early_words import at_stopping, saved_line
-from highbar.report.headline import NO_VERDICT
+from highbar.report.early_words import at_stopping
+from highbar.report.headline import NO_VERDICT, judge_line, quarantine_line, quarantined_ids, saved_line
 from highbar.report.numbers import interval_end, number
-from highbar.report.origin import judge_line, quarantine_line, quarantined_ids
 from highbar.report.reruns import how_sure, is_close
 from highbar.report.titles import rule_title
 from highbar.report.visible import cut, visible

@@ -1,6 +1,7 @@
-"""Lines for a terminal: aligned columns, wrapped text, and color if the screen has it.
+"""Lines for a terminal: aligned columns, wrapped text, problems, and color if the screen has it.
 
-All functions expect text that went through `visible` already, so that the only escape sequences are our own.
+All functions but `problem_lines` expect text that went through `visible` already, so that the only escape sequences
+are our own.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from types import MappingProxyType
 
-from highbar.report import Display
-from highbar.report.visible import cells, cut
+from highbar.errors import LineExcerpt, Problem
+from highbar.report import PAGE, Display
+from highbar.report.visible import cells, cut, visible
 
 _CODES = MappingProxyType({"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"})
 _GAP = "  "
@@ -110,3 +112,30 @@ def _with_tail(head: str, tail: str, display: Display) -> list[str]:
         return [head.rstrip(), *paragraph(tail, min(8, display.width // 8), display)]
     first, *rest = wrap(tail, room, break_long_words=False, break_on_hyphens=False)
     return [head + first, *(" " * cells(head) + line for line in rest)]
+
+
+# --- problems ---------------------------------------------------------------------------------
+
+
+def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
+    """For each problem `file:line:column: message`, then the line of the file, the hint and its example, if any."""
+    lines: list[str] = []
+    for problem in problems:
+        place = problem.place_text
+        # The colon that follows the place is escaped with it: after a file named `:`, the two would be a CI command.
+        where = visible(f"{place}:").removesuffix(":")
+        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
+        if problem.excerpt:
+            lines += _excerpt(problem.excerpt, problem.line)
+        if problem.hint:
+            lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
+        if problem.example:
+            lines += [f"    {visible(line)}" for line in problem.example.splitlines()]
+    return lines
+
+
+def _excerpt(excerpt: LineExcerpt, number: int | None) -> list[str]:
+    """The line of the file with its number, and a line with a caret below the place."""
+    margin = f"  {number or ''} | "
+    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
+    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]

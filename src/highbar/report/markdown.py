@@ -24,13 +24,14 @@ from highbar.report.headline import (
     evidence,
     evidence_sentence,
     headline,
+    origin_lines,
     other_notes,
+    quarantined_ids,
     repetition_sentences,
     slice_sentences,
     undecided,
     weakened_rows,
 )
-from highbar.report.origin import origin_lines, quarantined_ids
 from highbar.report.reruns import how_sure, is_close, second_run_sentence
 from highbar.report.titles import DemandResult, demands, metric_words, missed_first
 from highbar.report.value_words import scenarios_cell, short_reason

@@ -12,20 +12,20 @@ from types import MappingProxyType
 from highbar.errors import Problem
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, RuleResult, Verdict
-from highbar.report import PAGE, Display, advice
+from highbar.report import PAGE, Display
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
     and_more,
     evidence,
     headline,
+    origin_lines,
+    quarantined_ids,
     undecided,
     urgent_notes,
     weakened_rows,
 )
-from highbar.report.layout import columns, paint, paragraph, text_table, title, titled
-from highbar.report.origin import origin_lines, quarantined_ids
-from highbar.report.problems import problem_lines
+from highbar.report.layout import columns, paint, paragraph, problem_lines, text_table, title, titled
 from highbar.report.reruns import is_close, rerun_words, second_run_sentence
 from highbar.report.titles import DemandResult, demands
 from highbar.report.value_words import short_reason
@@ -93,8 +93,12 @@ def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
 
 def advice_lines(verdict: Verdict, display: Display) -> list[str]:
     """The comparison with the typical thresholds; empty if there is a policy."""
+    if not verdict.advice:
+        return []
+    from highbar.report import advice  # few checks have no policy
+
     rows = advice.advice_rows(verdict)
-    return [*title(advice.HEADING, display), *text_table(("", *advice.COLUMNS), rows, display)] if rows else []
+    return [*title(advice.HEADING, display), *text_table(("", *advice.COLUMNS), rows, display)]
 
 
 def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:

@@ -22,8 +22,7 @@ from highbar.report.headline import (
     repetition_sentences,
     slice_sentences,
 )
-from highbar.report.layout import columns, paint, paragraph, text_table, title, titled_table
-from highbar.report.problems import problem_lines
+from highbar.report.layout import columns, paint, paragraph, problem_lines, text_table, title, titled_table
 from highbar.report.reruns import (
     MOST_TO_SETTLE,
     chance_cell,

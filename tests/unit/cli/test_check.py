@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from highbar.cli.progress import _bar
+from highbar.cli.streams import _bar
 from tests.commandline import run
 from tests.patience import PATIENCE
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from highbar.model import Place, Threshold
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.report import Display
-from highbar.report.ratchet import render, render_json
+from highbar.report.baseline_text import render_ratchet, render_ratchet_json
 
 BEFORE, AFTER = (Threshold(">=", Fraction(n, 100), "ratio", f">= {n / 100}") for n in (80, 90))
 RAISED = Proposal("rules[0]", "accuracy", BEFORE, AFTER, "the lower bound", Place("highbar.yaml", 2, 3))
@@ -18,7 +18,7 @@ FOUND = Ratchet("highbar.yaml", "baseline.json", "a first\x07 one", (RAISED, STA
 
 
 def test_the_text_names_the_change_the_reason_and_whatever_was_forced():
-    assert render(FOUND) == (
+    assert render_ratchet(FOUND) == (
         "highbar.yaml: 1 of 2 thresholds raised, not written: --write does that\n"
         "baseline baseline.json\n"
         "note: the baseline was recorded by force: a first\\x07 one\n"
@@ -38,13 +38,13 @@ def test_the_text_names_the_change_the_reason_and_whatever_was_forced():
 
 
 def test_a_diff_has_colors_where_the_screen_has():
-    lines = render(FOUND, Display(color=True)).splitlines()
+    lines = render_ratchet(FOUND, Display(color=True)).splitlines()
     assert lines[-1] == "\x1b[32m+90%\tx\x1b[0m"
     assert lines[-2].startswith("\x1b[31m-80%")
 
 
 def test_json_has_the_same():
-    found = json.loads(render_json(FOUND))
+    found = json.loads(render_ratchet_json(FOUND))
     assert found["forced"] == "a first\x07 one"
     assert found["thresholds"][0] == {
         "rule": "rules[0]",

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 
 from highbar.errors import Problem
 from highbar.language.phrases import count
-from highbar.model import NO_POLICY, Verdict
+from highbar.model import NO_POLICY, FailedScenario, Verdict
+from highbar.model.details import ScenarioDetail
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, origin_lines
 from highbar.report.html.differences import metric_changes, moved
-from highbar.report.html.lead import lead
-from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.metrics import latencies, metrics_section, scores_section
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon
@@ -32,11 +32,16 @@ from highbar.report.html.record import (
 from highbar.report.html.rules import rules
 from highbar.report.html.scenarios import all_scenarios, failed_section, flaky_section, open_scenarios
 from highbar.report.html.slices import slices
-from highbar.report.origin import origin_lines
+from highbar.report.reruns import second_run_sentence
+from highbar.report.titles import demands
 from highbar.report.visible import cut, visible
 
 __all__ = ["banner", "facts_section", "render", "render_problems"]
 _ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w./?&=%#~+,;:@-]*)?", re.ASCII)
+_MOST_TITLES = 3
+"""Demands that the lead names; the list below has all."""
+_LONGEST_QUOTE = 160
+"""Characters that the lead quotes of a reason or a reply: about one line."""
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
@@ -61,7 +66,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
         "notes": ("Notes", notes_section(verdict)),
         "judged": ("What was judged", record_section(verdict)),
     }
-    about = (lead(verdict), _about(verdict, display), _counts(verdict))
+    about = (_lead(verdict), _about(verdict, display), _counts(verdict))
     head = banner(headline(verdict), verdict.verdict, sections, *about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     version = "" if verdict.agent_version is None else f" · {cut(visible(verdict.agent_version), 40)}"
@@ -123,3 +128,47 @@ def _counts(verdict: Verdict) -> Markup:
         for number, noun in counts_shown
     ]
     return element("ul", *tiles, class_="counts")
+
+
+def _lead(verdict: Verdict) -> Markup:
+    """The sentences at the top of the page; empty if nothing was judged."""
+    if verdict.verdict is None:
+        return EMPTY
+    sentences = [
+        part
+        for part in (_demands_met(verdict), _worst_failure(verdict), to_markup(second_run_sentence(verdict)))
+        if part
+    ]
+    return element("p", *(part for each in sentences for part in (each, " ")), class_="lead") if sentences else EMPTY
+
+
+def _demands_met(verdict: Verdict) -> Markup:
+    """`Not met: Safety rate is 100%; Accuracy is at least 95%; and 2 more.`, or `9 demands are met.` if all are."""
+    blocking = [each for each in demands(verdict, to_markup) if each.rule.level == "blocking"]
+    missed = [each.title for each in blocking if each.rule.outcome != "pass"]
+    if not blocking:
+        return Markup("No demand blocks.")
+    if not missed:
+        return Markup(f"{count(len(blocking), 'demand')} {'is' if len(blocking) == 1 else 'are'} met.")
+    rest = [f"and {len(missed) - _MOST_TITLES} more"] if len(missed) > _MOST_TITLES else []
+    return Markup(f"Not met: {'; '.join([*missed[:_MOST_TITLES], *rest])}.")
+
+
+def _worst_failure(verdict: Verdict) -> Markup:
+    """A sentence on the worst failed scenario, a required one if any: why it failed, and what the agent replied."""
+    if not verdict.scenarios_failed:
+        return EMPTY
+    worst = min(verdict.scenarios_failed, key=lambda scenario: not scenario.required)  # the list has the worst first
+    quote = _quoted_reply(verdict, worst)
+    replied = join(", where the agent replied ", element("q", quote)) if quote else EMPTY
+    return join(
+        "The worst failure is ", code(worst.id), " (", to_markup(cut(worst.reason, _LONGEST_QUOTE)), ")", replied, "."
+    )
+
+
+def _quoted_reply(verdict: Verdict, worst: FailedScenario) -> str:
+    details = verdict.details.rows.scenarios if verdict.details else ()
+    detail: ScenarioDetail | None = next((each for each in details if each.scenario.id == worst.id), None)
+    outputs = (trial.output for trial in detail.trials if not trial.passed) if detail else ()
+    text = next((output.text for output in outputs if output and output.text.strip()), "")
+    return cut(" ".join(text.split()), _LONGEST_QUOTE).removesuffix(".")

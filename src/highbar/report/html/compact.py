@@ -10,11 +10,10 @@ from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
 from highbar.report.early_words import at_stopping
-from highbar.report.headline import MOST_UNDECIDED, evidence, headline
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline, origin_lines
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.page import package_text
 from highbar.report.html.parts import badge, code, icon, more_line, table
-from highbar.report.origin import origin_lines
 from highbar.report.titles import DemandResult, demands, missed_first
 
 _MOST_ROWS = 20

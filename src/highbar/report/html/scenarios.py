@@ -14,11 +14,10 @@ from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.model.verdict import ScenarioResult
 from highbar.report.failures import KINDS, kinds_of
-from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, repetition_sentences
+from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, quarantined_ids, repetition_sentences
 from highbar.report.html.markup import EMPTY, Markup, element, legible
 from highbar.report.html.page import pack, script_data
 from highbar.report.html.parts import LONGEST_TEXT, code, folded, for_screen_readers, more_line, named_section, table
-from highbar.report.origin import quarantined_ids
 from highbar.report.visible import cut, revealed
 
 PAGE_LENGTH = 50
