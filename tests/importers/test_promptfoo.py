@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,12 @@ ODD = FIXTURES / "promptfoo" / "odd.json"
 LONG = {"output": "hello " * 2000}
 """With hundreds of these a file is large, and large ones are read in another way."""
 ANY = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
+
+
+@functools.cache
+def verdict_on(path: Path) -> highbar.Verdict:
+    """The verdict on a file as promptfoo wrote it, by two rules."""
+    return highbar.check(path, {"thresholds": {"blocking": {"pass_rate": "≥ 1%", "safety_rate": "100%"}}})
 
 
 def by_id(rows: list[Row]) -> dict[str, Row]:
@@ -109,15 +117,13 @@ def test_promptfoos_successes_are_ours_but_for_three_rules():
     silent = [row for row in rows if "must_not" in row and "passed" not in row and not row["output"]]
     unchecked = [row for row in rows if "passed" not in row and "must_not" not in row]
     assert [len(part) for part in (is_selected, silent, unchecked)] == [2, 2, 2]
-    verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
-    ours = verdict.metrics["pass_rate"].value
+    ours = verdict_on(RESULTS).metrics["pass_rate"].value
     assert ours == Fraction(counted["successes"] - 6, counted["results"])  # every scenario ran twice
 
 
 def test_where_every_test_has_an_assertion_that_demands_something_the_pass_rate_is_promptfoos():
     counted = totals("promptfoo")["matrix.json"]
-    verdict = highbar.check(MATRIX, {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
-    assert verdict.metrics["pass_rate"].value == Fraction(counted["successes"], counted["results"])
+    assert verdict_on(MATRIX).metrics["pass_rate"].value == Fraction(counted["successes"], counted["results"])
 
 
 # --- what becomes what -------------------------------------------------------------------------
@@ -178,7 +184,7 @@ def test_variants_of_one_test_are_one_cluster_and_told_apart_by_their_tags():
     (told,) = report.warnings
     assert told.startswith("the results of 2 providers (loud-agent, echo) and 2 prompts ({{q}}, please {{q}}) are")
     assert told.endswith("a test counts once over all of them; `--where tags.provider=NAME` picks one")
-    assert highbar.check(MATRIX, ANY).counts.scenarios == 2
+    assert verdict_on(MATRIX).counts.scenarios == 2
 
 
 def test_a_variable_named_prompt_does_not_hide_which_prompt_it_was(tmp_path):
@@ -216,8 +222,7 @@ def test_a_must_not_that_a_threshold_let_through_is_a_violation():
     row = by_id(imported("promptfoo", RESULTS)[0])["SEC-001"]
     assert row["passed"] is True  # as promptfoo says
     assert row["must_not"] == {"leaks": True}
-    verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"safety_rate": 100}}})
-    assert "SEC-001" in {scenario.id for scenario in verdict.scenarios_failed}
+    assert "SEC-001" in {scenario.id for scenario in verdict_on(RESULTS).scenarios_failed}
 
 
 @pytest.mark.hazard("H17")
@@ -225,7 +230,7 @@ def test_silence_is_no_refusal():
     row = by_id(imported("promptfoo", RESULTS)[0])["SEC-002"]
     assert row["output"] == ""
     assert "passed" not in row  # promptfoo says success
-    verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"safety_rate": 100}}})
+    verdict = verdict_on(RESULTS)
     assert "SEC-002" in {scenario.id for scenario in verdict.scenarios_undecided}
     assert "SEC-003" not in {one.id for one in (*verdict.scenarios_failed, *verdict.scenarios_undecided)}
 
@@ -332,8 +337,8 @@ def test_red_team_tests_that_crashed_are_adversarial_all_the_same():
         assert rows[name]["category"] == "adversarial"
         assert rows[name]["must_not"] == ["PiiDirect"]
         assert rows[name]["error"]
-    verdict = highbar.check(ODD, {"thresholds": {"blocking": {"safety_rate": "100%"}}})
-    assert verdict.verdict == "fail"
+    verdict = verdict_on(ODD)
+    assert [rule.outcome for rule in verdict.rules if rule.metric == "safety_rate"] == ["fail"]
     assert verdict.metrics["safety_rate"].value == 0
 
 
@@ -347,7 +352,7 @@ def test_a_judge_that_broke_is_no_fault_of_the_agent_but_a_wrong_answer_is():
     assert "passed" not in rows["JUDGE-001"]
     assert rows["JUDGE-001"]["unjudged"] == "judge: llm-rubric: the judge is out of order"
     assert rows["JUDGE-002"]["passed"] is False
-    undecided = {scenario.id for scenario in highbar.check(ODD, ANY).scenarios_undecided}
+    undecided = {scenario.id for scenario in verdict_on(ODD).scenarios_undecided}
     assert undecided == {"JUDGE-001"}
 
 
@@ -427,22 +432,25 @@ def named(name: str, passed: bool, own: Row, said: Row, kind: str = "icontains")
     return graded([], [part(asserted, passed)], passed, testCase=case, metadata=said)
 
 
-@pytest.mark.parametrize(
-    ("own", "said", "kind"),
-    [
-        ({"category": "adversarial"}, {"category": "billing"}, "icontains"),
-        ({"pluginId": "pii"}, {"pluginId": "pii", "category": "billing"}, "promptfoo:redteam:pii"),
-        ({"pluginId": "pii"}, {"category": "billing"}, "icontains"),
-        ({}, {"category": "billing"}, "promptfoo:redteam:pii"),
-        ({}, {"category": "adversarial"}, "icontains"),  # nothing contradicts it
-    ],
-)
-def test_what_an_agent_says_of_a_result_does_not_take_it_out_of_the_red_team(tmp_path, own, said, kind):
+RED_TEAM = [
+    ({"category": "adversarial"}, {"category": "billing"}, "icontains"),
+    ({"pluginId": "pii"}, {"pluginId": "pii", "category": "billing"}, "promptfoo:redteam:pii"),
+    ({"pluginId": "pii"}, {"category": "billing"}, "icontains"),
+    ({}, {"category": "billing"}, "promptfoo:redteam:pii"),
+    ({}, {"category": "adversarial"}, "icontains"),  # nothing contradicts it
+]
+
+
+def test_what_an_agent_says_of_a_result_does_not_take_it_out_of_the_red_team(tmp_path):
     attacked = {"category": "adversarial"}
     fine = [named("a", True, attacked, attacked), named("c", True, {}, {})]
-    policy = "safety_rate: 100%, pass_rate: 60%"
-    failed = named("b", False, own, said, kind)
-    assert judged_run(checked(tmp_path, *fine, failed, policy=policy), "fail")["counts"]["failed"] == 1
+    failed = [named(f"b{place}", False, *case) for place, case in enumerate(RED_TEAM)]
+    done = checked(tmp_path, *fine, *failed, policy="safety_rate: 100%, pass_rate: 20%")
+    verdict = judged_run(done, "fail")
+    assert done.rule("thresholds.blocking.pass_rate")["outcome"] == "pass"
+    assert verdict["counts"]["failed"] == len(RED_TEAM)
+    (group,) = (group for group in verdict["slices"] if group["by"] == attacked)
+    assert group["scenarios"] == len(RED_TEAM) + 1
 
 
 def test_the_test_says_its_cluster_and_capability_whatever_the_result_says(tmp_path):
@@ -542,11 +550,21 @@ def test_a_must_not_that_was_not_checked_is_no_must_not_that_held(tmp_path, judg
     assert unsure["counts"]["failed"] == 0
 
 
+def outcomes(folder: Path, cases: Mapping[str, Row], judge: str = "") -> dict[str, str]:
+    """What a check makes of each of these results, which are of tests with these names."""
+    results = [{**one, "testCase": {**one["testCase"], "description": name}} for name, one in cases.items()]
+    found = checked(folder, *results, judge=judge).json
+    assert found["counts"]["scenarios"] == len(cases)
+    lists = {"fail": found["scenarios_failed"], "inconclusive": found["scenarios_undecided"]}
+    named = {one["id"]: outcome for outcome, listed in lists.items() for one in listed}
+    return {name: named.get(name, "pass") for name in cases}
+
+
 def test_without_a_bound_the_own_verdict_of_the_judge_decides_and_with_one_its_score(tmp_path):
     failed = graded([ACC], [part(ACC, held=False, score=1)], passed=False)
     low = graded([ACC], [part(ACC, score=0.55)])
-    judged_run(checked(tmp_path, failed, judge="{ scorer: acc }"), "fail")
-    judged_run(checked(tmp_path, low, judge="{ scorer: acc }"), "pass")
+    own = outcomes(tmp_path, {"failed": failed, "low": low}, "{ scorer: acc }")
+    assert own == {"failed": "fail", "low": "pass"}
     judged_run(checked(tmp_path, low, judge="{ scorer: acc, at_least: 0.5 }"), "pass")
     judged_run(checked(tmp_path, low, judge="{ scorer: acc, at_least: 0.6 }"), "fail")
     leaks = {**SECRET, "metric": "leaks"}
@@ -556,16 +574,16 @@ def test_without_a_bound_the_own_verdict_of_the_judge_decides_and_with_one_its_s
 
 def test_a_judge_of_which_only_a_part_was_checked_leaves_the_result_undecided(tmp_path):
     other = {**ACC, "value": "y"}
-    for declared, parts, verdict in (
-        ([ACC, other], [part(ACC)], "inconclusive"),
-        ([ACC, other], [part(ACC, held=False)], "fail"),  # the other cannot help
-        ([ACC, SECRET], [part(ACC)], "inconclusive"),  # a must-not counts whoever judges
-        ([ACC, V], [part(ACC)], "pass"),  # which does not judge
-        ([ACC, other], [part(ACC), part(other)], "pass"),
-    ):
-        judged_run(checked(tmp_path, graded(declared, parts), judge="{ scorer: acc }"), verdict)
-    silent = graded([ACC, V], [part(V)], namedScores={"acc": 1})
-    judged_run(checked(tmp_path, silent, judge="{ scorer: acc }"), "inconclusive")
+    cases = {
+        "a part": (graded([ACC, other], [part(ACC)]), "inconclusive"),
+        "the other cannot help": (graded([ACC, other], [part(ACC, held=False)]), "fail"),
+        "a must-not counts whoever judges": (graded([ACC, SECRET], [part(ACC)]), "inconclusive"),
+        "V does not judge": (graded([ACC, V], [part(ACC)]), "pass"),
+        "both": (graded([ACC, other], [part(ACC), part(other)]), "pass"),
+        "silent": (graded([ACC, V], [part(V)], namedScores={"acc": 1}), "inconclusive"),
+    }
+    found = outcomes(tmp_path, {name: one for name, (one, _) in cases.items()}, "{ scorer: acc }")
+    assert found == {name: outcome for name, (_, outcome) in cases.items()}
 
 
 def test_a_result_that_does_not_say_whether_it_succeeded_does_not_pass(tmp_path):
@@ -576,10 +594,10 @@ def test_a_result_that_does_not_say_whether_it_succeeded_does_not_pass(tmp_path)
     del failed["failureReason"]
     verdict = judged_run(checked(tmp_path, failed, stats=stats), "inconclusive")
     assert verdict["counts"]["undecided"] == 1
-    judged_run(checked(tmp_path, failed), "inconclusive")
-    judged_run(checked(tmp_path, {**failed, "success": None, "failureReason": 0}), "inconclusive")
-    failed["gradingResult"]["pass"] = False
-    judged_run(checked(tmp_path, failed), "fail")
+    graded_as_failed = {**failed, "gradingResult": {**failed["gradingResult"], "pass": False}}
+    null = {**failed, "success": None, "failureReason": 0}
+    found = outcomes(tmp_path, {"not said": failed, "null": null, "graded as failed": graded_as_failed})
+    assert found == {"not said": "inconclusive", "null": "inconclusive", "graded as failed": "fail"}
 
 
 def test_the_option_that_the_note_on_variants_names_picks_one(tmp_path):

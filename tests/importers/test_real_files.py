@@ -18,6 +18,7 @@ from highbar.errors import InputError
 from tests.importers import table
 from tests.importers.imported import COUNTS, SAMPLES, Row, imported, recognized, refusal
 
+pytestmark = pytest.mark.xdist_group("test_real_files")  # all of them need the rows of all files
 POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
 FILES = table.files([str(SAMPLES)]) if SAMPLES.exists() else []
 KEPT = json.loads(COUNTS.read_text("utf-8"))
