@@ -43,23 +43,34 @@ def a_run() -> tuple[list[dict[str, Any]], dict[str, bool]]:
     return rows, {f"S-{n}": good for n, (good, _) in enumerate(kinds)}
 
 
+def write_run(folder: Path) -> None:
+    rows, truth = a_run()
+    write_lines(folder / "results.jsonl", rows)
+    chosen = [row for n, row in enumerate(rows) if n % 2 == 0 or stratum_of(row) == "failed"]
+    write_lines(folder / "labels.jsonl", drawn(rows, chosen, truth))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A run, and labels of half of what the judge passed and of all that it failed."""
-    rows, truth = a_run()
-    write_lines(tmp_path / "results.jsonl", rows)
-    chosen = [row for n, row in enumerate(rows) if n % 2 == 0 or stratum_of(row) == "failed"]
-    write_lines(tmp_path / "labels.jsonl", drawn(rows, chosen, truth))
+    write_run(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What it says about them, as JSON."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    write_run(folder)
+    return calibrate(folder, "--format", "json").json
 
 
 # --- what it says ----------------------------------------------------------------------------
 
 
-def test_labels_stand_for_the_trials_of_their_stratum(folder: Path) -> None:
-    found = calibrate(folder, "--format", "json").json
-    passes = found["passes"]
-    assert found["labels_of"] == "same run"
+def test_labels_stand_for_the_trials_of_their_stratum(report: dict[str, Any]) -> None:
+    passes = report["passes"]
+    assert report["labels_of"] == "same run"
     assert passes["sensitivity"]["value"] == pytest.approx(90 / 95)
     assert passes["specificity"]["value"] == pytest.approx(15 / 25)
     assert passes["agreement"]["share"] == pytest.approx(105 / 120)
@@ -68,16 +79,15 @@ def test_labels_stand_for_the_trials_of_their_stratum(folder: Path) -> None:
     assert passes["specificity"]["low"] < 0.6 < passes["specificity"]["high"]
 
 
-def test_one_statement_per_trial_has_the_rates_of_trials(folder: Path) -> None:
-    found = calibrate(folder, "--format", "json").json
-    (behavior,) = found["behaviors"]
+def test_one_statement_per_trial_has_the_rates_of_trials(report: dict[str, Any]) -> None:
+    (behavior,) = report["behaviors"]
     assert (behavior["name"], behavior["statement"]) == ("polite", "The reply is polite.")
     for key in ("sensitivity", "specificity", "agreement"):
-        assert behavior[key] == found["statements"][key] == found["passes"][key]
+        assert behavior[key] == report["statements"][key] == report["passes"][key]
 
 
-def test_the_metrics_are_shown_as_judged_and_as_people_would_have_them(folder: Path) -> None:
-    found = {one["metric"]: one for one in calibrate(folder, "--format", "json").json["metrics"]}
+def test_the_metrics_are_shown_as_judged_and_as_people_would_have_them(report: dict[str, Any]) -> None:
+    found = {one["metric"]: one for one in report["metrics"]}
     assert found["pass_rate"]["raw"] == pytest.approx(100 / 120)
     assert found["pass_rate"]["corrected"] == pytest.approx(95 / 120)
     assert found["pass_rate"]["method"] == "post-stratified"
@@ -129,10 +139,10 @@ def test_who_cannot_tell_is_counted_and_a_judge_that_cannot_is_not_right(folder:
     assert statement["agreement"]["share"] == 1
 
 
-def test_the_confidence_of_the_bounds_can_be_chosen(folder: Path) -> None:
-    usual, sure = (calibrate(folder, "--format", "json", *more).json for more in ((), ("--confidence", "99%")))
+def test_the_confidence_of_the_bounds_can_be_chosen(folder: Path, report: dict[str, Any]) -> None:
+    sure = calibrate(folder, "--format", "json", "--confidence", "99%").json
     assert sure["confidence"] == 0.99
-    assert sure["passes"]["sensitivity"]["low"] < usual["passes"]["sensitivity"]["low"]
+    assert sure["passes"]["sensitivity"]["low"] < report["passes"]["sensitivity"]["low"]
 
 
 # --- of which results ------------------------------------------------------------------------
@@ -188,14 +198,14 @@ def test_labels_of_other_trials_and_behaviors_are_named(folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("report", ["text", "json"])
-def test_it_is_refused_if_no_label_is_usable(folder: Path, report: str) -> None:
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_it_is_refused_if_no_label_is_usable(folder: Path, form: str) -> None:
     write_lines(
         folder / "labels.jsonl", [{"id": "GONE", "trial": 1, "behavior": "polite", "observed": True, "by": "ann"}]
     )
-    done = calibrate(folder, "--format", report, "--output", "out.json", "--output", "out.html")
+    done = calibrate(folder, "--format", form, "--output", "out.json", "--output", "out.html")
     assert done.exit == 2
-    assert "GONE, trial 1: not among the judged trials" in (done.out if report == "json" else done.err)
+    assert "GONE, trial 1: not among the judged trials" in (done.out if form == "json" else done.err)
     assert json.loads((folder / "out.json").read_text("utf-8"))["problems"]
     assert "GONE" in (folder / "out.html").read_text("utf-8")
 
@@ -233,9 +243,8 @@ def test_results_that_no_judge_judged_are_refused(folder: Path) -> None:
 # --- formats ---------------------------------------------------------------------------------
 
 
-def test_the_document_fits_its_schema(folder: Path) -> None:
-    document = calibrate(folder, "--format", "json").json
-    jsonschema.validate(document, schema())
+def test_the_document_fits_its_schema(folder: Path, report: dict[str, Any]) -> None:
+    jsonschema.validate(report, schema())
     write_lines(
         folder / "labels.jsonl", [{"id": "GONE", "trial": 1, "behavior": "polite", "observed": True, "by": "ann"}]
     )
