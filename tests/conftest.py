@@ -37,6 +37,9 @@ STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.sys
 SLOW = 2.0
 """Seconds of processor time that call for the marker `slow`."""
 
+MOST_OF_A_CASE = 200
+"""Characters of a case of a parametrized test by which it is named; see `pytest_make_parametrize_id`."""
+
 _folders = itertools.count()
 _started: list[str] = []
 _unmarked: dict[str, float] = {}
@@ -54,6 +57,17 @@ sys.addaudithook(_note_start)
 # A shell starts `scripts/test &` with interrupts ignored, and every process below would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a case after the beginning of a long text.
+
+    Some have megabytes, and each worker tells the first process the names of all tests, and that of each once more.
+    """
+    if not isinstance(val, str | bytes) or len(val) <= MOST_OF_A_CASE:
+        return None  # as pytest names it
+    start = val[:MOST_OF_A_CASE] if isinstance(val, str) else val[:MOST_OF_A_CASE].decode("latin-1")
+    return f"{start.encode('unicode_escape').decode('ascii')} and {len(val) - MOST_OF_A_CASE} more"
 
 
 @pytest.hookimpl(wrapper=True)
