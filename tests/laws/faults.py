@@ -33,7 +33,7 @@ from highbar.engine.sql import literal
 from highbar.load import accounts, folders, refusals, tables
 from highbar.load import files as found
 from highbar.measure import between, parts, undefined
-from highbar.policy import directions, reading
+from highbar.policy import reading
 from tests.laws import files, forms, worse
 from tests.laws import twice as twice_law
 
@@ -277,7 +277,7 @@ def _crash_leaves_recall(patch: Patch) -> None:
 def _crashes_help(patch: Patch) -> None:
     """A formula against the direction of its column is only noted, and counts crashes at the column's worse end."""
     patch.setattr(reading, "refuse_helpful_crashes", lambda *_: None)
-    patch.setattr(parts, "helped_by_crashes", lambda *_: directions.HelpedParts())
+    patch.setattr(parts, "helped_by_crashes", lambda *_: ((), ()))
 
 
 def _blank_is_a_value(patch: Patch) -> None:

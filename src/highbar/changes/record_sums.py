@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from highbar import measure
 from highbar.catalogue import is_repeated
 from highbar.engine.quantities import pass_k_value
 from highbar.model import Linear, Percentile, Policy, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
+from highbar.policy.directions import ends_by_column
 from highbar.policy.sequential import is_chosen
 from highbar.statistics.bounds import Ranks, Sums, clustered_ranks_of, effective_trials, nearest_rank, percentile_ranks
 from highbar.statistics.composite import CrossSums
@@ -247,7 +247,7 @@ def sums_of(policy: Policy, records: Sequence[ScenarioRecord], units: Sequence[H
     """
     if units is None:
         units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
-    below = frozenset(column for column, ends in measure.ends_by_column(policy).items() if ends.higher)
+    below = frozenset(column for column, ends in ends_by_column(policy).items() if ends.higher)
     return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from highbar.checks.applying import Functions, apply, as_mapping, function_names, reads_calls, statements
 from highbar.checks.glossary import GLOSSARY
-from highbar.checks.labels import Predict, predicted, read_predict
+from highbar.checks.labels import predicted, read_predict
 from highbar.checks.reading import Reading, read, read_answer
 from highbar.checks.tree import Check, Finding, Reported, Statement
 from highbar.documents.problems import ValueProblem
@@ -23,7 +23,6 @@ __all__ = [
     "Check",
     "Finding",
     "Functions",
-    "Predict",
     "Reading",
     "Reported",
     "Statement",

@@ -12,12 +12,11 @@ from msgspec import Struct
 class Entry(Struct, frozen=True):
     """A behavior of the glossary: a check as a suite would write it, and what it means in plain words.
 
-    `weak`: it is recognized by a list of English phrases, which misses other wordings; a judge does not.
+    All are recognized by lists of English phrases, which miss other wordings; a judge does not.
     """
 
     check: Any
     meaning: str
-    weak: bool
 
 
 GLOSSARY: Mapping[str, Entry] = MappingProxyType(
@@ -33,7 +32,6 @@ GLOSSARY: Mapping[str, Entry] = MappingProxyType(
                 ]
             },
             "The reply declines to do what was asked.",
-            weak=True,
         ),
         "asks_clarifying_question": Entry(
             {
@@ -49,7 +47,6 @@ GLOSSARY: Mapping[str, Entry] = MappingProxyType(
                 ]
             },
             "The reply asks for something that it needs to know before it can answer.",
-            weak=True,
         ),
         "admits_not_knowing": Entry(
             {
@@ -62,7 +59,6 @@ GLOSSARY: Mapping[str, Entry] = MappingProxyType(
                 ]
             },
             "The reply says that the agent does not know.",
-            weak=True,
         ),
     }
 )  # fmt: skip

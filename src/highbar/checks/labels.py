@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from highbar.checks.limits import MOST_TEXT, MOST_WANTED
 from highbar.checks.texts import core
 from highbar.checks.tree import Pointer
@@ -28,14 +26,8 @@ _MOST_PREDICTED = 200
 """The number of characters that are stored of a reply that is none of the labels."""
 
 
-class Predict(Struct, frozen=True):
-    """Where the label is in a JSON reply."""
-
-    pointer: Pointer
-
-
-def read_predict(value: Any) -> tuple[Predict | None, tuple[ValueProblem, ...]]:
-    """`predict: {json: POINTER}`, and its problems."""
+def read_predict(value: Any) -> tuple[Pointer | None, tuple[ValueProblem, ...]]:
+    """Where the label is in a JSON reply, from `predict: {json: POINTER}`; and the problems with that."""
     place = ValueCursor()
     if not isinstance(value, dict) or list(value) != ["json"]:
         place.refuse_value(value, "{json: POINTER}")
@@ -45,10 +37,10 @@ def read_predict(value: Any) -> tuple[Predict | None, tuple[ValueProblem, ...]]:
     if isinstance(parts, str):
         place.at("json").refuse_value(pointer, "a JSON pointer", parts)
         return None, tuple(place.problems)
-    return Predict(parts), ()
+    return parts, ()
 
 
-def predicted(answer: Answer, labels: Iterable[Label], predict: Predict | None = None) -> Label | None:
+def predicted(answer: Answer, labels: Iterable[Label], predict: Pointer | None = None) -> Label | None:
     """The column `predicted`: the label that equals the reply, as the suite spells it; else the beginning of the reply.
 
     Case, spaces, and punctuation around the whole do not count. None if there is no reply, or no value at the pointer:
@@ -72,12 +64,12 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST_PREDICTED else f"{text[:_MOST_PREDICTED]}…"
 
 
-def _predicted_label(answer: Answer, predict: Predict | None) -> Label | None:
+def _predicted_label(answer: Answer, predict: Pointer | None) -> Label | None:
     text = answer.output
     if predict is None or text is None:
         return text or None
     try:
-        value = at_pointer(json_of_reply(text), predict.pointer) if len(text) <= MOST_TEXT else ABSENT
+        value = at_pointer(json_of_reply(text), predict) if len(text) <= MOST_TEXT else ABSENT
     except (NotJson, Unreadable):
         return None
     if isinstance(value, str | bool):

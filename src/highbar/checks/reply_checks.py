@@ -130,8 +130,8 @@ def _matches(check: Matches, text: str) -> Finding:
     return NOT_FOUND
 
 
-def _number(check: NumberIs, text: str, *, inside_words: bool = False) -> Finding:
-    found = numbers(text, inside_words=inside_words)
+def _number(check: NumberIs, text: str) -> Finding:
+    found = numbers(text)
     last = None
     for value, start, end in found:
         last = (value, start, end)

@@ -338,7 +338,7 @@ def _until(
 
 def _say_notes(suite: Suite) -> None:
     """Print what a suite of another tool asks for that this run does not do."""
-    for note in () if suite.tool is None else suite.tool.notes:
+    for note in () if suite.rewritten is None else suite.rewritten.notes:
         streams.say(f"note: {suite.file}: {note}")
 
 

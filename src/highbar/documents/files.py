@@ -21,12 +21,12 @@ class Document(Struct, frozen=True):
     text: str = ""
 
 
-def read_tree(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None = None) -> Document:
+def read_tree(path: Path, data: bytes | None = None) -> Document:
     """The tree of a file: JSON if its name ends in .json, otherwise YAML. Raises InputError.
 
     If `data` is given, it is the content, and the file is not read.
     """
-    data = read_bytes(path, max_bytes) if data is None else data
+    data = read_bytes(path) if data is None else data
     text = decode_text(data, path)
     digest = hashlib.sha256(data).hexdigest()
     if path.suffix.lower() == ".json":

@@ -10,14 +10,12 @@ repeated_trials     how much scenarios and single trials vary
 """
 
 from highbar.measure.needs import column_ranges, needs, own_columns, undecided_of
-from highbar.measure.parts import ends_by_column
 from highbar.measure.repeated_trials import noise_share, repetition
 from highbar.measure.values import Measured
 
 __all__ = [
     "Measured",
     "column_ranges",
-    "ends_by_column",
     "needs",
     "noise_share",
     "own_columns",

@@ -15,7 +15,6 @@ from highbar.columns import EXTRA
 from highbar.language.formula import names, relations
 from highbar.measure.parts import (
     counts_scenarios,
-    ends_by_column,
     is_share,
     is_weighted,
     measures_of,
@@ -57,6 +56,7 @@ from highbar.model import (
 from highbar.model.job import NOTHING_MORE, Wants
 from highbar.model.requests import ColumnRange, Request
 from highbar.model.rules import demands_of
+from highbar.policy.directions import ends_by_column
 
 MOST_SCENARIOS = 100_000
 """The most scenarios that a verdict lists if a report wants them all: about what a page or a CI system can show."""

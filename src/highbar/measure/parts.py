@@ -7,7 +7,7 @@ has only one part (`1 - normalized_latency`), its interval follows from that of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TypeVar
 
@@ -22,7 +22,6 @@ from highbar.model import (
     Binary,
     Call,
     Constant,
-    Ends,
     Expression,
     Linear,
     Metric,
@@ -35,7 +34,7 @@ from highbar.model import (
     Term,
     Where,
 )
-from highbar.policy.directions import ImputedPart, column_ends, helped_by_crashes
+from highbar.policy.directions import ImputedPart, helped_by_crashes
 from highbar.policy.metrics import measures_in
 
 L = TypeVar("L")
@@ -175,11 +174,6 @@ def _add(first: Linear | None, second: Linear | None) -> Linear | None:
     return tuple((term, number) for term, number in total.items() if number)
 
 
-def ends_by_column(policy: Policy) -> Mapping[str, Ends]:
-    """For each column without bounds, what a trial without a value counts as, at worst and at best."""
-    return column_ends(policy.metrics, policy.limits)
-
-
 def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
     """The measures in a metric's formula, with the metrics in it expanded; each with its filter on scenarios."""
     return measures_in(metric.expression, policy.metrics, catalogue.narrow(where, metric.where))
@@ -197,8 +191,8 @@ def parts_without_worse_end(policy: Policy, metric: Metric, where: Where = ()) -
     """The parts of a formula for which the worse end of a column may be the better one: no end is safe for a crash."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
     narrowed = catalogue.narrow(where, metric.where)
-    found = helped_by_crashes(metric.expression, operator, policy.metrics, ends_by_column(policy), narrowed)
-    return (*found.surely, *found.perhaps)
+    surely, perhaps = helped_by_crashes(metric.expression, operator, policy, narrowed)
+    return (*surely, *perhaps)
 
 
 def counts_scenarios(term: Term) -> bool:

@@ -15,7 +15,7 @@ from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, intervals, undefined
 from highbar.measure.needs import declared_range, difference, where_of
-from highbar.measure.parts import Node, ends_by_column, is_share, measures_of, of_metric, parts_without_worse_end
+from highbar.measure.parts import Node, is_share, measures_of, of_metric, parts_without_worse_end
 from highbar.model import (
     Better,
     Call,
@@ -32,7 +32,7 @@ from highbar.model import (
 )
 from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
-from highbar.policy.directions import ImputedPart
+from highbar.policy.directions import ImputedPart, ends_by_column
 from highbar.statistics.bounds import Sums
 
 

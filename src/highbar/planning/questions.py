@@ -74,12 +74,11 @@ class Question(Struct, frozen=True):
 def read_question(options: PlanOptions) -> Question:
     """The question that the options ask. Raises InputError with all problems."""
     problems = list(_option_problems(options))
-    numbers = _Numbers(problems)
-    threshold = numbers.share("--threshold", options.threshold, above=0, read_as=_read_threshold)
-    rates = tuple(numbers.share("--rate", text) for text in options.rate)
-    difference = numbers.share("--difference", options.difference, above=0)
-    differing = numbers.share("--differing", options.differing, above=0)
-    assumptions = _assumptions(options, numbers)
+    threshold = _share(problems, "--threshold", options.threshold, above=0, read_as=_read_threshold)
+    rates = tuple(_share(problems, "--rate", text) for text in options.rate)
+    difference = _share(problems, "--difference", options.difference, above=0)
+    differing = _share(problems, "--differing", options.differing, above=0)
+    assumptions = _assumptions(options, problems)
     if threshold is not None and threshold < 1 and threshold in rates and not options.sequential:
         problems.append(
             Problem(
@@ -163,45 +162,41 @@ def _differing(options: PlanOptions, differing: Fraction | None) -> tuple[Fracti
     return _DIFFERING if options.scenarios is not None and options.threshold is None else ()
 
 
-def _assumptions(options: PlanOptions, numbers: _Numbers) -> Assumptions:
+def _assumptions(options: PlanOptions, problems: list[Problem]) -> Assumptions:
     usual = Assumptions()
     given = {
-        "confidence": numbers.share("--confidence", options.confidence, above=Fraction(1, 2), below=1),
-        "power": numbers.share("--power", options.power, above=0, below=1),
-        "tolerate": numbers.share("--tolerate", options.tolerate, above=0, below=1),
-        "correlation": numbers.share("--icc", options.icc),
+        "confidence": _share(problems, "--confidence", options.confidence, above=Fraction(1, 2), below=1),
+        "power": _share(problems, "--power", options.power, above=0, below=1),
+        "tolerate": _share(problems, "--tolerate", options.tolerate, above=0, below=1),
+        "correlation": _share(problems, "--icc", options.icc),
     }
     shares = {name: getattr(usual, name) if share is None else share for name, share in given.items()}
     return Assumptions(trials=options.trials or 1, **shares)
 
 
-class _Numbers(Struct):
-    """Reads shares, and collects the problems with them."""
-
-    problems: list[Problem]
-
-    def share(
-        self,
-        option: str,
-        text: str | None,
-        *,
-        above: Fraction | int | None = None,
-        below: int | None = None,
-        read_as: Callable[[str], Fraction] = read_share,
-    ) -> Fraction | None:
-        if text is None:
-            return None
-        try:
-            share = read_as(text)
-        except ThresholdError as error:
-            self.problems.append(Problem(f"{option}: {error.message}", hint=error.hint))
-            return None
-        if (above is not None and share <= above) or (below is not None and share >= below):
-            limits = [f"above {float(above):.0%}"] if above is not None else []
-            limits += [f"below {below:.0%}"] if below is not None else []
-            self.problems.append(Problem(f"{option}: found {text}, wanted a share {' and '.join(limits)}"))
-            return None
-        return share
+def _share(
+    problems: list[Problem],
+    option: str,
+    text: str | None,
+    *,
+    above: Fraction | int | None = None,
+    below: int | None = None,
+    read_as: Callable[[str], Fraction] = read_share,
+) -> Fraction | None:
+    """The share that an option was given; None if it was not, or after noting a problem."""
+    if text is None:
+        return None
+    try:
+        share = read_as(text)
+    except ThresholdError as error:
+        problems.append(Problem(f"{option}: {error.message}", hint=error.hint))
+        return None
+    if (above is not None and share <= above) or (below is not None and share >= below):
+        limits = [f"above {float(above):.0%}"] if above is not None else []
+        limits += [f"below {below:.0%}"] if below is not None else []
+        problems.append(Problem(f"{option}: found {text}, wanted a share {' and '.join(limits)}"))
+        return None
+    return share
 
 
 def _read_threshold(text: str) -> Fraction:

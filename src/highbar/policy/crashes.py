@@ -28,7 +28,7 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, comparisons_in
 from highbar.policy.cursor import Cursor
-from highbar.policy.directions import ImputedPart, column_ends, helped_by_crashes
+from highbar.policy.directions import ImputedPart, helped_by_crashes
 from highbar.policy.metrics import Definition
 
 _TURNED = {"higher": "lower", "lower": "higher"}
@@ -67,9 +67,8 @@ def _judged_metrics(rule: Rule, policy: Policy) -> Iterator[str]:
 
 def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) -> None:
     for demand in comparisons_in(rule.condition):
-        ends = column_ends(policy.metrics, policy.limits)
-        helped = helped_by_crashes(demand.difference, demand.operator, policy.metrics, ends)
-        found = [part for part in helped.surely if _is_own(part)]
+        surely, _ = helped_by_crashes(demand.difference, demand.operator, policy)
+        found = [part for part in surely if _is_own(part)]
         alone = any(isinstance(side, Name) for side in (demand.comparison.left, demand.comparison.right))
         # A metric that is one side of the comparison is refused at its own formula; once is enough.
         if found and not (
@@ -85,9 +84,8 @@ def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) ->
 def _helpful_parts(metric: Metric, policy: Policy) -> list[ImputedPart]:
     """The parts of the metric, on columns of the user's own, in which crashes improve the metric."""
     operator: Operator = ">=" if metric.better == "higher" else "<="
-    ends = column_ends(policy.metrics, policy.limits)
-    helped = helped_by_crashes(metric.expression, operator, policy.metrics, ends, metric.where)
-    return [part for part in helped.surely if _is_own(part)]
+    surely, _ = helped_by_crashes(metric.expression, operator, policy, metric.where)
+    return [part for part in surely if _is_own(part)]
 
 
 def _is_own(part: ImputedPart) -> bool:

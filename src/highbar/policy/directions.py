@@ -17,7 +17,20 @@ from highbar.catalogue import MEASURES, SETTINGS
 from highbar.columns import EXTRA, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded_column
 from highbar.language.formula import COLUMN_FUNCTIONS, fold, unparse
 from highbar.language.formula.operations import direction, range_of
-from highbar.model import COMPARE, Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
+from highbar.model import (
+    COMPARE,
+    Binary,
+    Call,
+    Constant,
+    Ends,
+    Expression,
+    Metric,
+    Name,
+    Negative,
+    Operator,
+    Policy,
+    Where,
+)
 from highbar.model.requests import LARGEST_END
 
 UPWARD = catalogue.SUMMED_COLUMNS - WORSE_IF_HIGHER
@@ -61,21 +74,14 @@ class ImputedPart(Struct, frozen=True):
     ends: Ends
 
 
-class HelpedParts(Struct, frozen=True):
-    """The parts of a formula in which crashes make a demand easier to meet, surely or perhaps."""
-
-    surely: tuple[ImputedPart, ...] = ()
-    perhaps: tuple[ImputedPart, ...] = ()
-
-
-def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -> Mapping[str, Ends]:
+def ends_by_column(policy: Policy) -> Mapping[str, Ends]:
     """For each column without bounds, what a trial without a value counts as, at worst and at best.
 
     The policy's limits give the ends for built-in columns. A metric that is only the mean or a percentile of a column
     gives them by its `range`, which replaces a limit, and says by `better` which end is the worse one.
     """
-    found = {column: Ends(limit, Fraction(0)) for column, limit in limits.items()}
-    for metric in metrics.values():
+    found = {column: Ends(limit, Fraction(0)) for column, limit in policy.limits.items()}
+    for metric in policy.metrics.values():
         match metric.expression:
             case Call("mean" | "percentile", (Name(name), *_)) if name not in catalogue.BOUNDED_COLUMNS:
                 column = name if name in catalogue.SUMMED_COLUMNS else f"{EXTRA}{name}"
@@ -89,20 +95,20 @@ def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -
 
 
 def helped_by_crashes(
-    node: Expression, operator: Operator, metrics: Mapping[str, Metric], ends: Mapping[str, Ends], where: Where = ()
-) -> HelpedParts:
-    """The parts of `node` in which crashes make `node operator 0` easier to meet, surely or perhaps.
+    node: Expression, operator: Operator, policy: Policy, where: Where = ()
+) -> tuple[tuple[ImputedPart, ...], tuple[ImputedPart, ...]]:
+    """The parts of `node` in which crashes surely, and perhaps, make `node operator 0` easier to meet.
 
     A crash counts at the same end of a column in every formula. If that is the lower end, `1 - mean(hallucinated)`
     rises with every crash.
     """
-    flat = _FlatFormula(metrics, ends)
+    flat = _FlatFormula(policy.metrics, ends_by_column(policy))
     written = flat.flatten(node, where)
     if not flat.imputed:
-        return HelpedParts()
+        return (), ()
     found = rewards(written, operator, flat.parts)
     either = found.undecided if operator not in ("=", "!=") else tuple(flat.imputed)
-    return HelpedParts(
+    return (
         tuple(flat.imputed[name] for name in found.worse if name in flat.imputed),
         tuple(flat.imputed[name] for name in either if name in flat.imputed),
     )

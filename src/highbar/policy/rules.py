@@ -204,8 +204,11 @@ class RuleReader(Struct):
     def _written_rule(self, item: Cursor) -> Rule | None:
         """A rule in one text: `accuracy >= 90%`."""
         written = read_rule(item)
-        metric = self.table.look_up(item, written.metric, written.metric_at) if written else None
-        bar = self.bar(written.threshold, metric) if written and metric else None
+        if written is None:
+            return None
+        name, at, threshold = written
+        metric = self.table.look_up(item, name, at)
+        bar = self.bar(threshold, metric) if metric else None
         if metric is None or bar is None:
             return None
         return ThresholdRule(

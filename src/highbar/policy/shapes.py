@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from msgspec import Struct
-
 from highbar.catalogue import find_metric
 from highbar.documents.tree import Node
 from highbar.language.exact import NUMBER
@@ -37,16 +35,8 @@ _LONGEST_HINTED = 200
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
 
-class WrittenRule(Struct, frozen=True):
-    """A rule in one text: its metric, the metric's place, and its threshold with the operator."""
-
-    metric: str
-    metric_at: Place
-    threshold: Cursor
-
-
-def read_rule(item: Cursor) -> WrittenRule | None:
-    """The rule in a text such as `accuracy >= 90%`; None after noting why it cannot be read."""
+def read_rule(item: Cursor) -> tuple[str, Place, Cursor] | None:
+    """The metric of a text such as `accuracy >= 90%`, its place, and the threshold; None after noting a problem."""
     text = item.node.text
     found = None if re.search(_JOINED, text) or item.node.block else re.fullmatch(_RULE, text)
     if found is None:
@@ -56,7 +46,7 @@ def read_rule(item: Cursor) -> WrittenRule | None:
     text_at = (at.line, at.column) if item.node.text_at and at.line and at.column else None
     node = Node("text", found[2].rstrip(), line=at.line, column=at.column, text_at=text_at)
     threshold = Cursor(node, item.path, item.file, item.problems)
-    return WrittenRule(spelled_out(found[1]), item.node.place_at(item.file, found.start(1)), threshold)
+    return spelled_out(found[1]), item.node.place_at(item.file, found.start(1)), threshold
 
 
 def threshold_offset(text: str) -> int | None:

@@ -17,11 +17,11 @@ def read_suite(cursor: Cursor, folder: Path, settings: Policy) -> SuiteDemands |
     name = cursor.text()
     if name is None:
         return None
-    from highbar.suite import Allowed, read_fixed  # most policies have none
+    from highbar.suite import read_fixed  # most policies have none
 
     path = folder / name
     try:
-        scenarios = read_fixed(path, allowed=Allowed(settings.allow_columns, settings.allow_categories))
+        scenarios = read_fixed(path, settings.allow_columns, settings.allow_categories)
     except InputError as error:
         cursor.problems.extend(error.problems)
         return None

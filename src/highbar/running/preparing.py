@@ -117,7 +117,7 @@ def prepare(
 
 def _text_to_keep(suite: Suite, data: bytes) -> bytes:
     """The suite text to store. Another tool's suite may refer to files, so its conversion is stored, which has them."""
-    return data if suite.tool is None else suite.tool.text
+    return data if suite.rewritten is None else suite.rewritten.text
 
 
 def _agent(suite: Suite) -> Agent:

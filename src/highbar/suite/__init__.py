@@ -19,14 +19,12 @@ From the file to the suite:
 `words` and `check_words` describe a suite in sentences; `schema` and `check_schema` are its JSON Schema, for editors.
 """
 
-from highbar.suite.identity import Allowed
 from highbar.suite.needs import unmet_needs
 from highbar.suite.parts import Agent, Behavior, Canary, Judge, RunSettings, Scenario, Suite, Variable
 from highbar.suite.reading import read, read_fixed, read_values
 
 __all__ = [
     "Agent",
-    "Allowed",
     "Behavior",
     "Canary",
     "Judge",

@@ -48,7 +48,7 @@ class Glossary:
             return None
         if name in self.own:
             return Behavior(name, reading.check, "suite")
-        return Behavior(name, reading.check, "built-in", GLOSSARY[name].weak)
+        return Behavior(name, reading.check, "built-in", weak=True)
 
     def read_list(self, value: Any, path: ValuePath, *, must_not: bool) -> dict[str, Behavior]:
         """The behaviors that a scenario has under `expected_behaviors` or `must_not`, by name."""

@@ -13,7 +13,7 @@ from highbar.documents.problems import ValueCursor
 from highbar.suite.behaviors import Glossary
 from highbar.suite.canaries import read_canaries
 from highbar.suite.fixed_columns import read_fixed_columns
-from highbar.suite.identity import TOP_KEYS, Allowed, listed_scenarios, read_entries
+from highbar.suite.identity import TOP_KEYS, listed_scenarios, read_entries
 from highbar.suite.judge_settings import read_judges
 from highbar.suite.parts import Canary, RunSettings, Scenario, Suite
 from highbar.suite.scenarios import ASKED, CHECKED, ScenarioReader, read_defaults
@@ -21,12 +21,10 @@ from highbar.suite.settings import read_agent, read_run_settings, variables_in_s
 from highbar.suite.values import refuse_unknown, text_value
 
 
-def build(
-    values: Any, place: ValueCursor, folder: Path | None, allowed: Allowed, file: tuple[str | None, str | None]
-) -> Suite | None:
+def build(values: Any, place: ValueCursor, folder: Path | None, file: tuple[str | None, str | None]) -> Suite | None:
     """The suite; None if something is wrong with it. `file` is the file's name and the digest of its bytes."""
     if _lists_only(values):
-        fixed = read_fixed_columns(values, place, allowed)
+        fixed = read_fixed_columns(values, place)
         scenarios = {id_: Scenario(id_, columns) for id_, columns in fixed.items()}
         return Suite(scenarios, *file, lists_only=True, is_list=True) if scenarios else None
     top = values if isinstance(values, dict) else {"scenarios": values}
@@ -37,9 +35,7 @@ def build(
     run = read_run_settings(top["run"], place.at("run")) if "run" in top else RunSettings()
     defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
     glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_agent_flag(top, "reports_behaviors"))
-    reader = ScenarioReader(
-        place, glossary, run, defaults, allowed, folder, quality=_agent_flag(top, "reports_quality")
-    )
+    reader = ScenarioReader(place, glossary, run, defaults, folder, quality=_agent_flag(top, "reports_quality"))
     scenarios = {
         entry.id: found for entry in read_entries(values, place) if (found := reader.scenario(entry)) is not None
     }

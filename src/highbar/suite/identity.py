@@ -24,13 +24,6 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 _NO_SCENARIO = "the suite has no scenario, wanted a list of ids, or of {id, category, …}"
 
 
-class Allowed(Struct, frozen=True):
-    """Near misses that are meant as written: the policy's `allow_columns` and `allow_categories`."""
-
-    columns: Collection[str] = frozenset()
-    categories: Collection[str] = frozenset()
-
-
 class SuiteEntry(Struct, frozen=True):
     """A scenario as it is written: its id, its path in the file, and its keys with their values."""
 
@@ -87,17 +80,19 @@ def read_id(value: Any, place: ValueCursor, path: ValuePath) -> str | None:
     return None
 
 
-def check_key(key: str, known: Collection[str], place: ValueCursor, path: ValuePath, allowed: Allowed) -> bool:
-    """Whether a key is no near miss of a known one; a near miss is noted as a problem."""
-    missed = None if key in allowed.columns else near_miss(key, known)
+def check_key(
+    key: str, known: Collection[str], place: ValueCursor, path: ValuePath, allowed: Collection[str] = ()
+) -> bool:
+    """Whether a key is no near miss of a known one, or is `allowed`; a near miss is noted as a problem."""
+    missed = None if key in allowed else near_miss(key, known)
     if missed:
         place.at(*path, key).refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
     return not missed
 
 
-def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Allowed) -> bool:
-    """Whether a category is no near miss of a usual one; a near miss is noted as a problem."""
-    missed = None if category in allowed.categories else near_miss(category, CATEGORIES)
+def check_category(category: str, place: ValueCursor, path: ValuePath, allowed: Collection[str] = ()) -> bool:
+    """Whether a category is no near miss of a usual one, or is `allowed`; a near miss is noted as a problem."""
+    missed = None if category in allowed else near_miss(category, CATEGORIES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to the policy's allow_categories"
         place.at(*path).refuse(f"'{category[:60]}' is nearly the category '{missed}'", hint)

@@ -10,7 +10,6 @@ from highbar.documents.problems import ValueProblem
 from highbar.errors import Problem
 from highbar.suite.parts import Suite
 from highbar.suite.reading import problems_at
-from highbar.suite.tools.rewritten import origin_of
 
 _ON_THE_COMMAND_LINE = "--judge 'openai:MODEL@https://host/v1'"
 _JUDGE_BLOCK = "judge: {model: MODEL, base_url: 'https://host/v1', key: '${JUDGE_KEY}'}"
@@ -33,8 +32,8 @@ def unmet_needs(
     found = [*_settings(suite, environment, elsewhere), *_scenarios(suite, is_judged=not judge or bool(suite.judges))]
     if not found:
         return ()
-    if suite.tool is not None:  # one test may have become several scenarios with the same problem
-        found = list(dict.fromkeys(replace(one, path=origin_of(one.path, suite.tool.paths)) for one in found))
+    if suite.rewritten is not None:  # one test may have become several scenarios with the same problem
+        found = list(dict.fromkeys(replace(one, path=suite.rewritten.origin(one.path)) for one in found))
     if suite.file is None:
         return tuple(Problem(problem.text, hint=problem.hint) for problem in found)
     return problems_at(suite.file, found, data).problems
@@ -43,7 +42,7 @@ def unmet_needs(
 def _settings(suite: Suite, environment: Mapping[str, str], elsewhere: Collection[str]) -> Iterator[ValueProblem]:
     if "agent" not in elsewhere and suite.agent is None:
         hint = "add an agent block, such as agent: {python: module:function}"
-        if suite.tool is not None:
+        if suite.rewritten is not None:
             hint = "name it on the command line, such as --agent python:module:function"
         yield ValueProblem((), "the suite names no agent", hint)
     for variable in suite.variables:
@@ -73,6 +72,6 @@ def _scenarios(suite: Suite, *, is_judged: bool) -> Iterator[ValueProblem]:
 
 
 def _judge_hint(suite: Suite) -> str:
-    if suite.tool is not None or suite.is_list:
+    if suite.rewritten is not None or suite.is_list:
         return f"name one on the command line: {_ON_THE_COMMAND_LINE}"
     return f"add {_JUDGE_BLOCK}, or write a check such as {{contains: …}}"

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 if TYPE_CHECKING:  # the checks take 40 ms to load, and a policy's suite does not need them
-    from highbar.checks import Check, Predict
+    from highbar.checks import Check
+    from highbar.checks.tree import Pointer
+    from highbar.suite.tools.rewritten import Rewritten
 
 Kind = Literal["python", "http", "command"]
 
@@ -44,7 +46,7 @@ class Scenario(Struct, frozen=True):
     must_not: Mapping[str, Behavior] = {}
     answer: Check | None = None
     expected: str | bool | None = None
-    predict: Predict | None = None
+    predict: Pointer | None = None  # where the label is in a JSON reply
     trials: int = 1
     timeout: Fraction = Fraction(60)
     description: str | None = None
@@ -140,19 +142,6 @@ class Variable(Struct, frozen=True):
     path: tuple[str | int, ...]
 
 
-class OtherTool(Struct, frozen=True):
-    """The tool that a suite was written for, and the suite in our own form.
-
-    `text` is the suite as a file of ours, with the content of the files that it names. `paths` maps the path of a value
-    in it to the path in the tool's own file. `notes` tell the user how the tool's settings were treated.
-    """
-
-    name: str
-    text: bytes
-    paths: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {}
-    notes: tuple[str, ...] = ()
-
-
 class Suite(Struct, frozen=True):
     """A suite file. `lists_only`: it only lists the scenarios that must have a result, and cannot be run."""
 
@@ -170,7 +159,7 @@ class Suite(Struct, frozen=True):
     lists_only: bool = False
     is_list: bool = False  # a bare list of scenarios, without `scenarios:`
     digest: str = ""
-    tool: OtherTool | None = None
+    rewritten: Rewritten | None = None  # if it was written for another tool
 
     @property
     def judge(self) -> Judge | None:

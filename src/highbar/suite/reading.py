@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from highbar.errors import InputError, Problem
 from highbar.suite.cut_texts import cut_texts
 from highbar.suite.decoding import Format, NotPlain, decode, format_of
 from highbar.suite.fixed_columns import read_fixed_columns
-from highbar.suite.identity import Allowed, listed_scenarios
+from highbar.suite.identity import listed_scenarios
 from highbar.suite.located import Located, OtherFile, locate
 from highbar.suite.parts import Suite
 from highbar.suite.tools.recognition import tool_of_suite
@@ -30,7 +30,6 @@ from highbar.suite.tools.recognition import tool_of_suite
 T = TypeVar("T")
 Build = Callable[[Any, ValueCursor], T | None]
 """(values, place) → a suite, or the columns that it fixes; None only after noting a problem in `place`."""
-_NONE_ALLOWED = Allowed()
 
 
 class _DecodedFile(Struct, frozen=True):
@@ -40,7 +39,7 @@ class _DecodedFile(Struct, frozen=True):
     sha256: str
 
 
-def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _NONE_ALLOWED) -> Suite:
+def read(path: Path | str, *, data: bytes | None = None) -> Suite:
     """The suite in a file. Raises InputError with all problems, before anything is run.
 
     If `data` is given, it is used as the content of the file, and the file itself is not read.
@@ -51,7 +50,7 @@ def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _NON
     file = _open(path, data)
     return _read(
         file,
-        _of_any_tool(lambda values, place: build(values, place, path.parent, allowed, (str(path), file.sha256)), path),
+        _of_any_tool(lambda values, place: build(values, place, path.parent, (str(path), file.sha256)), path),
     )
 
 
@@ -64,18 +63,25 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
     from highbar.suite.plain import plain_suite  # only for Python values
 
     place = ValueCursor(problems=[])
-    suite = build(plain_suite(values), place, folder, _NONE_ALLOWED, (None, None))
+    suite = build(plain_suite(values), place, folder, (None, None))
     if place.problems or suite is None:
         raise InputError(*(Problem(_message_of(problem, values), hint=problem.hint) for problem in place.problems))
     return suite
 
 
-def read_fixed(path: Path | str, *, allowed: Allowed = _NONE_ALLOWED) -> Mapping[str, Mapping[str, str]]:
-    """By id, the columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError."""
+def read_fixed(
+    path: Path | str, allow_columns: Collection[str] = (), allow_categories: Collection[str] = ()
+) -> Mapping[str, Mapping[str, str]]:
+    """By id, the columns that a suite fixes for its results, which a policy's `suite` needs. Raises InputError.
+
+    The last two have near misses of columns and categories that are meant as written.
+    """
     path = Path(path)
-    return _read(
-        _open(path, None), _of_any_tool(lambda values, place: read_fixed_columns(values, place, allowed), path)
-    )
+
+    def build(values: Any, place: ValueCursor) -> Mapping[str, Mapping[str, str]]:
+        return read_fixed_columns(values, place, allow_columns, allow_categories)
+
+    return _read(_open(path, None), _of_any_tool(build, path))
 
 
 def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:

@@ -16,7 +16,7 @@ from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note_problems, refuse_both
 from highbar.suite.check_files import CheckFiles
-from highbar.suite.identity import FIXED_COLUMNS, LISTS, RUN_COLUMNS, Allowed, SuiteEntry, check_category, check_key
+from highbar.suite.identity import FIXED_COLUMNS, LISTS, RUN_COLUMNS, SuiteEntry, check_category, check_key
 from highbar.suite.limits import MOST_STATEMENTS, MOST_TRIALS
 from highbar.suite.messages import read_messages, refuse_answered
 from highbar.suite.parts import Behavior, RunSettings, Scenario
@@ -48,7 +48,6 @@ class ScenarioReader:
         glossary: Glossary,
         run: RunSettings,
         defaults: Mapping[str, Any],
-        allowed: Allowed,
         folder: Path | None,
         *,
         quality: bool,
@@ -57,7 +56,6 @@ class ScenarioReader:
         self.glossary = glossary
         self.run = run
         self.defaults: Mapping[str, Any] = {}
-        self.allowed = allowed
         self.folder = folder
         self.quality = quality
         self.files = CheckFiles(folder)
@@ -121,9 +119,7 @@ class ScenarioReader:
         for key, value in merged.items():
             if key in SCENARIO_TEXTS:
                 found = text_value(value, self.place.at(*path, key))
-                if found is not None and (
-                    key != "category" or check_category(found, self.place, (*path, key), self.allowed)
-                ):
+                if found is not None and (key != "category" or check_category(found, self.place, (*path, key))):
                     yield key, found
             elif key == "weight":
                 yield key, self._weight(value, path)
@@ -131,14 +127,14 @@ class ScenarioReader:
                 yield key, tags_value(value, self.place.at(*path, "tags"))
             elif key in SCENARIO_KEYS:
                 continue
-            elif key in WRITTEN_BY_A_RUN and key not in self.allowed.columns:
+            elif key in WRITTEN_BY_A_RUN:
                 hint = "did you mean 'trials'?" if key == "trial" else "did you mean 'expected_behaviors'?"
                 where = hint if key in ("trial", "behaviors") else "a scenario says what is asked and expected"
                 self.place.at(*path, key).refuse(f"'{key}' is a column that a run writes", where)
             elif value is None:
                 hint = "a comma outside of quotes begins another key: put the text in quotes"
                 self.place.at(*path, key).refuse(f"'{key[:60]}' has no value", hint)
-            elif check_key(key, _RESERVED_NAMES, self.place, path, self.allowed):
+            elif check_key(key, _RESERVED_NAMES, self.place, path):
                 yield key, value
 
     def _weight(self, value: Any, path: ValuePath) -> Any:

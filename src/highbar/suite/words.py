@@ -90,9 +90,9 @@ def never_checked(suite: Suite) -> Iterator[str]:
 
 def settings(suite: Suite) -> Iterator[tuple[str, str]]:
     """Sentences about the tool that the suite was written for, the agent, the judges, the canaries and the run."""
-    if suite.tool is not None:
-        sentences = (f"This suite was written for {suite.tool.name}", *suite.tool.notes)
-        yield suite.tool.name, " ".join(map(_sentence, sentences))
+    if suite.rewritten is not None:
+        sentences = (f"This suite was written for {suite.rewritten.tool}", *suite.rewritten.notes)
+        yield suite.rewritten.tool, " ".join(map(_sentence, sentences))
     if suite.agent is not None:
         yield "agent", _say_agent(suite.agent)
     yield from _judge_lines(suite)

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.suite.decoding import format_of
 from highbar.suite.located import Located, Position, locate
-from highbar.suite.parts import OtherTool, Suite
-from highbar.suite.tools import SuiteFile, rewrite
+from highbar.suite.parts import Suite
+from highbar.suite.tools import rewrite
 from highbar.suite.tools.linked import file_text
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ def build_rewritten(
     tool: str, values: Any, place: ValueCursor, path: Path, build: Callable[[Any, ValueCursor], T | None]
 ) -> T | None:
     """The result of `build` for the suite in our keys; None after noting all problems with paths in the tool's file."""
-    rewritten = rewrite(tool, values, place, SuiteFile(path.parent, path.stem))
+    rewritten = rewrite(tool, values, place, path)
     # A list of its own: these problems have paths in our keys, which are translated below.
     ours = ValueCursor(problems=[])
     found = build(rewritten.values, ours) if rewritten.values["scenarios"] else None
@@ -36,8 +36,7 @@ def build_rewritten(
         return None
     if not isinstance(found, Suite):
         return found
-    other = OtherTool(tool, rewritten.text, rewritten.paths, rewritten.notes)
-    return cast("T", replace(found, tool=other))
+    return cast("T", replace(found, rewritten=rewritten))
 
 
 def located_elsewhere(path: Path) -> Located:

@@ -60,10 +60,10 @@ def file_text(path: Path) -> str:
     return decode_text(read_bytes(path, MOST_SUITE_BYTES), path)
 
 
-def values_of(path: Path, tool: str) -> Any:
-    """The values of a YAML, JSON or JSONL file. Raises InputError with the problems of its form."""
+def values_of(path: Path) -> Any:
+    """The values of a YAML, JSON or JSONL file that promptfoo names. Raises InputError with all faults of its form."""
     text, format_ = file_text(path), format_of(path.name)
-    odd = odd_scalars(text, tool, str(path)) if format_ == "yaml" else []
+    odd = odd_scalars(text, "promptfoo", str(path)) if format_ == "yaml" else []
     try:
         if not odd:
             return decode(text, format_)

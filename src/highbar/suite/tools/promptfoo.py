@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from highbar.documents.problems import ValueCursor, ValuePath
@@ -21,7 +22,7 @@ from highbar.language.tool_names import means_correct, scenario_id, short_name, 
 from highbar.suite.tools.promptfoo_assertions import SET, Asserted, AssertionReader, refuse_keys
 from highbar.suite.tools.promptfoo_cases import Case, CaseReader, load_variables
 from highbar.suite.tools.promptfoo_prompts import PromptTemplate, read_prompts
-from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile, columns_and_tags
+from highbar.suite.tools.rewritten import Draft, Rewritten, columns_and_tags
 from highbar.suite.tools.templates import js_text, js_value
 from highbar.suite.tools.thresholds import enough, joined_checks
 
@@ -40,27 +41,27 @@ _REFUSED = {
 _KNOWN = (*_READ, *_AGENTS, *_UNUSED, *_REFUSED)
 
 
-def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
+def rewrite(values: Mapping[str, Any], place: ValueCursor, path: Path) -> Rewritten:
     """The configuration as a suite of ours. Anything without a counterpart is noted in `place`."""
     for key, value in values.items():
         if key in _REFUSED and value not in (None, [], {}):
             place.at(key).refuse(f"'{key}' has no counterpart", _REFUSED[key])
         elif key not in _KNOWN:
             place.at(key).refuse(f"unknown key '{key[:60]}'", did_you_mean(key, _KNOWN) or "it has no counterpart")
-    prompts = read_prompts(values.get("prompts"), place.at("prompts"), file.folder)
-    reader = CaseReader(values, place, file.folder)
+    prompts = read_prompts(values.get("prompts"), place.at("prompts"), path.parent)
+    reader = CaseReader(values, place, path.parent)
     cases = list(reader.cases())
     draft = Draft()
-    _Scenarios(prompts, cases, place, file).add_to(draft)
-    top = {"suite": _name(values, file), "run": _run(values, place)}
+    _Scenarios(prompts, cases, place, path.parent).add_to(draft)
+    top = {"suite": _name(values, path), "run": _run(values, place)}
     made = {**{key: value for key, value in top.items() if value}, "scenarios": draft.scenarios}
     paths = {**draft.paths, ("suite",): ("description",), ("run",): ("evaluateOptions",)}
     return Rewritten("promptfoo", made, paths, tuple(_notes(values, reader, prompts)))
 
 
-def _name(values: Mapping[str, Any], file: SuiteFile) -> str | None:
+def _name(values: Mapping[str, Any], path: Path) -> str | None:
     described = values.get("description")
-    return described if isinstance(described, str) and described.strip() else file.stem
+    return described if isinstance(described, str) and described.strip() else path.stem
 
 
 def _run(values: Mapping[str, Any], place: ValueCursor) -> dict[str, Any]:
@@ -106,12 +107,12 @@ class _Scenarios:
     """Makes scenarios of cases, all at once: an id depends on the names of all cases."""
 
     def __init__(
-        self, prompts: Sequence[PromptTemplate], cases: Sequence[Case], place: ValueCursor, file: SuiteFile
+        self, prompts: Sequence[PromptTemplate], cases: Sequence[Case], place: ValueCursor, folder: Path
     ) -> None:
         self.prompts = prompts
         self.cases = cases
         self.place = place
-        self.file = file
+        self.folder = folder
         self.keys = [case.key for case in cases]
         # A set, because the repetitions of a test share its key and are not other tests of the same name.
         self.names = Counter(name for name, _ in {*self.keys})
@@ -121,8 +122,8 @@ class _Scenarios:
         for case, key in zip(self.cases, self.keys, strict=True):
             place = ValueCursor(case.path, self.place.problems)
             before = len(place.problems)
-            variables = load_variables(case, place, self.file.folder)
-            checks = None if variables is None else _Checks(case, variables, place, self.file)
+            variables = load_variables(case, place, self.folder)
+            checks = None if variables is None else _Checks(case, variables, place, self.folder)
             wanted = self._prompts_of(case, place)
             if variables is None or checks is None or len(place.problems) > before:
                 continue
@@ -171,9 +172,9 @@ class _Scenarios:
 class _Checks:
     """The assertions of a case as behaviors, with the path of each."""
 
-    def __init__(self, case: Case, variables: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> None:
+    def __init__(self, case: Case, variables: Mapping[str, Any], place: ValueCursor, folder: Path) -> None:
         self.place = place
-        self.reader = AssertionReader(variables, file.folder, place)
+        self.reader = AssertionReader(variables, folder, place)
         self.behaviors: defaultdict[str, list[Any]] = defaultdict(list)
         self.must_not: defaultdict[str, list[Any]] = defaultdict(list)
         self.origins: dict[tuple[str, str], ValuePath] = {}

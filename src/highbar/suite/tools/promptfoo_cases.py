@@ -82,7 +82,7 @@ class CaseReader:
             path = next(files_named(value, place, self.folder), None)
             if path is None:
                 return {}
-            value, self.default_path = values_of(path, "promptfoo"), (OtherFile(path),)
+            value, self.default_path = values_of(path), (OtherFile(path),)
             place = ValueCursor(self.default_path, self.place.problems)
         found = {} if value is None else entries(value, place, "a mapping")
         self._refuse_keys(found, place)
@@ -123,7 +123,7 @@ class CaseReader:
                 for index, (_, row) in enumerate(read_csv_rows(file_text(path), str(path))):
                     yield case_of_row(row, file.at(index)), file.at(index)
                 continue
-            values = values_of(path, "promptfoo")
+            values = values_of(path)
             alone = isinstance(values, dict)
             for index, item in enumerate([values] if alone else values if isinstance(values, list) else []):
                 inside = file if alone else file.at(index)

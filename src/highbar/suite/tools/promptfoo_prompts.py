@@ -137,7 +137,7 @@ def _in_files(raw: str, label: Any, place: ValueCursor, folder: Path | None) -> 
     for path in files_named(raw, place, folder):
         name = bare if path.name in bare else path.name
         if path.suffix in _VALUES:
-            yield from _of_values(values_of(path, "promptfoo"), label or name, place, None)
+            yield from _of_values(values_of(path), label or name, place, None)
         elif path.suffix in _TEXTS:
             yield from _texts_in(path, label, name, place)
         else:

@@ -53,7 +53,7 @@ def _in_text(value: str, place: ValueCursor, folder: Path | None) -> Any:
         if not value.endswith((".json", ".yaml", ".yml")):
             place.refuse(f"the file '{value[:60]}' is no schema", "name a file that ends in .json or .yaml")
             return None
-        return next((values_of(path, "promptfoo") for path in files_named(value, place, folder)), None)
+        return next((values_of(path) for path in files_named(value, place, folder)), None)
     try:
         found = decode(value, "yaml")
     except NotPlain as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from highbar.documents.problems import ValueCursor, ValuePath
 from highbar.language.promptfoo_names import id_of_test
 from highbar.language.spelling import did_you_mean
 from highbar.language.tool_names import means_correct, scenario_id, text_or_json, value_digest
-from highbar.suite.tools.rewritten import Draft, Rewritten, SuiteFile, columns_and_tags
+from highbar.suite.tools.rewritten import Draft, Rewritten, columns_and_tags
 from highbar.suite.tools.templates import js_value
 from highbar.suite.tools.thresholds import joined_checks
 from highbar.suite.values import entries, refuse_unknown
@@ -48,7 +49,7 @@ class _Evaluator(Struct, frozen=True):
     path: ValuePath
 
 
-def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> Rewritten:
+def rewrite(values: Mapping[str, Any], place: ValueCursor, path: Path) -> Rewritten:
     """The dataset as a suite of ours. Anything without a counterpart is noted in `place`."""
     of_report = next((key for key in _OF_REPORTS if key in values), None)
     if of_report is not None:
@@ -65,7 +66,7 @@ def rewrite(values: Mapping[str, Any], place: ValueCursor, file: SuiteFile) -> R
         fields = entries(case, inside, "a case: {name: …, inputs: …}")
         if isinstance(case, dict) and _add(fields, shared, inside, names, draft):
             structured += not isinstance(fields.get("inputs"), str)
-    made = {"suite": values.get("name") or file.stem, "scenarios": draft.scenarios}
+    made = {"suite": values.get("name") or path.stem, "scenarios": draft.scenarios}
     paths = {**draft.paths, ("suite",): ("name",)}
     return Rewritten("pydantic-evals", made, paths, tuple(_notes(values, structured)))
 

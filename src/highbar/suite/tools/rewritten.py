@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,15 +17,11 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-class SuiteFile(Struct, frozen=True):
-    """The file of a suite: its folder, below which it may name other files, and its name without the ending."""
-
-    folder: Path | None = None
-    stem: str | None = None
-
-
 class Rewritten(Struct, frozen=True):
-    """A suite in our keys. `paths` maps the path of a value in it to the path in the tool's file."""
+    """A suite of another tool in our keys. `paths` maps the path of a value in it to the path in the tool's file.
+
+    `notes` tell the user how the tool's settings were treated.
+    """
 
     tool: str
     values: Mapping[str, Any]
@@ -35,21 +30,14 @@ class Rewritten(Struct, frozen=True):
 
     def origin(self, path: ValuePath) -> ValuePath:
         """The path in the tool's file of a value, or of the nearest value around it that came from there."""
-        return origin_of(path, self.paths)
+        ends = range(len(path), 0, -1)
+        return next((self.paths[path[:end]] for end in ends if path[:end] in self.paths), ())
 
     @property
     def text(self) -> bytes:
         """The suite as a file of ours: JSON that is also valid YAML, so that its name may end either way."""
         text = _ENCODER.encode(self.values).decode()
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
-
-
-def origin_of(path: ValuePath, paths: Mapping[ValuePath, ValuePath]) -> ValuePath:
-    """The value in `paths` of the longest prefix of `path` that it has; () if it has none."""
-    for end in range(len(path), 0, -1):
-        if path[:end] in paths:
-            return paths[path[:end]]
-    return ()
 
 
 def columns_and_tags(metadata: Mapping[str, Any], tagged: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:

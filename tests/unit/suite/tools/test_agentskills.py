@@ -37,8 +37,8 @@ def test_an_eval_is_a_scenario_in_both_spellings(tmp_path, spelling):
         Statement("x" * 100),
     ]
     assert "The axes are labeled." in scenario.expected_behaviors
-    assert read_.tool is not None
-    assert read_.tool.notes[0].startswith("1 evals have files")
+    assert read_.rewritten is not None
+    assert read_.rewritten.notes[0].startswith("1 evals have files")
 
 
 def test_statements_need_a_judge(tmp_path):

@@ -48,7 +48,7 @@ def test_a_tool_is_recognized_by_its_keys_and_a_file_of_ours_is_ours(values, too
 
 def test_a_suite_of_ours_says_nothing_about_tools(tmp_path):
     (tmp_path / "suite.yaml").write_text(LIBRARY)
-    assert suite.read(tmp_path / "suite.yaml").tool is None
+    assert suite.read(tmp_path / "suite.yaml").rewritten is None
 
 
 def test_a_slip_in_a_suite_of_ours_is_a_slip(tmp_path):
@@ -63,10 +63,10 @@ def test_a_slip_in_a_suite_of_ours_is_a_slip(tmp_path):
 def kept(path: Path, folder: Path) -> None:
     """The text that a run folder keeps is the same suite, whatever the file is called, and needs no other file."""
     read = suite.read(path)
-    assert read.tool is not None
+    assert read.rewritten is not None
     for name in ("promptfooconfig.yaml", "suite.json"):
-        again = suite.read(folder / "elsewhere" / name, data=read.tool.text)
-        assert again.tool is None
+        again = suite.read(folder / "elsewhere" / name, data=read.rewritten.text)
+        assert again.rewritten is None
         assert again.digest == read.digest
         assert again.name == read.name
         assert again.run == read.run

@@ -116,8 +116,8 @@ def test_several_prompts_are_scenarios_of_one_cluster(tmp_path):
     assert (first, third) == ("A · short", "T · short")
     assert {one.columns["cluster"] for one in read_.scenarios.values()} == {"A", "T"}
     assert read_.scenarios["A · short"].columns["tags"]["prompt"] == "short"
-    assert read_.tool is not None
-    assert any("2 prompts" in note for note in read_.tool.notes)
+    assert read_.rewritten is not None
+    assert any("2 prompts" in note for note in read_.rewritten.notes)
 
 
 def test_a_prompt_that_is_json_is_a_conversation(tmp_path):
@@ -178,9 +178,9 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     ],
 )
 def test_that_another_judge_reads_the_rubrics_is_said(tmp_path, keys):
-    notes = read(tmp_path, config(test(**keys))).tool.notes
+    notes = read(tmp_path, config(test(**keys))).rewritten.notes
     assert "its graders are not asked; the judge of the run reads the rubrics in their place" in notes
-    assert "graders" not in str(read(tmp_path, config(test())).tool.notes)
+    assert "graders" not in str(read(tmp_path, config(test())).rewritten.notes)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_what_is_not_used_is_said(tmp_path):
     keys = {"outputPath": "x.json", "sharing": True, "env": {"A": "b"}, "tags": {}}
     single = test(provider="openai:gpt-4o", options={"temperature": 0})
     read_ = read(tmp_path, config(single, **keys, targets=[{"id": "x", "label": "the agent"}]))
-    assert read_.tool is not None
-    providers, unused = read_.tool.notes
+    assert read_.rewritten is not None
+    providers, unused = read_.rewritten.notes
     assert providers.startswith("the providers are not called (echo, the agent)")
     assert unused.endswith("env, outputPath, sharing, options.temperature")
     assert "written for promptfoo" in run(tmp_path, "suite", "promptfooconfig.json").out

@@ -72,8 +72,8 @@ def test_a_judge_is_asked_once_there_is_one(tmp_path):
     (problem,) = suite.unmet_needs(read_, {}, agent=False)
     assert problem.message == "evaluators[0]: this is a statement for a judge, and no judge is configured"
     assert problem.hint == "name one on the command line: --judge 'openai:MODEL@https://host/v1'"
-    assert read_.tool is not None
-    assert read_.tool.notes == ("the models that an LLMJudge names are not asked; the judge of the run is",)
+    assert read_.rewritten is not None
+    assert read_.rewritten.notes == ("the models that an LLMJudge names are not asked; the judge of the run is",)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_a_judgment_has_the_name_that_it_has_in_a_report(tmp_path, arguments, na
 def test_inputs_that_are_no_text_are_asked_as_json(tmp_path):
     read_ = read(tmp_path, dataset(case(inputs={"city": "Köln", "n": 1.5})))
     assert read_.scenarios["one"].input == '{"city": "Köln", "n": 1.5}'
-    assert read_.tool is not None
-    assert read_.tool.notes == ("the inputs of 1 cases are no text; the agent gets them as JSON",)
+    assert read_.rewritten is not None
+    assert read_.rewritten.notes == ("the inputs of 1 cases are no text; the agent gets them as JSON",)
 
 
 @pytest.mark.parametrize(
