@@ -20,4 +20,4 @@ from highbar.engine.spark_sql import translate
     ],
 )
 def test_only_a_limit_at_the_end_is_cut_by_one_task(sql: str, ends_in_a_limit: bool) -> None:
-    assert translate(Query(sql), {}).limited == ends_in_a_limit
+    assert translate(Query(sql), {})[1] == ends_in_a_limit

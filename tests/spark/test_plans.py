@@ -16,7 +16,6 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.engine.protocol import Query
 from highbar.engine.spark import SparkEngine
-from highbar.engine.spark_sql import Translated
 
 pytestmark = [
     pytest.mark.slow,
@@ -50,10 +49,10 @@ def asked(frame: Any) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     make, collect, answered = engine._frame, engine.rows, [False]
 
-    def noted(translated: Translated) -> Any:
-        made = make(translated)
+    def noted(sql: str) -> Any:
+        made = make(sql)
         if answered[0]:
-            found.append((translated.sql, made._jdf.queryExecution().executedPlan().toString()))
+            found.append((sql, made._jdf.queryExecution().executedPlan().toString()))
         return made
 
     def rows(query: str | Query) -> list[Any]:
@@ -90,8 +89,8 @@ def test_no_method_is_longer_than_java_compiles(spark: Any) -> None:
     sizes: list[int] = []
     make = engine._frame
 
-    def noted(translated: Translated) -> Any:
-        frame = make(translated)
+    def noted(sql: str) -> Any:
+        frame = make(sql)
         stages = getattr(debug, "MODULE$").codegenStringSeq(frame._jdf.queryExecution().executedPlan())
         sizes.extend(stages.apply(place)._3().maxMethodCodeSize() for place in range(stages.size()))
         return frame

@@ -22,7 +22,7 @@ from highbar.engine.protocol import NO_LARGE_NUMBERS, Found, Query, Request, Siz
 from highbar.engine.query_progress import report_progress
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
-from highbar.engine.spark_sql import Translated, translate
+from highbar.engine.spark_sql import translate
 from highbar.engine.trials import TYPED
 from highbar.errors import InputError, Problem
 from highbar.load import hints
@@ -165,9 +165,9 @@ class SparkEngine:
         if self._profile is not None and asked.of_profile:
             return self._profile.execute(asked.sql).fetchall()
         with refuse_spark_errors():
-            translated = self._translated(asked)
-            frame = self._frame(translated)
-            if translated.limited:  # with the limit as the last step, Spark would fetch the first rows of every task
+            sql, limited = self._translated(asked)
+            frame = self._frame(sql)
+            if limited:  # with the limit as the last step, Spark would fetch the first rows of every task
                 frame = frame.coalesce(1)
             return [tuple(_as_int(value) for value in row) for row in self._waiting_for(frame.collect)]
 
@@ -194,7 +194,7 @@ class SparkEngine:
         asked = as_query(query)
         if asked.large != NO_LARGE_NUMBERS:
             self._large = asked.large
-        frame = self._frame(self._translated(asked))
+        frame = self._frame(self._translated(asked)[0])
         if materialized:
             frame = frame.persist()
             self._stored.append(frame)
@@ -258,11 +258,11 @@ class SparkEngine:
             else:
                 self._session.conf.set(name, value)
 
-    def _translated(self, query: Query) -> Translated:
+    def _translated(self, query: Query) -> tuple[str, bool]:
         return translate(query, self._names, self._large, self._doubles)
 
-    def _frame(self, translated: Translated) -> DataFrame:
-        return self._session.sql(translated.sql)
+    def _frame(self, sql: str) -> DataFrame:
+        return self._session.sql(sql)
 
 
 def _fetch_profile(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from msgspec import Struct
 from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
@@ -140,17 +139,12 @@ class _Ours(DuckDB):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
 
 
-class Translated(Struct, frozen=True):
-    """A query for Spark, and whether a limit is its last step."""
-
-    sql: str
-    limited: bool
-
-
 def translate(
     query: Query, relations: Mapping[str, str], large: LargeNumbers = NO_LARGE_NUMBERS, doubles: Collection[str] = ()
-) -> Translated:
-    """The same query for Spark; `relations` has the name there of each of the reduction's relations.
+) -> tuple[str, bool]:
+    """The same query for Spark, and whether a limit is its last step.
+
+    `relations` has the name there of each of the reduction's relations.
 
     The large `values` of trials are doubles, which represent them exactly: they are only added up. `doubles` are the
     columns of scenarios that contain such numbers.
@@ -173,7 +167,7 @@ def translate(
         if _of_doubles(total.this, numbers.values, doubles):
             total.replace(_spark(FROM_DOUBLES)([total.this]))
     limited = _is_limited(tree)
-    return Translated(tree.transform(_Rewrite(numbers).node).sql(dialect="spark"), limited)
+    return tree.transform(_rewrite, numbers).sql(dialect="spark"), limited
 
 
 def _is_limited(tree: exp.Expr) -> bool:
@@ -224,37 +218,33 @@ def _relation(table: exp.Table, relations: Mapping[str, str]) -> str:
     return next(name for name, own in relations.items() if own == table.name)
 
 
-class _Rewrite(Struct, frozen=True):
-    """Rewrites what Spark expresses differently from DuckDB, node by node."""
+def _rewrite(node: exp.Expression, large: LargeNumbers) -> exp.Expression:
+    """The node in Spark's form, if that differs from DuckDB's."""
+    if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
+        return _as_text(node.name)
+    if isinstance(node, exp.Cast):
+        return _cast(node, large)
+    if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in large.sums:
+        return _spark(SUM_IN_PARTS)([node.this])
+    if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
+        _count_from_one(node)
+    return node
 
-    large: LargeNumbers
 
-    def node(self, node: exp.Expression) -> exp.Expression:
-        """The node in Spark's form."""
-        if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
-            return _as_text(node.name)
-        if isinstance(node, exp.Cast):
-            return self._cast(node)
-        if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in self.large.sums:
-            return _spark(SUM_IN_PARTS)([node.this])
-        if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
-            _count_from_one(node)
-        return node
-
-    def _cast(self, node: exp.Cast) -> exp.Expression:
-        """A cast that Spark writes differently; the result is not visited again, so its parts are rewritten first."""
-        target = node.to
-        if isinstance(node.this, exp.Round):
-            form = NEAREST
-            if target.is_type("INT128"):
-                is_value = isinstance(node.parent, exp.Alias) and node.parent.alias in self.large.values
-                form = AS_DOUBLE if is_value else EXACT
-            return _spark(form)([node.this.this.transform(self.node)])
+def _cast(node: exp.Cast, large: LargeNumbers) -> exp.Expression:
+    """A cast that Spark writes differently; the result is not visited again, so its parts are rewritten first."""
+    target = node.to
+    if isinstance(node.this, exp.Round):
+        form = NEAREST
         if target.is_type("INT128"):
-            return exp.cast(node.this.transform(self.node), WHOLE, dialect="spark")
-        if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
-            return _from_json(node.this.this.transform(self.node), target)
-        return node
+            is_value = isinstance(node.parent, exp.Alias) and node.parent.alias in large.values
+            form = AS_DOUBLE if is_value else EXACT
+        return _spark(form)([node.this.this.transform(_rewrite, large)])
+    if target.is_type("INT128"):
+        return exp.cast(node.this.transform(_rewrite, large), WHOLE, dialect="spark")
+    if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
+        return _from_json(node.this.this.transform(_rewrite, large), target)
+    return node
 
 
 def _as_text(text: str) -> exp.Expression:

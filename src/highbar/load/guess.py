@@ -20,7 +20,7 @@ from highbar.language.tool_names import scalar_text
 from highbar.load import names
 from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.row_faults import CHECKS
-from highbar.load.verdict_words import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_verdict_words
+from highbar.load.verdict_words import FINISHED_DOUBT, MOST_WORDS, verdict_candidate
 
 LONGEST_LABEL = 60
 """Characters of a category or a label: longer texts are answers."""
@@ -122,7 +122,7 @@ class _ColumnMeanings:
         if not field.given and column not in _MAY_BE_EMPTY:
             return None
         if column in ("passed", "correct"):
-            return self._truth(field, group)
+            return verdict_candidate(field, group, cells=self.cells)
         if column == "error":
             return _error(field, group, cells=self.cells)
         if column in _LABELS and group and not all(_is_label(value) for value in field.given):
@@ -132,20 +132,6 @@ class _ColumnMeanings:
         if not all(self._fits(column, value) for value in field.given):
             return None
         return Candidate(field, group=group)
-
-    def _truth(self, field: RowField, group: int) -> Candidate | None:
-        name = names.plain_name(field.path[-1])
-        # 0 and 1 inside an object, such as `scores`, may be a score, and its direction is not guessed.
-        words = read_verdict_words(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
-        if words is None:
-            return None
-        if words is UNREAD:
-            return Candidate(field, doubt=words.doubt, group=group, unread=True)
-        options: list[tuple[str, Any]] = [("values", dict(words.table))] if words.table else []
-        if words.unjudged:
-            options.append(("when", (field, words.unjudged)))
-        made = Candidate(field, tuple(options), doubt=words.doubt, group=group, reading=words.reading)
-        return replace(made, finished=words.finished)
 
     def _fits(self, column: str, value: Any) -> bool:
         """Whether a mapping can put the value into the column."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from highbar.language.tool_names import scalar_text
 from highbar.load import names
+from highbar.load.candidates import Candidate, RowField
 from highbar.load.hints import is_number_text
 
+_UNREAD_DOUBT = "say what its values mean: values: { …: true, …: false }"
 FINISHED_DOUBT = "is this a good answer, or only a run that came to its end?"
 LONGEST_WORD = 20
 """Characters of a word that may mean true or false."""
@@ -19,29 +19,16 @@ MOST_WORDS = 12
 _OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
 
 
-class VerdictWords(Struct, frozen=True):
-    """What each word of a column means.
-
-    `table` is empty if the values are already true and false. `doubt` says why the column may mean something else.
-    """
-
-    table: Mapping[str, bool]
-    reading: tuple[bool | None, ...]  # row by row
-    unjudged: tuple[str, ...] = ()
-    doubt: str | None = None
-    finished: bool = False  # whether a true value may only mean that the run ended
-
-
-UNREAD = VerdictWords({}, (), doubt="say what its values mean: values: { …: true, …: false }")
-"""A column of verdicts in unknown words."""
-
-
-def read_verdict_words(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> VerdictWords | None:
-    """The meaning of the values; None if they are no verdicts. `clear`: the name alone says that they are verdicts."""
-    given = [value for value in values if value is not None]
+def verdict_candidate(field: RowField, group: int, *, cells: bool) -> Candidate | None:
+    """The field as a candidate for verdicts, with the meaning of its values; None if they are no verdicts."""
+    name, values, given = names.plain_name(field.path[-1]), field.values, field.given
+    # Whether the name alone says that they are verdicts. 0 and 1 inside an object, such as `scores`, may be a score,
+    # whose direction is not guessed.
+    clear = group < 2 and len(field.path) == 1
     if all(isinstance(value, bool) for value in given) or (cells and _are_truth_cells(given)):
         reading = tuple(None if value is None else str(value).lower() == "true" for value in values)
-        return VerdictWords({}, reading, finished=name.removeprefix("is_") in names.FINISHED)
+        finished = name.removeprefix("is_") in names.FINISHED
+        return Candidate(field, group=group, reading=reading, finished=finished)
     texts = list(dict.fromkeys(scalar_text(value) for value in given))
     if None in texts or len(texts) > MOST_WORDS or (any(map(is_number_text, texts)) and not clear):
         return None
@@ -50,14 +37,20 @@ def read_verdict_words(values: Sequence[Any], name: str, *, cells: bool, clear: 
     if any(map(is_number_text, unknown)):
         return None
     if not any(meaning in (True, False) for meaning in by_word.values()):
-        return UNREAD if _are_words(unknown, given, clear=clear) else None
+        unread = Candidate(field, doubt=_UNREAD_DOUBT, group=group, unread=True)
+        return unread if _are_words(unknown, given, clear=clear) else None
     # A trial that crashed has not passed: its word is false here, and `guess` lets it feed `error`, too.
     table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
-    return VerdictWords(
-        {**table, **_opposites(table)},
-        tuple(None if value is None else table.get(scalar_text(value) or "") for value in values),
-        tuple(text for text, meaning in by_word.items() if meaning == "unjudged"),
-        _doubt(name, by_word, unknown),
+    options: list[tuple[str, Any]] = [("values", {**table, **_opposites(table)})]
+    unjudged = tuple(text for text, meaning in by_word.items() if meaning == "unjudged")
+    if unjudged:
+        options.append(("when", (field, unjudged)))
+    return Candidate(
+        field,
+        tuple(options),
+        doubt=_doubt(name, by_word, unknown),
+        group=group,
+        reading=tuple(None if value is None else table.get(scalar_text(value) or "") for value in values),
         finished=bool(_good(by_word) & names.FINISHED),
     )
 
