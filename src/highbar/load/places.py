@@ -34,11 +34,8 @@ def locate_duplicates(
             for place, key in _keys(file):
                 if key in found:
                     found[key].append((file, place))
-    except (
-        ValueError,
-        RecursionError,
-        csv.Error,
-    ):  # a value that the engine reads and Python does not: too deep or long
+    # A value that the engine reads and Python does not: too deep, or too long.
+    except (ValueError, RecursionError, csv.Error):
         return tuple(problems)
     return tuple(
         _with_lines(problem, found[key]) if found[key] else problem for problem, key in zip(problems, keys, strict=True)
