@@ -18,7 +18,7 @@ from highbar.engine import ratios, scoring, trials
 from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
-from highbar.engine.scenarios import ends_of, scenarios_sql, trials_of_undecided
+from highbar.engine.scenarios import ends_of, scenarios_sql
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, literal
 from highbar.model import FailedScenario
@@ -34,10 +34,6 @@ class ReductionPlan(Struct, frozen=True):
     described: bool  # whether `trials` is joined with the suite's descriptions and demands
     trials: Query
     scenarios: str
-    # Undecided trials are counted twice, at their worst and at their best; scenarios without any are summed once.
-    decided_rows: str  # rows of the profile in which nothing is undecided: they are the same at the best
-    trials_of_undecided: str  # the trials of all other scenarios
-    undecided_scenarios: str  # those scenarios
     profile: str
     profile_of_grave: str  # as `profile`, but only the gravest failures are in its `failed_list`
     failed_list: FailedList
@@ -46,6 +42,17 @@ class ReductionPlan(Struct, frozen=True):
     products: tuple[str, ...]
     world: World
     parse_once: bool  # text is parsed once and the trials stored; Parquet is cheaper to read again than to store
+
+    # Undecided trials are counted twice, at their worst and at their best; scenarios without any are summed once.
+    def decided_rows(self) -> str:
+        """SQL for the rows of the profile at the worst in which nothing is undecided: they are the same at the best."""
+        columns = [*self.keys, "has_undecided", "scenarios", *self.sums, *self.products]
+        at_best = (f"0 AS {name}" if name.startswith("sum_undecided_") else name for name in columns)
+        return f"SELECT {', '.join(at_best)} FROM profile WHERE NOT has_undecided"
+
+    def undecided_scenarios(self) -> str:
+        """SQL for all other scenarios; needs the relation `trials_of_undecided`."""
+        return scenarios_sql(self.layout, self.failed_list.reason, self.world, of="trials_of_undecided")
 
 
 def make_plan(
@@ -64,7 +71,6 @@ def make_plan(
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     # With several trials a scenario has several reasons: they are fetched later, for the listed scenarios alone.
     failed_list = FailedList(request, "" if layout.repeated else "why" if parse_once else "evidence")
-    reason = [failed_list.reason] if failed_list.reason else []
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     at_worst = smallest and world == "worst"  # the best world reuses the list that is made here
     listed, grave = ("", "")
@@ -83,10 +89,7 @@ def make_plan(
         layout=layout,
         described=trials.is_described(request.suite, trials.named_columns(layout)),
         trials=trials.trials_query(parts, request, layout, with_evidence=failed_list.reason == "evidence", fill=fill),
-        scenarios=scenarios_sql(layout, reason, world),
-        decided_rows=_decided_rows(keys, sums, products),
-        trials_of_undecided=trials_of_undecided(layout),
-        undecided_scenarios=scenarios_sql(layout, reason, world, of="trials_of_undecided"),
+        scenarios=scenarios_sql(layout, failed_list.reason, world),
         profile=f"{before}{head}{listed} FROM {scenarios} GROUP BY ALL",
         profile_of_grave=f"{before}{head}{grave} FROM {scenarios} GROUP BY ALL",
         failed_list=failed_list,
@@ -96,13 +99,6 @@ def make_plan(
         world=world,
         parse_once=parse_once,
     )
-
-
-def _decided_rows(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Sequence[tuple[str, str]]) -> str:
-    """SQL for the rows of a profile at the worst in which nothing is undecided, with the columns of one at the best."""
-    totals = [f"0 AS {name}" if name.startswith("sum_undecided_") else name for name, _ in (*sums, *products)]
-    columns = [*keys, "has_undecided", "scenarios", *totals]
-    return f"SELECT {', '.join(columns)} FROM profile WHERE NOT has_undecided"
 
 
 class FailedList(Struct, frozen=True):

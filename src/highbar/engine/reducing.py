@@ -21,6 +21,7 @@ from highbar.engine.limits import (
 from highbar.engine.plan import ReductionPlan, make_plan
 from highbar.engine.protocol import Database, Query, Request
 from highbar.engine.quantities import EVERY_TRIAL
+from highbar.engine.scenarios import trials_of_undecided
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, matches_sql
 from highbar.engine.totals import Place, Profile, largest_values, products_of, profiles_of, repetition_sums
@@ -135,8 +136,8 @@ class Reducer(Struct, frozen=True):
         """Define them with undecided trials at their best; only scenarios with undecided trials are computed again."""
         plan = make_plan(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # The sums of a cluster need all of its scenarios, decided or not.
-        scenarios = plan.scenarios if plan.layout.clustered else plan.undecided_scenarios
-        self.database.define("decided_rows", plan.decided_rows, materialized=True)
+        scenarios = plan.scenarios if plan.layout.clustered else plan.undecided_scenarios()
+        self.database.define("decided_rows", plan.decided_rows(), materialized=True)
         self.database.define("scenarios", scenarios, materialized=plan.layout.repeated)
         self.database.define("profile", plan.profile, materialized=True)
         return plan
@@ -158,7 +159,7 @@ class Reducer(Struct, frozen=True):
         self, reduction: Reduction, plan: ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
         """The reduction, with undecided trials listed and with the sums at their best."""
-        self.database.define("trials_of_undecided", plan.trials_of_undecided, materialized=few)
+        self.database.define("trials_of_undecided", trials_of_undecided(plan.layout), materialized=few)
         named = scenario_lists.undecided_trials(self.database.rows, plan.layout, request)
         listed = scenario_lists.list_undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, worst.by, any_undecided=True, worst=worst)

@@ -22,14 +22,15 @@ _UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR 
 """SQL: whether a trial is undecided for any quantity, by its own row alone."""
 
 
-def scenarios_sql(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
-    """SQL for the scenarios `of` some trials; `reason` names the columns of trials that say why one failed."""
+def scenarios_sql(layout: Layout, reason: str, world: World, of: str = "trials") -> str:
+    """SQL for the scenarios `of` some trials; `reason` names the column of trials that says why one failed, if any."""
     agreed = ["category", *(f"by_{i}" for i in range(len(layout.slices)))]
     agreed += [layout.flag(where) for where in layout.wheres]
     agreed += layout.optional_columns()
     rows = _ScenarioColumns(layout, world)
     # `max` is any value: trials that disagree in such a column are refused before a sum is used.
-    columns = ["id", *reason, *(f"max({name}) AS {name}" if layout.repeated else name for name in agreed)]
+    columns = ["id", reason] if reason else ["id"]
+    columns += [f"max({name}) AS {name}" if layout.repeated else name for name in agreed]
     columns += [f"{sql} AS {name}" for name, sql in dict(rows.columns()).items()]
     return f"SELECT {', '.join(columns)} FROM {of}{' GROUP BY id' if layout.repeated else ''}"
 
