@@ -197,15 +197,15 @@ def as_mapping(answer: Answer) -> dict[str, Any]:
 
 def _all(findings: Iterable[Finding]) -> Finding:
     """False if one part is false; otherwise None if one was not carried out; otherwise true."""
-    founds, unknown = [], None
+    found, unknown = [], None
     for part in findings:
         if part.observed is False:
             return part
         if part.observed is None:
             unknown = unknown or part
         elif part.found is not None:
-            founds.append(part.found)
-    return unknown or yes(founds[0] if len(founds) == 1 else founds or None)
+            found.append(part.found)
+    return unknown or yes(found[0] if len(found) == 1 else found or None)
 
 
 def _any(findings: Iterable[Finding]) -> Finding:

@@ -26,7 +26,7 @@ _INVISIBLE = re.compile(
 _MARK = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 """Marks on letters of any script: accents, but also overlays and enclosures, which hide the letter."""
 _MARKS = re.compile(f"{_MARK.pattern}{{2,}}")
-_ACCENT = re.compile("[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
+_ACCENTS = re.compile("[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
 """Marks that make a different letter, as in ö."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _SPACES = re.compile(" {2,}")
@@ -205,7 +205,7 @@ def _as_seen(character: str) -> str:
     return _simple(character) if digit is None else str(digit)
 
 
-_NOT_ACCENTS = re.compile(f"(?!{_ACCENT.pattern}){_MARK.pattern}")
+_NOT_ACCENTS = re.compile(f"(?!{_ACCENTS.pattern}){_MARK.pattern}")
 _LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 # Patterns are searched in this form, so that `^`, `$` and `.` must see the lines of the original.
 _SIMPLE = _FoldTable(lambda character: character if character in _LINE_BREAKS else _simple(character))
@@ -234,7 +234,7 @@ def strict(text: str, *, accents: bool) -> Folded:
 @lru_cache(maxsize=1024)
 def has_accents(text: str) -> bool:
     """Whether the strict form of `text` has an accent."""
-    return _ACCENT.search(_fold(text, _STRICT_WITH_ACCENTS).text) is not None
+    return _ACCENTS.search(_fold(text, _STRICT_WITH_ACCENTS).text) is not None
 
 
 @lru_cache(maxsize=64)

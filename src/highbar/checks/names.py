@@ -57,7 +57,7 @@ VALUE_CHECKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Every check of a JSON value at a pointer, with the modifiers that it takes."""
-MODIFIERS = frozenset(modifier for taken in (*CHECKS.values(), *VALUE_CHECKS.values()) for modifier in taken)
+MODIFIERS = frozenset(name for taken in (*CHECKS.values(), *VALUE_CHECKS.values()) for name in taken)
 OTHER_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "icontains": "contains",

@@ -40,7 +40,7 @@ def error_of(pattern: str) -> str | None:
 
 def always_matches(pattern: str) -> bool:
     """Whether the pattern occurs in every text, including the empty one."""
-    return all(search(pattern, probe) is not None for probe in _PROBES)
+    return all(search(pattern, text) is not None for text in _PROBES)
 
 
 def bad_boundary(pattern: str) -> str | None:

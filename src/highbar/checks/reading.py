@@ -95,8 +95,8 @@ def _is_constant(check: Check, *, holds: bool) -> bool:
         if isinstance(check, All) != holds:  # one constant part is enough, and so are two that contradict each other
             flat = _flat_parts(check)
             written = {repr(part) for part in flat}
-            opposed = any(isinstance(part, Not) and repr(part.check) in written for part in flat)
-            return opposed or any(_is_constant(part, holds=holds) for part in flat)
+            opposite = any(isinstance(part, Not) and repr(part.check) in written for part in flat)
+            return opposite or any(_is_constant(part, holds=holds) for part in flat)
         return all(_is_constant(part, holds=holds) for part in check.checks)
     return False
 
@@ -184,8 +184,8 @@ def _refuse_others(
         inside = place.at(key if isinstance(key, str) else str(key))
         taking = [name for name in names if key in checks[name]]
         if key in MODIFIERS and not taking:
-            takers = [name for name, taken in checks.items() if key in taken]
-            hint = f"it belongs to {_listed(takers)}" if takers else None
+            others = [name for name, taken in checks.items() if key in taken]
+            hint = f"it belongs to {_listed(others)}" if others else None
             inside.refuse(f"'{key}' belongs to none of the checks beside it", hint)
         elif len(taking) > 1:
             inside.refuse(f"'{key}' could belong to {_listed(taking)}", "write them as two checks under `all:`")

@@ -82,10 +82,10 @@ def _in_long_text(check: ReplyCheck, text: str) -> Finding:
 
 
 def _texts(check: Texts, text: str) -> Finding:
-    founds = [_one_text(check, wanted, text) for wanted in check.wanted]
-    hits = [found for found in founds if found is not None]
+    found = [_one_text(check, wanted, text) for wanted in check.wanted]
+    hits = [each for each in found if each is not None]
     if check.kind == "contains_all":
-        missing = next((wanted for wanted, found in zip(check.wanted, founds, strict=True) if found is None), None)
+        missing = next((wanted for wanted, each in zip(check.wanted, found, strict=True) if each is None), None)
         if missing is not None:
             return no(cut_evidence(f"'{missing}' is missing"))
         return yes(hits[0] if len(hits) == 1 else hits)

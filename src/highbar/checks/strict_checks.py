@@ -93,11 +93,11 @@ def _first_finding(check: ReplyCheck, all_texts: Iterator[str]) -> Finding:
 
 def _everywhere(check: Texts, answer: Answer) -> Finding:
     """Whether each of the texts is in any reply or argument: a secret may be revealed in parts."""
-    founds = [
+    findings = [
         _first_finding(replace(check, kind="contains", wanted=(wanted,)), _all_texts(answer)) for wanted in check.wanted
     ]
-    missed = next((found for found in founds if not found.observed), None)
-    return missed or yes([found.found for found in founds])
+    missed = next((each for each in findings if not each.observed), None)
+    return missed or yes([each.found for each in findings])
 
 
 def _in_text(check: ReplyCheck, text: str) -> Finding:

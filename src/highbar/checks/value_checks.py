@@ -83,7 +83,7 @@ def find_at(
         refuse_depth(value)
     except Unreadable as error:
         return unclear(str(error))
-    founds: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     unknown: Finding | None = None
     for one in wanted:
         inner = at_pointer(value, one.parts)
@@ -94,8 +94,8 @@ def find_at(
             reason = finding.reason or f"found {as_json(inner)}"
             return no(cut_evidence(f"at '{one.pointer}': {reason}"), {one.pointer: cut_value(inner)})
         unknown = unknown or (finding if finding.observed is None else None)
-        founds[one.pointer] = cut_value(inner)
-    return unknown or yes(founds)
+        found[one.pointer] = cut_value(inner)
+    return unknown or yes(found)
 
 
 def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
@@ -119,10 +119,10 @@ def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None)
 
 def _combine(check: All | AnyOf, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
     parts = [holds(part, value, in_text, same_text) for part in check.checks]
-    deciding = isinstance(check, AnyOf)
-    decided = next((part for part in parts if part.observed is deciding), None)
+    decides = isinstance(check, AnyOf)
+    decided = next((part for part in parts if part.observed is decides), None)
     unknown = next((part for part in parts if part.observed is None), None)
-    return decided or unknown or Finding(not deciding, reason=parts[0].reason if deciding else None)
+    return decided or unknown or Finding(not decides, reason=parts[0].reason if decides else None)
 
 
 def _equal(check: Equal, value: Any, same_text: SameText | None) -> Finding:

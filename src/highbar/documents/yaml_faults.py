@@ -68,7 +68,7 @@ def _indentation(lines: Sequence[str], line: int, problem: str) -> _Fault | None
         return message, f"indent it by {_spaces(above)}, or remove the value of line {before + 1}", line, own
     if not any(part in problem for part in _MISALIGNED) or lines[line].lstrip()[:1] in ("}", "]", ""):
         return None
-    open_at = _open_indents(lines, line)
+    open_at = _open_blocks(lines, line)
     if own in open_at:
         return None
     *others, last = sorted(open_at)
@@ -77,7 +77,7 @@ def _indentation(lines: Sequence[str], line: int, problem: str) -> _Fault | None
     return message, f"indent it by {wanted}", line, own
 
 
-def _open_indents(lines: Sequence[str], line: int) -> set[int]:
+def _open_blocks(lines: Sequence[str], line: int) -> set[int]:
     """The indentations of the blocks above that are still open: no line further left has ended them."""
     found: set[int] = set()
     for number in range(line - 1, -1, -1):

@@ -24,7 +24,7 @@ _TYPICAL = tuple(Fraction(percent, 100) for percent in (80, 85, 90, 95, 99, 100)
 _DIFFERING = tuple(Fraction(percent, 100) for percent in (5, 10, 20))
 _BELOW = tuple(Fraction(points, 100) for points in (20, 15, 10, 5))
 _ABOVE = tuple(Fraction(step, 5) for step in range(1, 6))
-_NEAR_PERFECTION = tuple(Fraction(per_mille, 1000) for per_mille in (900, 950, 990, 999, 1000))
+_NEAR_PERFECTION = tuple(Fraction(share, 1000) for share in (900, 950, 990, 999, 1000))
 _USUAL = Fraction(1, 10)
 _NUMBERS = (
     *("threshold", "rate", "scenarios", "difference", "differing"),
@@ -116,8 +116,8 @@ def answer_numbers(question: Question) -> Plan:
     """The answer to a question that is about numbers alone."""
     options, assumed, size = question.options, question.assumptions, question.options.scenarios
     if options.sequential and size is not None:
-        designs = [Design(bar, size, assumed, options.spending or "linear") for bar in question.thresholds]
-        rows = (row for design in designs for row in stop_early(design, question.rates))
+        designed = (Design(bar, size, assumed, options.spending or "linear") for bar in question.thresholds)
+        rows = (row for design in designed for row in stop_early(design, question.rates))
         return Plan(assumed, early=tuple(rows), scenarios=size)
     differences = (
         [] if question.difference is None else [scenarios_to_show(question.difference, question.differing[0], assumed)]

@@ -47,11 +47,11 @@ class BaselineReader:
                 cursor.refuse(f"a baseline without a {key}", EXAMPLES["margin"])
         name = fields["file"].text() if "file" in fields else None
         file = str(folder / (name or ""))
-        past = self._history(fields, folder)
+        history = self._history(fields, folder)
         return [
             *self._entries(fields.get("margin"), "margin", file),
             *self._entries(fields.get("step"), "step", file),
-            *(self._new_failures(fields["new_failures"], file, past) if "new_failures" in fields else []),
+            *(self._new_failures(fields["new_failures"], file, history) if "new_failures" in fields else []),
         ]
 
     def _entries(self, cursor: Cursor | None, key: Key, file: str) -> list[Rule]:
@@ -99,7 +99,7 @@ class BaselineReader:
             fields["history"].refuse("history has no effect without new_failures", "add `new_failures: all`")
         return None if name is None else (name, str(folder / name))
 
-    def _new_failures(self, cursor: Cursor, file: str, past: tuple[str, str] | None) -> list[Rule]:
+    def _new_failures(self, cursor: Cursor, file: str, history: tuple[str, str] | None) -> list[Rule]:
         fields = cursor.fields(NEW_FAILURES_KEYS) if cursor.is_kind("mapping") else {"ids": cursor}
         if "ids" not in fields:
             cursor.refuse("no ids", "ids: required")
@@ -110,7 +110,7 @@ class BaselineReader:
             return []
         level = read_level(fields)
         name = "baseline.new_failures"
-        return [NewFailuresRule(name, level, patterns, file, cursor.place, description, *(past or (None, None)))]
+        return [NewFailuresRule(name, level, patterns, file, cursor.place, description, *(history or (None, None)))]
 
     def _patterns(self, cursor: Cursor) -> tuple[str, ...]:
         """The scenarios that must not newly fail: the required ones, all, or those that a list names."""

@@ -33,9 +33,6 @@ from highbar.model import (
 )
 from highbar.model.requests import LARGEST_END
 
-UPWARD = catalogue.SUMMED_COLUMNS - WORSE_IF_HIGHER
-DOWNWARD = catalogue.SUMMED_COLUMNS & WORSE_IF_HIGHER
-
 Slopes = dict[str, int | None]
 """By name: 1 if the formula rises with it, -1 if it falls, None if undecided."""
 
@@ -55,12 +52,12 @@ class Rewards(Struct, frozen=True):
 
 def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric]) -> Rewards:
     """What makes `node operator 0` easier to meet; nothing if the operator is = or !=."""
-    towards = 1 if operator in (">=", ">") else -1 if operator in ("<=", "<") else 0
-    found = slopes(node, metrics) if towards else {}
+    way = 1 if operator in (">=", ">") else -1 if operator in ("<=", "<") else 0
+    found = slopes(node, metrics) if way else {}
     wanted = {name: _better_direction(name, metrics) for name in found}
     return Rewards(
-        better=tuple(name for name, slope in found.items() if slope and slope * towards == wanted[name]),
-        worse=tuple(name for name, slope in found.items() if slope and slope * towards == -wanted[name]),
+        better=tuple(name for name, slope in found.items() if slope and slope * way == wanted[name]),
+        worse=tuple(name for name, slope in found.items() if slope and slope * way == -wanted[name]),
         undecided=tuple(name for name, slope in found.items() if slope is None and wanted[name]),
     )
 
@@ -103,7 +100,7 @@ def helped_by_crashes(
     rises with every crash.
     """
     flat = _FlatFormula(policy.metrics, ends_by_column(policy))
-    written = flat.flatten(node, where)
+    written = flat.expand(node, where)
     if not flat.imputed:
         return (), ()
     found = rewards(written, operator, flat.parts)
@@ -122,13 +119,13 @@ class _FlatFormula(Struct):
     imputed: dict[str, ImputedPart] = field(default_factory=dict)
     parts: dict[str, Metric] = field(default_factory=dict)
 
-    def flatten(self, node: Expression, where: Where) -> Expression:
+    def expand(self, node: Expression, where: Where) -> Expression:
         """The expanded formula, with the name of such a metric in place of each of those parts."""
         match node:
             case Name(name) if name in self.metrics:
                 metric = self.metrics[name]
                 inside = _FlatFormula(self.metrics, self.ends)
-                formula = inside.flatten(metric.expression, catalogue.narrow(where, metric.where))
+                formula = inside.expand(metric.expression, catalogue.narrow(where, metric.where))
                 # A metric that counts no crash at an end is not expanded: the parts of a share have no range of 0 to 1.
                 self.parts.update(inside.parts if inside.imputed else {name: metric})
                 self.imputed.update(inside.imputed)
@@ -136,11 +133,11 @@ class _FlatFormula(Struct):
             case Name() | Call("mean" | "sum" | "percentile", _):
                 return self._leaf(node, where)
             case Call(function, arguments):
-                return Call(function, tuple(self.flatten(argument, where) for argument in arguments))
+                return Call(function, tuple(self.expand(argument, where) for argument in arguments))
             case Negative(operand):
-                return Negative(self.flatten(operand, where))
+                return Negative(self.expand(operand, where))
             case Binary(operator, left, right):
-                return Binary(operator, self.flatten(left, where), self.flatten(right, where))
+                return Binary(operator, self.expand(left, where), self.expand(right, where))
             case _:
                 return node
 
@@ -160,20 +157,20 @@ class _FlatFormula(Struct):
         key = f"{unparse(leaf)} where {term.where}"
         self.imputed[key] = ImputedPart(leaf, column, term.where, ends)
         better = "higher" if ends.higher else "lower"
-        averaged = isinstance(leaf, Call) and leaf.function != "sum"
-        range_ = _part_range(column, ends, averaged=averaged)
+        summed = isinstance(leaf, Name) or leaf.function == "sum"
+        range_ = _part_range(column, ends, summed=summed)
         self.parts[key] = Metric(key, "", leaf, "number", better, "", range=range_)  # type: ignore[arg-type]
         return Name(key)
 
 
-def _part_range(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
-    """The range of a mean or percentile (`averaged`), or of a sum, of a column; None if unknown."""
+def _part_range(column: str, ends: Ends, *, summed: bool) -> tuple[Fraction, Fraction] | None:
+    """The range of a sum (`summed`), or of a mean or percentile, of a column; None if unknown."""
     if column in UNBOUNDED_NAMES:
         return Fraction(0), LARGEST_END
     if ends.worst is None or ends.best is None:
         return None
     low, high = sorted((ends.worst, ends.best))
-    if averaged:
+    if not summed:
         return low, high
     # A sum has one term per trial, however many there are, so only its sign is known.
     return (Fraction(0), LARGEST_END) if low >= 0 else (-LARGEST_END, Fraction(0)) if high <= 0 else None
@@ -247,7 +244,7 @@ def _better_direction(name: str, metrics: Mapping[str, Metric]) -> int:
     if name in metrics:
         return 1 if metrics[name].better == "higher" else -1
     column = name.partition("(")[2].rstrip(")")
-    return (column in UPWARD) - (column in DOWNWARD)
+    return 0 if column not in catalogue.SUMMED_COLUMNS else -1 if column in WORSE_IF_HIGHER else 1
 
 
 def _sign(node: Expression, metrics: Mapping[str, Metric]) -> int | None:
@@ -302,11 +299,11 @@ def _of_name(name: str, metrics: Mapping[str, Metric]) -> Bounds:
 
 def _of_choice(function: str, ranges: list[Bounds]) -> Bounds:
     """The range of min or max: one upper bound is enough to bound a min, one lower bound to bound a max."""
-    pick = min if function == "min" else max
-    lows, highs = [low for low, _ in ranges if low is not None], [high for _, high in ranges if high is not None]
-    low_known = len(lows) == len(ranges) or (function == "max" and lows)
-    high_known = len(highs) == len(ranges) or (function == "min" and highs)
-    return pick(lows) if low_known else None, pick(highs) if high_known else None
+    choose = min if function == "min" else max
+    least, most = [low for low, _ in ranges if low is not None], [high for _, high in ranges if high is not None]
+    low_known = len(least) == len(ranges) or (function == "max" and least)
+    high_known = len(most) == len(ranges) or (function == "min" and most)
+    return choose(least) if low_known else None, choose(most) if high_known else None
 
 
 def _of_column(function: str, argument: Expression) -> Bounds:

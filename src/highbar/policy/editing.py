@@ -24,7 +24,7 @@ from highbar.policy.shapes import threshold_offset
 
 # A threshold from its first character or the quote before it: operator (JSON may write ≥ as \u2265), number, unit.
 _WRITTEN = re.compile(rf"[\"']?\s*(?:≥|>=|>|≤|<=|<|==|=|\\u[0-9a-fA-F]{{4}}=?)?\s*\$?({NUMBER})\s*(%|ms|s)?", re.ASCII)
-_SCALES = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
+_SCALE_OF = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
 _MARK = "\ufeff"
 
 
@@ -76,8 +76,8 @@ class PolicyText:
             return None
         # The scale comes from the value that the reader found: a bare 85 may be a percentage.
         number = Fraction(found[1])
-        scale = threshold.value / number if number else _SCALES.get(found[2] or "", Fraction(1))
-        known = scale in _SCALES.values() and number * scale == threshold.value
+        scale = threshold.value / number if number else _SCALE_OF.get(found[2] or "", Fraction(1))
+        known = scale in _SCALE_OF.values() and number * scale == threshold.value
         return WrittenNumber(found.start(1), found.end(1), found[1], scale) if known else None
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
@@ -99,11 +99,11 @@ class PolicyText:
 
     def _prove(self, data: bytes, edited: Sequence[Place]) -> None:
         # Parses both versions: only the parser knows whether the bytes mean the same everywhere else.
-        intended = {(place.line, place.column) for place in edited}
+        wanted = {(place.line, place.column) for place in edited}
         before, after = (read_tree(self.path, data=each).root for each in (self.data, data))
         for first, second in zip_longest(_scalars(before), _scalars(after)):
             same = first is not None and second is not None and _plain(first) == _plain(second)
-            meant = first is not None and ((first.line, first.column) in intended or _holds(first, edited))
+            meant = first is not None and ((first.line, first.column) in wanted or _holds(first, edited))
             if not same and not (meant and second is not None and first is not None and first.kind == second.kind):
                 raise self._cannot(Place(str(self.path), first.line if first else None))
 

@@ -360,14 +360,14 @@ def _check_cycles(formulas: Mapping[str, Cursor], table: MetricTable) -> None:
                 cursor.refuse(f"the formula needs itself: {' → '.join(cycle)}")
             table.broken.update(cycle)
             uses = {name: used - set(cycle) for name, used in uses.items() if name not in cycle}
-    _check_chains(order, uses, formulas)
+    _check_chain(order, uses, formulas)
 
 
-def _check_chains(order: Iterable[str], uses: Mapping[str, frozenset[str]], formulas: Mapping[str, Cursor]) -> None:
+def _check_chain(order: Iterable[str], uses: Mapping[str, frozenset[str]], formulas: Mapping[str, Cursor]) -> None:
     """Refuse the formulas at which chains of metrics become too long; `order` has what a metric uses before it."""
-    depths: dict[str, int] = {}
+    depth: dict[str, int] = {}
     for name in order:
-        depths[name] = 1 + max((depths[used] for used in uses[name]), default=0)
-        if depths[name] > MOST_CHAIN and name in formulas:  # weighted_score, which may be in a chain, is not
+        depth[name] = 1 + max((depth[used] for used in uses[name]), default=0)
+        if depth[name] > MOST_CHAIN and name in formulas:  # weighted_score, which may be in a chain, is not
             formulas[name].refuse(f"the formula needs a chain of more than {MOST_CHAIN} metrics")
-            depths[name] = 0  # one problem is enough: the metrics after it count on from here
+            depth[name] = 0  # one problem is enough: the metrics after it count on from here

@@ -46,13 +46,13 @@ def notes_on(policy: Policy) -> Policy:
         *_loose_warnings(policy),
         *_loose_steps(policy),
         *_unused_weights(policy),
-        *_bought_off_safety(policy),
+        *_safety_in_composite(policy),
         *_wide_composite(policy),
         *_short_times(policy),
-        *_tiny_shares(policy),
+        *_small_shares(policy),
         *_empty_demands(policy),
         *_much_tolerated(policy),
-        *_rewarded_faults(policy),
+        *_rewards_for_worse(policy),
         *_required_outside_the_suite(policy),
     )
     return replace(policy, notes=(*policy.notes, *notes))
@@ -88,7 +88,7 @@ def _comparisons(policy: Policy) -> Iterator[tuple[ConditionRule, Demanded]]:
             yield from ((rule, demand) for demand in comparisons_in(rule.condition))
 
 
-def _tiny_shares(policy: Policy) -> Iterable[str]:
+def _small_shares(policy: Policy) -> Iterable[str]:
     """Notes on lower bounds below 1 %, such as `0.9%`."""
     for name, one in (found for rule in policy.rules for found in thresholds_of(rule)):
         threshold = one.threshold
@@ -162,7 +162,7 @@ def _used_names(policy: Policy) -> set[str]:
     return used
 
 
-def _bought_off_safety(policy: Policy) -> Iterable[str]:
+def _safety_in_composite(policy: Policy) -> Iterable[str]:
     """A note if a rule uses a composite with safety_rate in it, and no blocking rule is about safety_rate itself."""
     composite = policy.metrics.get(FINAL_SCORE)
     if composite is None or SAFETY not in names(composite.expression) or FINAL_SCORE not in _used_names(policy):
@@ -217,7 +217,7 @@ def _much_tolerated(policy: Policy) -> Iterable[str]:
             yield f"{rule.name} tolerates that {share}% of all runs fail: a threshold of 100% says little then"
 
 
-def _rewarded_faults(policy: Policy) -> Iterable[str]:
+def _rewards_for_worse(policy: Policy) -> Iterable[str]:
     """Notes on comparisons that are easier to meet, and metrics that improve, if another metric gets worse."""
     for rule, demand in _comparisons(policy):
         found = rewards(demand.difference, demand.operator, policy.metrics)

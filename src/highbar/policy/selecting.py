@@ -24,7 +24,7 @@ def read_select(cursor: Cursor, allowed: Collection[str]) -> Where:
         cursor.refuse("found no column", "leave it out to judge every row")
     found: list[tuple[str, tuple[str, ...]]] = []
     for column, entry in entries.items():
-        fault = _unselectable(column, allowed)
+        fault = _select_fault(column, allowed)
         if fault:
             entry.refuse(fault.message, fault.hint, at=cursor.key_place(column))
         elif entry.is_kind("list"):
@@ -46,7 +46,7 @@ def read_where_options(texts: Sequence[str], allowed: Collection[str] = ()) -> W
     problems: list[Problem] = []
     for text in texts:
         column, equals, value = text.partition("=")
-        fault = _unselectable(column, allowed) if equals else None
+        fault = _select_fault(column, allowed) if equals else None
         if not equals or not column or not value:
             problems.append(Problem(f"--where {text}: wanted COLUMN=VALUE", hint="--where tags.model=NAME"))
         elif fault:
@@ -68,7 +68,7 @@ def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
     return replace(policy, select=read_where_options(where, policy.allow_columns))
 
 
-def _unselectable(column: str, allowed: Collection[str]) -> Problem | None:
+def _select_fault(column: str, allowed: Collection[str]) -> Problem | None:
     """The problem with selecting rows by a column; None if it is allowed."""
     if column in SELECTABLE or (column.startswith("tags.") and column != "tags."):
         return None

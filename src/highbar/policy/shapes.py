@@ -30,7 +30,7 @@ _RULE = rf"(?s)\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)"
 _TURNED = rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*"
 _WITHOUT_OPERATOR = rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*"
 _JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
-_LONGEST_HINTED = 200
+_LONGEST_RULE = 200
 """The longest text, in characters, that is searched for a misspelled rule."""
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
@@ -58,7 +58,7 @@ def threshold_offset(text: str) -> int | None:
 def _rule_hint(text: str) -> str:
     if re.search(_JOINED, text):
         return "write each comparison as a rule of its own; a condition with AND or OR goes into composite: pass"
-    text = text if len(text) <= _LONGEST_HINTED else ""  # with many spaces, the patterns take quadratic time
+    text = text if len(text) <= _LONGEST_RULE else ""  # with many spaces, the patterns take quadratic time
     turned, bare = re.fullmatch(_TURNED, text), re.fullmatch(_WITHOUT_OPERATOR, text)
     if turned and turned[2] in _MIRRORED:
         return f"write the metric first: {turned[3]} {_MIRRORED[turned[2]]} {turned[1]}"

@@ -32,10 +32,10 @@ def order(version: str) -> Ordered | None:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     before_release = match.group(2) or match.group(3)
-    return tuple(numbers), _identifiers(before_release) if before_release else _RELEASE
+    return tuple(numbers), _version_parts(before_release) if before_release else _RELEASE
 
 
-def _identifiers(text: str) -> tuple[tuple[int, int, str], ...]:
+def _version_parts(text: str) -> tuple[tuple[int, int, str], ...]:
     """Numbers compare as numbers and come before words."""
     parts = re.findall(r"[0-9]+|[A-Za-z]+", text)
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part.lower()) for part in parts)

@@ -20,5 +20,5 @@ MOST_STATEMENTS = 50
 """Statements that a judge is asked in one call: with more, it overlooks some of them."""
 MOST_CANARIES = 1000
 """Canaries of a suite: each is a call of every judge in every run."""
-MOST_SUGGESTED = 50
+MOST_SUGGESTIONS = 50
 """Problems that get a "did you mean": no more are shown, and finding one compares a word with all candidates."""

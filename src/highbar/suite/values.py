@@ -11,7 +11,7 @@ from highbar.documents.scalars import as_written
 from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean
 from highbar.suite.amounts import whole_amount
-from highbar.suite.limits import MOST_SUGGESTED
+from highbar.suite.limits import MOST_SUGGESTIONS
 
 FUNCTION_PATTERN = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
 """The name of a Python function, for the JSON Schema too."""
@@ -36,7 +36,7 @@ def refuse_unknown(value: Mapping[str, Any], known: Collection[str], place: Valu
 
 def suggestion(word: str, known: Collection[str], place: ValueCursor) -> str:
     """The hint for an unknown word: the known one that was probably meant, or a list of known ones."""
-    near = did_you_mean(word, known) if len(place.problems) < MOST_SUGGESTED else None
+    near = did_you_mean(word, known) if len(place.problems) < MOST_SUGGESTIONS else None
     return near or f"known: {some(list(known), 10)}"
 
 

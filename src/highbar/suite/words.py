@@ -34,9 +34,9 @@ def named_behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
     expected: Counter[str] = Counter()
     forbidden: Counter[str] = Counter()
     for scenario in suite.scenarios.values():
-        for counter, listed in ((expected, scenario.expected_behaviors), (forbidden, scenario.must_not)):
+        for counts, listed in ((expected, scenario.expected_behaviors), (forbidden, scenario.must_not)):
             for name, behavior in listed.items():
-                counter[name] += 1
+                counts[name] += 1
                 used.setdefault(name, []).append(behavior)
     for name, found in used.items():
         ways = list(dict.fromkeys(_say_behavior(behavior) for behavior in found))

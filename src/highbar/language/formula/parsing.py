@@ -79,7 +79,7 @@ class _Syntax:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: Iterator[_Token] = _tokenize(text)
+        self.tokens: Iterator[_Token] = _tokens(text)
         self.next = next(self.tokens)
         self.last = self.next
         self.open: list[tuple[int, str]] = []  # offset and function of each bracket that is not closed yet
@@ -318,7 +318,7 @@ _REFUSED = {
 }
 
 
-def _tokenize(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_Token]:
     """The tokens of `text`, read lazily, so that faults are reported in the order of the text."""
     if len(text) > MOST_CHARACTERS:
         raise FormulaError(

@@ -19,7 +19,7 @@ def tool_of_suite(values: Any) -> str | None:
     >>> tool_of_suite({"suite": "mine", "tests": []}), tool_of_suite([{"id": "A"}])
     (None, None)
     """
-    if not isinstance(values, dict) or not _OURS.isdisjoint(values) or _has_our_scenarios(values):
+    if not isinstance(values, dict) or not _OURS.isdisjoint(values) or _has_ids(values):
         return None
     if not _PROMPTFOO.isdisjoint(values):
         return "promptfoo"
@@ -28,7 +28,7 @@ def tool_of_suite(values: Any) -> str | None:
     return "Agent Skills" if isinstance(values.get("evals"), list) else None
 
 
-def _has_our_scenarios(values: dict[str, Any]) -> bool:
+def _has_ids(values: dict[str, Any]) -> bool:
     """Whether there are scenarios with ids; promptfoo's `scenarios` have no ids."""
     scenarios = values.get("scenarios")
     return isinstance(scenarios, list) and any(not isinstance(one, dict) or "id" in one for one in scenarios)
