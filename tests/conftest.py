@@ -25,6 +25,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.repository import git
+
 settings.register_profile("fixed", deadline=None, derandomize=True, print_blob=True, max_examples=50)
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("random" if os.environ.get("HIGHBAR_FUZZ") else "fixed")
@@ -142,6 +144,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
             make(new, *arguments, **how)
             folders[key] = new
         shutil.copytree(folders[key], folder, symlinks=True, dirs_exist_ok=True)
+        for place in (folder, *folder.iterdir()):
+            if (place / ".git" / "HEAD").exists():
+                git(place, "status", "--short")  # else git takes every file for a changed one: it is a copy
 
     return copy
 

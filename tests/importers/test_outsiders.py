@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import highbar
-from tests.commandline import run
+from highbar import importers
+from tests.commandline import Run, run
 from tests.docs.pages import blocks
 from tests.importers.imported import written
 
-pytestmark = pytest.mark.process
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),  # as the example of the page leaves it
+]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "mapping.md"
 BLOCKS = [block.text for block in blocks(PAGE.read_text("utf-8")) if block.language == "text"]
@@ -59,13 +65,8 @@ def _installed(tmp_path_factory: pytest.TempPathFactory, about: str, module: str
     return target
 
 
-@pytest.fixture
-def place(installed: Path) -> dict[str, str]:
-    """An environment in which it is installed beside Highbar."""
-    return {"PYTHONPATH": os.pathsep.join([str(installed), str(Path(highbar.__file__).parents[1])])}
-
-
-def test_a_file_of_an_installed_package_is_recognized_and_judged(tmp_path: Path, place: dict[str, str]) -> None:
+def test_a_file_of_an_installed_package_is_recognized_and_judged(tmp_path: Path, installed: Path) -> None:
+    place = {"PYTHONPATH": os.pathsep.join([str(installed), str(Path(highbar.__file__).parents[1])])}
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "results.json", FILE)
     done = run(tmp_path, "check", "results.json", "--format", "json", environment=place)
@@ -76,26 +77,58 @@ def test_a_file_of_an_installed_package_is_recognized_and_judged(tmp_path: Path,
     assert run(tmp_path, "check", "results.json").exit == 2
 
 
-def test_its_format_has_a_name_like_any_other(tmp_path: Path, place: dict[str, str]) -> None:
+@pytest.fixture
+def place(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """It is installed beside Highbar, for commands of this process."""
+    monkeypatch.syspath_prepend(installed)
+    yield
+    _forget()
+
+
+@pytest.fixture
+def light_place(light: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The same for the one with `recognizes` in a module of its own."""
+    monkeypatch.syspath_prepend(light)
+    yield light
+    _forget()
+
+
+def _forget() -> None:
+    """Forget what this process knows of installed packages: the next command finds them as a new process does."""
+    importers._entry_points.cache_clear()
+    for name in ("highbar_strange", "highbar_strange_sign"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+
+
+def run_anew(folder: Path, *arguments: str) -> Run:
+    _forget()
+    return run(folder, *arguments)
+
+
+@pytest.mark.usefixtures("place")
+def test_its_format_has_a_name_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "results.log", FILE)
-    done = run(tmp_path, "import", "strange", "results.log", environment=place)
+    done = run_anew(tmp_path, "import", "strange", "results.log")
     assert done.out.splitlines() == ['{"id":"STRANGE-1","correct":true}', '{"id":"b","correct":false}']
-    assert run(tmp_path, "check", "results.log", "--input-format", "strange", environment=place).exit == 0
-    assert "junit, strange" in run(tmp_path, "import", "strang", "results.log", environment=place).err
+    assert run_anew(tmp_path, "check", "results.log", "--input-format", "strange").exit == 0
+    assert "junit, strange" in run_anew(tmp_path, "import", "strang", "results.log").err
 
 
-def test_a_refusal_of_its_own_names_the_file_and_the_line(tmp_path: Path, place: dict[str, str]) -> None:
+@pytest.mark.usefixtures("place")
+def test_a_refusal_of_its_own_names_the_file_and_the_line(tmp_path: Path) -> None:
     written(tmp_path, "results.json", FILE + "c|ugly\n")
-    done = run(tmp_path, "check", "results.json", environment=place)
+    done = run_anew(tmp_path, "check", "results.json")
     assert done.exit == 2
     assert "results.json:4: found 'ugly', wanted good or bad" in done.err
 
 
-def test_rows_of_ours_stay_ours(tmp_path: Path, place: dict[str, str]) -> None:
+@pytest.mark.usefixtures("place")
+def test_rows_of_ours_stay_ours(tmp_path: Path) -> None:
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "ours.jsonl", '{"id": "STRANGE", "correct": true}\n')
-    done = run(tmp_path, "check", "ours.jsonl", environment=place)
+    done = run_anew(tmp_path, "check", "ours.jsonl")
     assert done.exit == 0
     assert "read as" not in done.err
 
@@ -110,18 +143,20 @@ LONG = "x" * 200_000
         ("cut.jsonl", '{"passed": true, "id": "a'),
     ],
 )
+@pytest.mark.usefixtures("place")
 def test_no_code_of_an_outsider_runs_for_a_file_that_is_refused_as_ours(
-    tmp_path: Path, place: dict[str, str], replaced, name: str, content: str
+    tmp_path: Path, replaced, name: str, content: str
 ) -> None:
     replaced("raise RuntimeError('an outsider was loaded')\n")
     (tmp_path / "highbar.yaml").write_text("thresholds: { blocking: { pass_rate: 50% } }\n")
     (tmp_path / name).write_bytes(content.encode())
-    done = run(tmp_path, "check", name, environment=place)
+    done = run_anew(tmp_path, "check", name)
     assert "outsider" not in done.err, done.err
     assert done.exit == 2, done.err
 
 
-def test_no_code_of_an_outsider_runs_for_files_of_ours(tmp_path: Path, place: dict[str, str], replaced) -> None:
+@pytest.mark.usefixtures("place")
+def test_no_code_of_an_outsider_runs_for_files_of_ours(tmp_path: Path, replaced) -> None:
     replaced("raise RuntimeError('an outsider was loaded')\n")
     files = {
         "late.jsonl": json.dumps({"output": LONG, "passed": True, "id": "a"}).encode(),
@@ -135,24 +170,23 @@ def test_no_code_of_an_outsider_runs_for_files_of_ours(tmp_path: Path, place: di
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "highbar.yaml").write_text("thresholds: { blocking: { pass_rate: 50% } }\n")
-    done = run(tmp_path, "check", *files, "--format", "json", environment=place)
+    done = run_anew(tmp_path, "check", *files, "--format", "json")
     assert "outsider" not in done.err, done.err
     assert done.exit == 0, done.err
     assert done.json["counts"]["scenarios"] == len(files)
 
 
-def test_the_reader_of_an_outsider_is_loaded_only_for_a_file_that_it_claims(tmp_path: Path, light: Path) -> None:
-    place = {"PYTHONPATH": os.pathsep.join([str(light), str(Path(highbar.__file__).parents[1])])}
+def test_the_reader_of_an_outsider_is_loaded_only_for_a_file_that_it_claims(tmp_path: Path, light_place: Path) -> None:
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "results.json", FILE)
-    done = run(tmp_path, "check", "results.json", environment=place)
+    done = run_anew(tmp_path, "check", "results.json")
     assert (done.exit, "read as strange" in done.err) == (0, True), done.err
-    (light / "highbar_strange.py").write_text("raise RuntimeError('the reader was loaded')\n", "utf-8")
+    (light_place / "highbar_strange.py").write_text("raise RuntimeError('the reader was loaded')\n", "utf-8")
     written(tmp_path, "nobody.json", '{"neither": "ours", "nor": "strange"}')
-    done = run(tmp_path, "check", "nobody.json", environment=place)
+    done = run_anew(tmp_path, "check", "nobody.json")
     assert done.exit == 2
     assert "reader was loaded" not in done.err, done.err
-    assert "reader was loaded" in run(tmp_path, "check", "results.json", environment=place).err
+    assert "reader was loaded" in run_anew(tmp_path, "check", "results.json").err
 
 
 @pytest.fixture
@@ -164,30 +198,31 @@ def replaced(installed: Path):
     module.write_text(kept, "utf-8")
 
 
-def test_an_outsider_who_loses_records_is_found_out(tmp_path: Path, place: dict[str, str], replaced) -> None:
+@pytest.mark.usefixtures("place")
+def test_an_outsider_who_loses_records_is_found_out(tmp_path: Path, replaced) -> None:
     replaced(MODULE.replace("yield {", "if name != 'b': yield {"))
     written(tmp_path, "results.json", FILE)
-    done = run(tmp_path, "import", "strange", "results.json", environment=place)
+    done = run_anew(tmp_path, "import", "strange", "results.json")
     assert done.exit == 4
     assert "1 records were neither read nor left out" in done.err
 
 
-def test_a_package_that_is_broken_is_named(tmp_path: Path, place: dict[str, str], replaced) -> None:
+@pytest.mark.usefixtures("place")
+def test_a_package_that_is_broken_is_named(tmp_path: Path, replaced) -> None:
     replaced("import no_such_module\n")
     written(tmp_path, "results.json", FILE)
-    done = run(tmp_path, "check", "results.json", environment=place)
+    done = run_anew(tmp_path, "check", "results.json")
     assert done.exit == 2
     assert "the format 'strange' of an installed package cannot be loaded: ModuleNotFoundError" in done.err
     assert "hint: repair or remove that package" in done.err
 
 
-def test_a_package_that_fails_on_a_file_is_named_and_the_format_can_be(tmp_path: Path, place: dict[str, str], replaced):
+@pytest.mark.usefixtures("place")
+def test_a_package_that_fails_on_a_file_is_named_and_the_format_can_be(tmp_path: Path, replaced):
     replaced(f"{SIGN}\n\n{MODULE}".replace('return head.startswith(b"STRANGE")', "return head[10**9]"))
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "results.jsonl", '{"correct": true, "name": "no id"}\n')
-    done = run(tmp_path, "check", "results.jsonl", environment=place)
+    done = run_anew(tmp_path, "check", "results.jsonl")
     assert done.exit == 2
     assert "results.jsonl: the format 'strange' of an installed package failed on it: IndexError" in done.err
-    assert (
-        "no row has an id" in run(tmp_path, "check", "results.jsonl", "--input-format", "jsonl", environment=place).err
-    )
+    assert "no row has an id" in run_anew(tmp_path, "check", "results.jsonl", "--input-format", "jsonl").err

@@ -29,7 +29,7 @@ def rows(failing=(), number=0, scenarios=40, trials=3, text="What is {}?"):
                 "trial": trial,
                 "input": text.format(n),
                 "passed": trial > fails.get(f"S{n}", 0),
-                "latency_ms": number + 1,
+                "output": f"answer {number}",
             }
         )
         + "\n"
