@@ -373,15 +373,15 @@ def _read_rules(
 ) -> list[Rule]:
     scenarios = scenario_rules(top.get("required_scenarios"), top.get("optional_scenarios"))
     rules = [
-        *reader.thresholds(top.get("thresholds")),
-        *reader.risk(top.get("risk")),
-        *reader.progressive(top.get("progressive")),
-        *reader.pass_criteria(top.get("pass_criteria")),
+        *(reader.thresholds(top["thresholds"]) if "thresholds" in top else []),
+        *(reader.risk(top["risk"]) if "risk" in top else []),
+        *(reader.progressive(top["progressive"]) if "progressive" in top else []),
+        *(reader.pass_criteria(top["pass_criteria"]) if "pass_criteria" in top else []),
         *scenarios,
         *reader.composite(composite),
         *([SuiteRule("suite", "blocking", top["suite"].place)] if "suite" in top else []),
-        *reader.baseline(top.get("baseline"), folder, scenarios),
-        *reader.listed(top.get("rules")),
+        *(reader.baseline(top["baseline"], folder, scenarios) if "baseline" in top else []),
+        *(reader.listed(top["rules"]) if "rules" in top else []),
     ]
     judged = names(composite.condition) if composite.condition else frozenset()
     return [*rules, *reader.typical(definitions, rules, judged)]

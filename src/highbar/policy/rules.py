@@ -74,6 +74,12 @@ class Bar(Struct, frozen=True):
     description: str | None
     place: Place
 
+    def rule(self, name: str, level: Level, metric: str, place: Place, where: Where = ()) -> ThresholdRule:
+        """The rule that a metric meets this bar."""
+        return ThresholdRule(
+            name, level, metric, self.threshold, where, self.demand, self.description, place, self.place
+        )
+
 
 class RuleReader(Struct):
     """Reads rules, with the settings and metrics of their policy."""
@@ -84,10 +90,8 @@ class RuleReader(Struct):
     notes: list[str] = field(default_factory=list)
     """Notes that need the text of a threshold, such as on a time without a unit."""
 
-    def thresholds(self, cursor: Cursor | None) -> list[Rule]:
+    def thresholds(self, cursor: Cursor) -> list[Rule]:
         """`thresholds.blocking.M` and `thresholds.warning.M`. Metrics directly below `thresholds` block."""
-        if cursor is None:
-            return []
         keys = {key.text for key, _ in cursor.node.entries} - {DESCRIPTION}
         if keys and keys.isdisjoint(LEVELS):
             entries = cursor.metrics().items()
@@ -111,10 +115,8 @@ class RuleReader(Struct):
         hint = f"put it under risk: {name}" if name in RISK_LEVELS else entry.suggest(name, LEVELS) or known
         replace(entry, path="thresholds").refuse(f"unknown key '{name}'", hint, at=entry.key_at)
 
-    def risk(self, cursor: Cursor | None) -> list[Rule]:
+    def risk(self, cursor: Cursor) -> list[Rule]:
         """`risk.LEVEL.M`: critical and high block, medium and low warn."""
-        if cursor is None:
-            return []
         metrics = (key.text for key, _ in cursor.node.entries if self.table.find(spelled_out(key.text)))
         hint = "put it under critical or high, which block, or under medium or low, which warn"
         return self._by_level(cursor.fields(RISK_KEYS, lambda: dict.fromkeys(metrics, hint)), RISK_LEVELS)
@@ -129,10 +131,10 @@ class RuleReader(Struct):
             if (rule := self._rule(entry, entry.path, level, name))
         ]
 
-    def progressive(self, cursor: Cursor | None) -> list[Rule]:
+    def progressive(self, cursor: Cursor) -> list[Rule]:
         """`progressive.M`: steps by version, and the target, which is a goal, not a rule."""
-        entries = cursor.metrics() if cursor else {}
-        return [rule for name, entry in entries.items() if (rule := self._progressive_rule(entry, name))]
+        entries = cursor.metrics().items()
+        return [rule for name, entry in entries if (rule := self._progressive_rule(entry, name))]
 
     def _progressive_rule(self, cursor: Cursor, name: str) -> Rule | None:
         metric = self.table.look_up(cursor, name)
@@ -171,10 +173,8 @@ class RuleReader(Struct):
                     steps.append((ordered, Step(version, bar.threshold, bar.demand, bar.description, bar.place)))
         return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
 
-    def pass_criteria(self, cursor: Cursor | None) -> list[Rule]:
+    def pass_criteria(self, cursor: Cursor) -> list[Rule]:
         """`pass_criteria.overall` and `pass_criteria.by_category.C`, on the pass rate."""
-        if cursor is None:
-            return []
         if cursor.is_kind("text", "number"):
             overall = self._rule(cursor, "pass_criteria.overall", "blocking", "pass_rate")
             return [overall] if overall else []
@@ -189,10 +189,8 @@ class RuleReader(Struct):
             rules.append(self._rule(entry, entry.path, "blocking", "pass_rate", where))
         return [rule for rule in rules if rule]
 
-    def listed(self, cursor: Cursor | None) -> list[Rule]:
+    def listed(self, cursor: Cursor) -> list[Rule]:
         """`rules[N]`."""
-        if cursor is None:
-            return []
         if not cursor.is_kind("list"):
             cursor.refuse_kind("a list", 'write a list: rules: ["accuracy >= 90%"]; or use thresholds')
             return []
@@ -209,18 +207,7 @@ class RuleReader(Struct):
         name, at, threshold = written
         metric = self.table.look_up(item, name, at)
         bar = self.bar(threshold, metric) if metric else None
-        if metric is None or bar is None:
-            return None
-        return ThresholdRule(
-            item.path,
-            "blocking",
-            metric.name,
-            bar.threshold,
-            (),
-            bar.demand,
-            place=item.place,
-            threshold_place=bar.place,
-        )
+        return bar.rule(item.path, "blocking", name, item.place) if bar else None
 
     def _listed_rule(self, item: Cursor) -> Rule | None:
         fields = item.fields(RULE_KEYS, lambda: self._entry_hints(item))
@@ -229,16 +216,10 @@ class RuleReader(Struct):
         for key in ("metric", "threshold"):
             if key not in fields and item.is_kind("mapping"):
                 item.refuse(f"a rule without a {key}")
-        name = fields["metric"].text() if "metric" in fields else None
-        metric = (
-            None if name is None else self.table.look_up(fields["metric"], spelled_out(name), fields["metric"].place)
-        )
+        name = spelled_out((fields["metric"].text() if "metric" in fields else None) or "")
+        metric = self.table.look_up(fields["metric"], name, fields["metric"].place) if name else None
         bar = self.bar(fields["threshold"], metric, fields) if metric and "threshold" in fields else None
-        if metric is None or bar is None:
-            return None
-        return ThresholdRule(
-            item.path, level, metric.name, bar.threshold, where, bar.demand, bar.description, item.place, bar.place
-        )
+        return bar.rule(item.path, level, name, item.place, where) if bar else None
 
     def _entry_hints(self, item: Cursor) -> dict[str, str]:
         """For each key of a rule that is the name of a metric, a hint how to write that rule."""
@@ -275,10 +256,8 @@ class RuleReader(Struct):
             )
         ]
 
-    def baseline(self, cursor: Cursor | None, folder: Path, scenarios: list[Rule]) -> list[Rule]:
+    def baseline(self, cursor: Cursor, folder: Path, scenarios: list[Rule]) -> list[Rule]:
         """The rules of the block `baseline`; `scenarios` has the rules about required and optional scenarios."""
-        if cursor is None:
-            return []
         from highbar.policy.baseline import BaselineReader  # few policies have one
 
         return BaselineReader(self.settings, self.table, self._demand, scenarios).read(cursor, folder)
@@ -286,11 +265,7 @@ class RuleReader(Struct):
     def _rule(self, cursor: Cursor, name: str, level: Level, metric_name: str, where: Where = ()) -> Rule | None:
         metric = self.table.look_up(cursor, metric_name)
         bar = self.bar(cursor, metric) if metric else None
-        if bar is None:
-            return None
-        return ThresholdRule(
-            name, level, metric_name, bar.threshold, where, bar.demand, bar.description, cursor.place, bar.place
-        )
+        return bar.rule(name, level, metric_name, cursor.place, where) if bar else None
 
     def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
         """A threshold as text, as a number, or as a mapping with demands; `outer` has the demands beside it."""
