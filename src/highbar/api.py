@@ -264,7 +264,7 @@ def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
     """The path of a suite, and its text if it is not in a file; its relative paths then start at the working folder."""
     if isinstance(suite, str | PathLike):
         return Path(suite), None
-    from highbar.suite.plain import plain_suite  # only for a suite of Python values
+    from highbar.documents.python_values import plain_suite  # only for a suite of Python values
 
     return Path("suite.json"), msgspec.json.Encoder(decimal_format="number").encode(plain_suite(suite))
 

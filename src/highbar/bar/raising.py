@@ -15,8 +15,7 @@ from highbar.documents.files import read_bytes, read_tree
 from highbar.errors import InputError, Problem
 from highbar.model import ConditionRule, Place, Policy, Threshold
 from highbar.model.proposals import Proposal, Ratchet
-from highbar.policy.bounds import Bound, bounds_of
-from highbar.policy.editing import Edit, PolicyText
+from highbar.policy.editing import Bound, Edit, PolicyText, bounds_of
 from highbar.policy.notes import thresholds_of
 from highbar.store import baseline_reading
 from highbar.store.writing import replace_policy

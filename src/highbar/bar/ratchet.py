@@ -36,8 +36,7 @@ from highbar.model.baseline import Baseline
 from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
 from highbar.policy import resolve_version
-from highbar.policy.bounds import Bound
-from highbar.policy.editing import WrittenNumber
+from highbar.policy.editing import Bound, WrittenNumber
 from highbar.policy.notes import is_looser
 from highbar.policy.versions import steps_from
 

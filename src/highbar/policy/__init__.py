@@ -20,8 +20,8 @@ From the file to the policy:
     directions                        which way a formula goes with each name in it, and which values it can have
     notes                             what a policy may say, but probably does not mean
 
-From the policy to others: `words` puts each rule into words, `schema` is the JSON Schema of the file, `editing` writes
-new numbers into its text, and `bounds` finds those inside a condition.
+From the policy to others: `words` puts each rule into words, `schema` is the JSON Schema of the file, and `editing`
+writes new numbers into its text.
 """
 
 from highbar.policy.files import NAMES, files_named_in, find_here, find_policy, folders, missing, names_in

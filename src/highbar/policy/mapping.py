@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from highbar.columns import COLUMN_NAMES, COLUMNS, JUDGING
 from highbar.documents.files import read_tree
-from highbar.documents.python_tree import from_values
+from highbar.documents.python_values import from_values
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_positive

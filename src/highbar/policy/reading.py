@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
 from highbar.documents.files import read_tree
-from highbar.documents.python_tree import from_values
+from highbar.documents.python_values import from_values
 from highbar.documents.tree import Node
 from highbar.errors import InputError, Problem
 from highbar.language.formula import names

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.documents.problems import ValueCursor, shown
+from highbar.documents.python_values import plain_suite
 from highbar.errors import InputError, Problem
 from highbar.suite.parts import Agent
-from highbar.suite.plain import plain_suite
 from highbar.suite.settings import read_agent, variables_in_settings
 
 _FORMS = "write python:module:function, an address that begins with http:// or https://, or 'command: words'"

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.documents.problems import ValueCursor, shown
+from highbar.documents.python_values import plain_suite
 from highbar.errors import InputError, Problem
 from highbar.suite.judge_settings import FORMATS, read_judge_settings
 from highbar.suite.parts import Judge
-from highbar.suite.plain import plain_suite
 from highbar.suite.settings import variables_in_settings
 
 KEY = "JUDGE_KEY"

@@ -59,8 +59,8 @@ def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None =
 
     Raises InputError with all problems.
     """
+    from highbar.documents.python_values import plain_suite  # only for Python values
     from highbar.suite.building import build  # as above
-    from highbar.suite.plain import plain_suite  # only for Python values
 
     place = ValueCursor(problems=[])
     suite = build(plain_suite(values), place, folder, (None, None))

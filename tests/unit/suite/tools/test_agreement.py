@@ -12,9 +12,9 @@ import pytest
 
 from highbar import checks, suite
 from highbar.documents.problems import ValueCursor
+from highbar.documents.python_values import plain_suite
 from highbar.model.answer import Answer
 from highbar.suite import Scenario
-from highbar.suite.plain import plain_suite
 from highbar.suite.tools.promptfoo_assertions import SUPPORTED, AssertionReader
 from tests.commandline import judged, run
 from tests.importers.imported import SAMPLES, imported, samples
