@@ -78,13 +78,13 @@ MORE: Mapping[str, Mapping[str, str]] = {
         "running/records.py": "the answer of several turns, summed",
         "engine/quantities.py": "the scoring expression of token_efficiency: quality and tokens of the same trials",
         "load/hints.py": "advice for a count that is no whole number",
-        "measure/values.py": "the sentence for results that lack one of the pair",
+        "measure/undefined.py": "the sentence for results that lack one of the pair",
     },
     "quality_score": {
         **OF_A_REPLY,
         "engine/quantities.py": "the scoring expression of token_efficiency",
         "load/hints.py": "advice for a score out of 100",
-        "measure/values.py": "the sentence for results that lack one of the pair",
+        "measure/undefined.py": "the sentence for results that lack one of the pair",
         "cli/starter.py": "an example in the policy that `highbar init` writes",
     },
 }
