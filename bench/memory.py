@@ -63,7 +63,7 @@ def pooled_bar(passes: tuple[tuple[int, int], ...], runs: int) -> int:
     """Where the pooled ratchet puts a threshold, in tenths of a percent; from how many scenarios passed how often."""
     units = [(Fraction(passed, runs), 1) for passed, times in passes for _ in range(times)]
     share = pooled_share(units, ALPHA)
-    return 0 if share is None else int(share.bar * 1000)
+    return 0 if share is None else int(share[1] * 1000)
 
 
 def bar_from_ends(counts: list[int], scenarios: int) -> int:

@@ -49,9 +49,9 @@ def judge_sums(job: Job, policy: Policy, found: Results, sums: Reduction) -> Che
         return CheckResult(make_verdict(job, policy, found, sums), policy, sums)
     from highbar.changes.since import earlier_runs  # few checks compare
 
-    before = earlier_runs(job, policy, found, sums)
-    judged = make_verdict(job, policy, found, sums, before.changes, before.warnings, before.recalled, before.run)
-    return CheckResult(judged, policy, sums, before.run, before.changes, finished_part(judged, found))
+    run, changes, warnings, recalled = earlier_runs(job, policy, found, sums)
+    judged = make_verdict(job, policy, found, sums, changes, warnings, recalled, run)
+    return CheckResult(judged, policy, sums, run, changes, finished_part(judged, found))
 
 
 def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:

@@ -35,4 +35,4 @@ def test_a_list_of_failed_scenarios_has_one_line_of_a_stack_trace(tmp_path, erro
     assert f"error: {line}" in run(tmp_path, "check", "results.jsonl").out
     verdict = highbar.check([{"id": "a", "error": error}], "typical", details=True)
     assert verdict.details is not None
-    assert verdict.details.rows.scenarios[0].trials[0].error == error
+    assert verdict.details.scenarios[0].trials[0].error == error

@@ -13,7 +13,7 @@ from highbar.model.job import Job
 if TYPE_CHECKING:  # see above
     from highbar.changes.scored_run import ScoredRun
     from highbar.load.revision import Revision
-    from highbar.model.order import NoOrder, RunOrder
+    from highbar.model.order import RunOrder
     from highbar.model.recall import Recalled
 
 
@@ -25,7 +25,7 @@ def with_readers(job: Job, there: Revision | None = None) -> Job:
 
         return recall_trials(job, there, policy, run, texts)
 
-    def order(files: Sequence[ResultsFile], /) -> RunOrder | NoOrder:
+    def order(files: Sequence[ResultsFile], /) -> RunOrder | str:
         from highbar.running.replaying import recorded_order  # see above
 
         return recorded_order(files)

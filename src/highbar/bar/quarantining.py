@@ -25,7 +25,7 @@ from highbar.load.revision import Revision
 from highbar.model import Policy, Weakening
 from highbar.model.history import NOBODY, RunRecord
 from highbar.model.job import Job
-from highbar.model.quarantine import AutoQuarantine, QuarantineEntry, QuarantinePolicy
+from highbar.model.quarantine import AutoQuarantine, QuarantinePolicy
 from highbar.policy.files import asks_for_auto_quarantine
 
 _NOTHING = QuarantinePolicy()
@@ -36,12 +36,7 @@ def bounded(here: Policy, before: Policy) -> Policy:
     if here.quarantine is None:
         return here
     now, then = here.quarantine, before.quarantine or _NOTHING
-    known = {entry.id: entry for entry in then.ids}
-    ids = tuple(
-        QuarantineEntry(entry.id, _earlier(entry.until, known[entry.id].until))
-        for entry in now.ids
-        if entry.id in known
-    )
+    ids = {id_: _earlier(until, then.ids[id_]) for id_, until in now.ids.items() if id_ in then.ids}
     auto = None if now.auto is None else then.auto
     return replace(here, quarantine=QuarantinePolicy(ids, auto, then.history, then.folder))
 
@@ -113,14 +108,13 @@ def _too_early(today: date, run: RunRecord) -> Problem:
 def weakened_quarantine(before: Policy, now: Policy) -> Iterator[Weakening]:
     """What the policy `now` quarantines, and the policy `before` did not."""
     old, new = before.quarantine or _NOTHING, now.quarantine or _NOTHING
-    known = {entry.id: entry for entry in old.ids}
-    added = [entry.id for entry in new.ids if entry.id not in known]
+    added = [id_ for id_ in new.ids if id_ not in old.ids]
     if added:
         yield Weakening("quarantine.ids", "changed", "not quarantined", some_and_more(added))
-    for entry in new.ids:
-        if entry.id in known and _earlier(entry.until, known[entry.id].until) != entry.until:
-            days = ("without an end" if day is None else f"until {day}" for day in (known[entry.id].until, entry.until))
-            yield Weakening(f"quarantine.ids.{entry.id}", "changed", *days)
+    for id_, until in new.ids.items():
+        if id_ in old.ids and _earlier(until, old.ids[id_]) != until:
+            days = ("without an end" if day is None else f"until {day}" for day in (old.ids[id_], until))
+            yield Weakening(f"quarantine.ids.{id_}", "changed", *days)
     if new.auto is not None and (old.auto is None or new.auto > old.auto):
         words = ("not given" if runs is None else f"runs: {runs}" for runs in (old.auto, new.auto))
         yield Weakening("quarantine.auto", "changed", *words)

@@ -46,15 +46,11 @@ class CalibrationJob(Struct, frozen=True):
     input_format: str | None = None
 
 
-class Calibrated(Struct, frozen=True):
-    """The calibration, and the labels that it used, as the text of a file."""
+def calibrate(job: CalibrationJob) -> tuple[Calibration, str]:
+    """Measure how good a judge is, and the text of a file of the labels that this used.
 
-    calibration: Calibration
-    labels: str
-
-
-def calibrate(job: CalibrationJob) -> Calibrated:
-    """Measure how good a judge is. Raises InputError if a file cannot be read, or if no label is about these trials."""
+    Raises InputError if a file cannot be read, or if no label is about these trials.
+    """
     policy = policies.choose(job.policy)
     if job.confidence is not None:
         policy = replace(policy, confidence=job.confidence)
@@ -69,7 +65,7 @@ def calibrate(job: CalibrationJob) -> Calibrated:
         scored = score_labels(policy, [trial for trial in usable if trial.is_complete], folder, job.labels)
         verdict = _verdict(job, policy, bound, folder)
     made = _CalibrationInputs(job, policy, run, bound, usable, scored, verdict)
-    return Calibrated(made.calibration(judge, others), bound.text)
+    return made.calibration(judge, others), bound.text
 
 
 def _judge(found: Sequence[ResultsFile]) -> str | None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from highbar.labeling.rows import FAILED, PASSED
 from highbar.model.calibration import CalibratedWord
 from highbar.model.judgments import JudgmentWord, LabeledTrial
-from highbar.statistics.agreement import Agreement, Cells, agreement
+from highbar.statistics.agreement import Agreement, agreement
 from highbar.statistics.judges import JudgeRates, LabelStratum, judge_rates
 from highbar.store.label_form import GIVEN
 from highbar.verdicts.judged_parts import ScoredLabel
@@ -110,9 +110,7 @@ class LabeledWords:
         for pair in pairs:
             if pair.judge is not None:
                 weights[pair.people, pair.judge] += self._weight(pair)  # type: ignore[assignment] # adds fractions
-        return agreement(
-            Cells(*(weights[cell] for cell in ((True, True), (False, True), (True, False), (False, False))))
-        )
+        return agreement(*(weights[cell] for cell in ((True, True), (False, True), (True, False), (False, False))))
 
     def _rates(self, pairs: Sequence[WordPair], *, unsure: bool) -> JudgeRates | None:
         """Sensitivity and specificity, if `cannot_tell` counts as `unsure`; None if a side has no labels."""

@@ -66,11 +66,11 @@ def only_finished(run: ScoredRun, job: Job, found: Results) -> ScoredRun:
     folder = run_folders.stopped_early(source.file for source in found.sources())
     if folder is None:
         return run
-    from highbar.model.order import NoOrder  # few runs stop early
+    from highbar.model.order import NO_ORDER  # few runs stop early
 
-    order = NoOrder() if job.order is None else job.order(found.files)
-    if isinstance(order, NoOrder):
-        why = f"nothing says which scenarios were not run: {order.reason}"
+    order = NO_ORDER if job.order is None else job.order(found.files)
+    if isinstance(order, str):
+        why = f"nothing says which scenarios were not run: {order}"
         raise InputError(run_folders.not_whole(folder, why))
     not_run = frozenset(record.id for record in run.records if record.id not in order.finished)
     return run.stopped_without(not_run) if not_run else run

@@ -84,22 +84,18 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
         return measured(self.policy, self.base)
 
 
-class EarlierRuns(Struct, frozen=True, eq=False):
-    """What a check knows from earlier runs. `run` has its own results, scenario by scenario."""
+def earlier_runs(
+    job: Job, policy: Policy, found: Results, sums: Reduction
+) -> tuple[ScoredRun | None, Changes | None, tuple[str, ...], tuple[Recalled, ScoredRun] | None]:
+    """The run itself, scenario by scenario; what changed since the baseline, with warnings; what the history says.
 
-    run: ScoredRun | None
-    changes: Changes | None
-    warnings: tuple[str, ...]
-    recalled: tuple[Recalled, ScoredRun] | None = None
-
-
-def earlier_runs(job: Job, policy: Policy, found: Results, sums: Reduction) -> EarlierRuns:
-    """Compare with the baseline and read the history, if the policy or the job asks for either."""
+    Each is None if neither the policy nor the job asks for it.
+    """
     run = run_of(policy, sums, found) if sums.records else None
     changes, warnings = since_baseline(job, policy, run)
     if policy.recalls is None or job.recall is None or run is None or sums.records is None:
-        return EarlierRuns(run, changes, warnings)
-    return EarlierRuns(run, changes, warnings, (job.recall(policy, run, sums.records.texts), run))
+        return run, changes, warnings, None
+    return run, changes, warnings, (job.recall(policy, run, sums.records.texts), run)
 
 
 def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Changes | None, tuple[str, ...]]:

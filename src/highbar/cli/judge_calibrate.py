@@ -15,7 +15,6 @@ from highbar.cli import streams
 from highbar.cli.guard import NOT_WRITTEN
 from highbar.cli.options import FORMAT_HELP, INPUT_FORMAT, format_option, output_option
 from highbar.cli.outputs import (
-    Output,
     attempt,
     begin_outputs,
     read_outputs,
@@ -28,7 +27,6 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.report import CALIBRATIONS
 
 if TYPE_CHECKING:  # see command
-    from highbar.calibration import Calibrated
     from highbar.model.calibration import Calibration
 
 _EXAMPLES = """\b
@@ -83,10 +81,19 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     begin_outputs(wanted, CALIBRATIONS, results)
     try:
         _refuse_stream(results)
-        found = calibrate(job)
+        calibration, bound = calibrate(job)
     except InputError as error:
         return refuse_everywhere(error, report_format, wanted, CALIBRATIONS)
-    return _report(found, report_format, wanted, bind, quiet=quiet)
+    failures = report_everywhere(
+        lambda: _printed_text(calibration, report_format, quiet=quiet),
+        wanted,
+        lambda name: CALIBRATIONS[name](calibration),
+    )
+    if bind is not None:
+        failures += attempt([lambda: _write_new(Path(bind), bound)])
+    for failure in failures:
+        streams.say(f"highbar: {failure}")
+    return NOT_WRITTEN if failures else 0
 
 
 def _refuse_stream(results: Sequence[str]) -> None:
@@ -113,23 +120,6 @@ def _refuse_bind(bind: str | None, others: Sequence[str]) -> None:
         return
     if os.path.lexists(bind) or os.path.realpath(bind) in {os.path.realpath(name) for name in others}:
         raise InputError(Problem("exists already, and nothing is overwritten", bind, hint="name a new file"))
-
-
-def _report(
-    found: Calibrated, report_format: str, outputs: tuple[Output, ...], bind: str | None, *, quiet: bool
-) -> int:
-    """Print the report, then write all files, all even if one fails; returns 0, or 4 if one failed."""
-    calibration = found.calibration
-    failures = report_everywhere(
-        lambda: _printed_text(calibration, report_format, quiet=quiet),
-        outputs,
-        lambda name: CALIBRATIONS[name](calibration),
-    )
-    if bind is not None:
-        failures += attempt([lambda: _write_new(Path(bind), found.labels)])
-    for failure in failures:
-        streams.say(f"highbar: {failure}")
-    return NOT_WRITTEN if failures else 0
 
 
 def _printed_text(calibration: Calibration, report_format: str, *, quiet: bool) -> str:

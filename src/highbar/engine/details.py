@@ -29,7 +29,7 @@ from highbar.engine.scoring import VIOLATION_LIST
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
 from highbar.model import FailedScenario
-from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
+from highbar.model.details import Bin, Details, Excerpt, Latency, ScenarioDetail, TrialDetail
 
 _SCALED = 10**6
 _WRONG = "wrong answer"
@@ -50,9 +50,9 @@ _TYPES = {
 } | dict.fromkeys((*_TEXTS, *_WHY), "VARCHAR")  # fmt: skip
 
 
-def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
+def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> Details:
     """The trials of the failed scenarios, in their order, and the distribution of all latencies; needs `trials`."""
-    return RowDetails(_scenario_details(database.rows, parts, failed) if failed else (), _latency(database))
+    return Details(_scenario_details(database.rows, parts, failed) if failed else (), _latency(database))
 
 
 # --- failed scenarios ------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, Re
 from highbar.policy.scenario_ids import is_pattern
 
 if TYPE_CHECKING:
-    from highbar.model.details import RowDetails, TrialDetail
+    from highbar.model.details import Details, TrialDetail
 
 _FAILED = "failed_trials > 0"
 _UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
@@ -289,7 +289,7 @@ class Reducer(Struct, frozen=True):
 
         return with_expected_answers(self.database.rows, self.parts, listed)
 
-    def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
+    def _details(self, failed: tuple[FailedScenario, ...]) -> Details:
         from highbar.engine import details  # few reports need it
 
         return details.read_details(self.database, self.parts, failed)

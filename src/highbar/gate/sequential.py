@@ -19,6 +19,7 @@ from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain_outlooks
 from highbar.language.phrases import count
 from highbar.model import BaselineRule, ConditionRule, Demand, Outcome, RuleResult, StepRule, ThresholdRule
+from highbar.model.order import NO_ORDER
 from highbar.model.stopping import SequentialMethod, Stopping
 from highbar.statistics.betting import Bets, UnitShare
 from highbar.statistics.distributions import normal_cdf
@@ -28,7 +29,6 @@ from highbar.statistics.spending import Boundaries, binomial_boundaries, first_c
 
 WeighedRule = ThresholdRule | ConditionRule | BaselineRule | StepRule
 Judge = Callable[[WeighedRule, Evidence], RuleResult]
-NO_ORDER = "the rows have no recorded order"
 _AT_STOPPING = ", at stopping"
 _FEW = "there are too few scenarios for several looks"
 

@@ -85,17 +85,17 @@ def _is_same(coarse: ChangePoint, fine: ChangePoint) -> bool:
 
 
 def _lines(metric: MetricTracks) -> Iterator[_Line]:
-    for track in metric.tracks:
-        for segment in track.series.segments:
+    for branch, series in metric.tracks.items():
+        for segment in series.segments:
             once = {run.record for run in each_result_once([point.run for point in segment.points])}
             points = [
                 (point.run, point.value)
                 for point in segment.points
                 if point.value is not None and point.run.record in once
             ]
-            yield _line(metric, track.branch, points[-MOST_VALUES:], 1)
+            yield _line(metric, branch, points[-MOST_VALUES:], 1)
             if len(points) > MOST_VALUES:
-                yield _line(metric, track.branch, points, -(-len(points) // MOST_VALUES))
+                yield _line(metric, branch, points, -(-len(points) // MOST_VALUES))
 
 
 def _line(metric: MetricTracks, branch: str | None, points: Sequence[tuple[RunRecord, float]], size: int) -> _Line:

@@ -54,7 +54,7 @@ class PooledMetrics:
         if name == PASSING and not where and self._reproduces_rates(found):
             share = pooled_share(self._units(), self.alpha)
             if share is not None:
-                return PooledMetric(share.value, share.bar, last, exact=True)
+                return PooledMetric(*share, last, exact=True)
         return _from_ends(found, last)
 
     def _units(self) -> Iterable[tuple[Fraction, Fraction]]:

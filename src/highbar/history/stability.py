@@ -19,14 +19,6 @@ MOST_RUNS, MOST_SCENARIOS = 120, 1000
 """Columns and rows of the table of scenarios: a screen is about that wide, and a browser can still open the page."""
 
 
-class CellCounts(Struct, frozen=True):
-    """The outcomes of the trials of one scenario in one run."""
-
-    passed: int
-    failed: int
-    undecided: int
-
-
 class ScenarioRow(Struct, frozen=True):
     """One text of a scenario, with its trials in each run; a cell is None if the run lacks it.
 
@@ -39,7 +31,7 @@ class ScenarioRow(Struct, frozen=True):
     instability: float
     failed_runs: int
     runs: int
-    cells: tuple[CellCounts | None, ...]
+    cells: tuple[ScenarioCounts | None, ...]
 
 
 class StabilityMap(Struct, frozen=True):
@@ -96,7 +88,7 @@ def _rows(
             instability=_instability([[rows[record] for record in line if record in rows] for line in lines.values()]),
             failed_runs=sum(one is not None and one.failed > 0 for one in cells),
             runs=len(rows),
-            cells=tuple(None if one is None else CellCounts(one.passed, one.failed, one.undecided) for one in cells),
+            cells=tuple(cells),
         )
 
 

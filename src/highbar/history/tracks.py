@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,20 +11,16 @@ from highbar.model import Better, Unit
 from highbar.model.history import RunRecord, Series
 
 
-class Track(Struct, frozen=True):
-    """A metric over the runs of one branch; None stands for all runs whose branch is not known."""
-
-    branch: str | None
-    series: Series
-
-
 class MetricTracks(Struct, frozen=True):
-    """A metric over runs, branch by branch; the branch with the most runs comes first."""
+    """A metric over runs, branch by branch; the branch with the most runs comes first.
+
+    The branch None stands for all runs whose branch is not known.
+    """
 
     metric: str
     unit: Unit
     better: Better
-    tracks: tuple[Track, ...]
+    tracks: Mapping[str | None, Series]
 
 
 def by_branch(runs: Sequence[RunRecord]) -> dict[str | None, list[RunRecord]]:
@@ -37,12 +33,11 @@ def by_branch(runs: Sequence[RunRecord]) -> dict[str | None, list[RunRecord]]:
 
 def tracks(runs: Sequence[RunRecord], metric: str) -> MetricTracks:
     """A metric over the runs, branch by branch."""
-    found = [Track(branch, series(own, metric)) for branch, own in by_branch(runs).items()]
-    drawn = tuple(one for one in found if one.series.segments)
+    found = {branch: series(own, metric) for branch, own in by_branch(runs).items()}
     last = next((run.metrics[metric] for run in reversed(runs) if metric in run.metrics), None)
     if last is None:
-        return MetricTracks(metric, "number", "higher", ())
-    return MetricTracks(metric, last.unit, last.better, drawn)
+        return MetricTracks(metric, "number", "higher", {})
+    return MetricTracks(metric, last.unit, last.better, {branch: one for branch, one in found.items() if one.segments})
 
 
 def gated(runs: Sequence[RunRecord]) -> tuple[str, ...]:

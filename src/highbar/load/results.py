@@ -16,7 +16,7 @@ from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
 
 if TYPE_CHECKING:  # of files of other tools
     from highbar.model.judging import Judging
-    from highbar.model.order import NoOrder, RunOrder
+    from highbar.model.order import RunOrder
 
 
 class Results(Struct, frozen=True, eq=False):
@@ -32,7 +32,7 @@ class Results(Struct, frozen=True, eq=False):
     accounts: accounts.Accounts = tuple  # call it for the counts of the files; it waits for them
     progress: Progress | None = None
     chosen: frozenset[str] | None = None  # the ids of a filtered run; None if the whole suite is demanded
-    order: RunOrder | NoOrder | None = None  # the order in which scenarios are looked at; None if no rule is sequential
+    order: RunOrder | str | None = None  # of the scenarios, or why it is not known; None if no rule is sequential
 
     @property
     def has_order(self) -> bool:
@@ -105,15 +105,15 @@ def open_results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]
             yield replace(found, files=read, accounts=counted, chosen=chosen, order=order)
 
 
-def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder | NoOrder | None:
-    """The order of the run that is judged, if a part of it may decide a rule; else None."""
+def _order(job: Job, policy: Policy, read: tuple[ResultsFile, ...]) -> RunOrder | str | None:
+    """The order of the run that is judged, or why it has none; None unless a part of the run may decide a rule."""
     if not policy.is_sequential:
         return None
-    from highbar.model.order import NoOrder  # few policies are sequential
+    from highbar.model.order import NO_ORDER  # few policies are sequential
 
     if policy.select:
-        return NoOrder("only some of the rows are judged")
-    return NoOrder() if job.order is None else job.order(read)
+        return "only some of the rows are judged"
+    return NO_ORDER if job.order is None else job.order(read)
 
 
 def _engine_paths(paths: Sequence[str], *, subset: bool) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import get_args
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar import catalogue
@@ -67,30 +66,15 @@ MOST_DETAILS = 10_000
 PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
-class SumsNeeded(Struct, frozen=True):
-    """The sums that the engine must compute for the metrics of a policy."""
-
-    terms: tuple[Term, ...]
-    percentiles: tuple[Percentile, ...]
-    ratios: tuple[Ratio, ...]
-    crosses: tuple[tuple[Ratio, Ratio], ...]
-    thirds: tuple[Ratio, ...] = ()  # the ratios that are not shares: their bounds need third moments
-
-
 def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MORE) -> Request:
     """The request with all that is needed to judge the policy and to make the reports that the caller wants."""
-    sums = sums_needed(policy)
     slices = tuple(dict.fromkeys((*policy.slices, *wants.slices)))
     patterns = {
         level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level)
         for level in ("blocking", "warning")
     }
-    request = Request(
-        terms=sums.terms,
-        percentiles=sums.percentiles,
-        ratios=sums.ratios,
-        crosses=sums.crosses,
-        thirds=sums.thirds,
+    request = replace(
+        sums_needed(policy),
         ranges=column_ranges(policy),
         ends=ends_by_column(policy),
         undecided=tuple(dict.fromkeys(undecided_of(rule, policy) for rule in policy.rules)),
@@ -178,8 +162,8 @@ def own_columns(policy: Policy) -> Iterator[str]:
     return (term.column.removeprefix(EXTRA) for term in sums_needed(policy).terms if term.column.startswith(EXTRA))
 
 
-def sums_needed(policy: Policy) -> SumsNeeded:
-    """The sums for every metric of the policy, over all scenarios and over those that rules select."""
+def sums_needed(policy: Policy) -> Request:
+    """The request for the sums of every metric of the policy, over all scenarios and over those that rules select."""
     found: dict[Term | Percentile, None] = {}
     ratios: dict[Ratio, None] = {}
     crosses: dict[tuple[Ratio, Ratio], None] = {}
@@ -224,7 +208,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
     # Dict keys remove duplicates in order: many metrics share sums, and each sum is one column of SQL.
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
-    return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
+    return Request(terms=terms, percentiles=percentiles, ratios=tuple(ratios), crosses=tuple(crosses), thirds=thirds)
 
 
 def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:

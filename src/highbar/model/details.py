@@ -90,17 +90,11 @@ class ConditionPart(Struct, frozen=True):
     value: Value
 
 
-class RowDetails(Struct, frozen=True):
-    """Details that come from the rows."""
-
-    scenarios: tuple[ScenarioDetail, ...] = ()
-    latency: Latency | None = None
-
-
 class Details(Struct, frozen=True):
     """Everything that a reader may want to see in addition to the verdict."""
 
-    rows: RowDetails = RowDetails()
+    scenarios: tuple[ScenarioDetail, ...] = ()
+    latency: Latency | None = None
     scores: tuple[Score, ...] = ()
     conditions: tuple[ConditionPart, ...] = ()
     policy_text: str | None = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # few checks have a mapping, or a quarantine
 
     from highbar.model import ResultsFile
     from highbar.model.mapping import RowMap
-    from highbar.model.order import NoOrder, RunOrder
+    from highbar.model.order import RunOrder
     from highbar.model.quarantine import AutoQuarantine
     from highbar.model.recall import Recalled
 
@@ -32,8 +32,8 @@ class Recall(Protocol):
 class ReadOrder(Protocol):
     """A function that reads the order of a run from its journal. A job carries it for the same reason."""
 
-    def __call__(self, files: Sequence[ResultsFile], /) -> RunOrder | NoOrder:
-        """The recorded order of the scenarios of these results. Raises InputError if the results do not fit the run."""
+    def __call__(self, files: Sequence[ResultsFile], /) -> RunOrder | str:
+        """The order of the scenarios, or why none is recorded. Raises InputError if the results do not fit the run."""
 
 
 class EngineChoice(Struct, frozen=True):

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+NO_ORDER = "the rows have no recorded order"
+"""A reason why there is no RunOrder; rows without one are judged only when all of them are there."""
+
 
 class RunOrder(Struct, frozen=True):
     """A random permutation of all planned scenarios, and which of them have finished all their planned trials.
@@ -24,9 +27,3 @@ class RunOrder(Struct, frozen=True):
     def planned(self) -> int:
         """How many trials are planned."""
         return sum(self.trials.values())
-
-
-class NoOrder(Struct, frozen=True):
-    """Why rows have no recorded order; such rows are judged only when all of them are there."""
-
-    reason: str = "the rows have no recorded order"

@@ -18,21 +18,14 @@ NEVER = "adversarial"
 """The category that is never quarantined: an attack that works only sometimes still works."""
 
 
-class QuarantineEntry(Struct, frozen=True):
-    """A scenario that the policy names; `until` is the last day, None if it has no end."""
-
-    id: str
-    until: date | None = None
-
-
 class QuarantinePolicy(Struct, frozen=True):
-    """The block `quarantine`: scenarios by name, and how many runs `auto` looks at; None if there is no `auto`.
+    """The block `quarantine`: the last day of each scenario that it names, and how many runs `auto` looks at.
 
-    `history` is the folder of the runs as the policy writes it, `folder` the same folder as a path from the working
-    folder.
+    A day is None if the quarantine has no end, and `auto` if there is none. `history` is the folder of the runs as the
+    policy writes it, `folder` the same folder as a path from the working folder.
     """
 
-    ids: tuple[QuarantineEntry, ...] = ()
+    ids: Mapping[str, date | None] = field(default_factory=dict)
     auto: int | None = None
     history: str = "history"
     folder: str = "history"

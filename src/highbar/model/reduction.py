@@ -15,7 +15,7 @@ from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
 
 if TYPE_CHECKING:  # few checks need these classes, and defining them takes time at each start
-    from highbar.model.details import RowDetails, TrialDetail
+    from highbar.model.details import Details, TrialDetail
     from highbar.model.judging import Selection
     from highbar.model.records import ScenarioRecord
 
@@ -146,7 +146,7 @@ class Reduction(Struct, frozen=True):
     scenarios_undecided: tuple[UndecidedScenario, ...] = ()
     undecided_trials: Mapping[Undecided, tuple[Trial, ...]] = field(default_factory=dict)
     scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
-    details: RowDetails | None = None
+    details: Details | None = None
     trials: Mapping[str, tuple[TrialDetail, ...]] = field(default_factory=dict)  # by id, of the requested scenarios
     records: Records | None = None  # only for a baseline or a comparison
     selection: Selection | None = None  # what was left out, if rows were chosen

@@ -20,8 +20,9 @@ from highbar.planning.rules import halfway, joint, rules_about_numbers, share_to
 from highbar.planning.suites import fewest_to_pass, gate_chance, size_needed
 from highbar.statistics.betting import bet_boundaries
 from highbar.statistics.planning import scenarios_to_fail, scenarios_to_pass
+from highbar.statistics.second_run import Outlook
 from highbar.statistics.spending import Boundaries, binomial_boundaries, suite_boundaries, tolerance_boundaries
-from highbar.statistics.stopping import StoppingChances, sample_ends, suite_ends
+from highbar.statistics.stopping import sample_ends, suite_ends
 
 MOST_PLANNED = 20_000
 """The most scenarios of a plan: the lattice of so many takes about a second for each rate."""
@@ -70,7 +71,7 @@ def stop_early(design: Design, rates: Iterable[Fraction]) -> tuple[EarlyChance, 
 
 def _early_chance(design: Design, boundaries: Boundaries, rate: Fraction) -> EarlyChance:
     # Of a whole population, the rate is a number of passes; of a sample, a probability.
-    ends = (
+    ends, units = (
         suite_ends(boundaries, round(rate * design.scenarios))
         if design.is_whole_suite
         else sample_ends(boundaries, rate)
@@ -82,14 +83,14 @@ def _early_chance(design: Design, boundaries: Boundaries, rate: Fraction) -> Ear
         passes=ends.passes,
         fails=ends.fails,
         inconclusive=ends.inconclusive,
-        expected=ends.units,
+        expected=units,
         fixed=gate_chance(design.scenarios, design.bar, rate, design.assumptions, design.failures),
         equal=_equal(design, rate, ends),
         spending=design.spending,
     )
 
 
-def _equal(design: Design, rate: Fraction, ends: StoppingChances) -> int | None:
+def _equal(design: Design, rate: Fraction, ends: Outlook) -> int | None:
     """The smallest suite that, judged once, has the same chance of the right verdict; None as in `EarlyChance`."""
     if design.bar in (1, rate) or design.is_whole_suite:
         return None

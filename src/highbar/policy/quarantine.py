@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from highbar.model import QuarantineRule, Rule, ScenarioRule
-from highbar.model.quarantine import MOST_RUNS, QuarantineEntry, QuarantinePolicy
+from highbar.model.quarantine import MOST_RUNS, QuarantinePolicy
 from highbar.policy.cursor import Cursor, read_description
 from highbar.policy.scenario_ids import is_pattern, matches, read_id
 
@@ -35,7 +35,7 @@ def read_quarantine(
         if cursor.is_kind("mapping"):
             cursor.refuse("no scenario is quarantined", _EXAMPLE)
         return None, ()
-    ids = _entries(fields["ids"], rules) if "ids" in fields else ()
+    ids = _entries(fields["ids"], rules) if "ids" in fields else {}
     auto = _auto(fields["auto"]) if "auto" in fields else None
     name = (fields["history"].text() if "history" in fields else None) or HISTORY
     if "history" in fields and "auto" not in fields:
@@ -44,9 +44,9 @@ def read_quarantine(
     return policy, (QuarantineRule("quarantine", "blocking", cursor.place, description),)
 
 
-def _entries(cursor: Cursor, rules: Sequence[Rule]) -> tuple[QuarantineEntry, ...]:
+def _entries(cursor: Cursor, rules: Sequence[Rule]) -> dict[str, date | None]:
     required = [rule.pattern for rule in rules if isinstance(rule, ScenarioRule) and rule.level == "blocking"]
-    found: dict[str, QuarantineEntry] = {}
+    found: dict[str, date | None] = {}
     items = cursor.items()
     if cursor.is_kind("list") and not items:
         cursor.refuse("the list is empty", "remove it if nothing is quarantined")
@@ -54,17 +54,18 @@ def _entries(cursor: Cursor, rules: Sequence[Rule]) -> tuple[QuarantineEntry, ..
         entry = _entry(item)
         if entry is None:
             continue
-        if entry.id in found:
-            item.refuse(f"'{entry.id}' is listed twice")
-        if is_pattern(entry.id):
-            item.refuse(f"'{entry.id}' is a pattern, wanted an id", "name each scenario: a quarantine is an exception")
-        if any(matches(pattern, entry.id) for pattern in required):
-            item.refuse(f"'{entry.id}' is required", "a required scenario is never quarantined: keep it in one of both")
-        found[entry.id] = entry
-    return tuple(found.values())
+        id_, until = entry
+        if id_ in found:
+            item.refuse(f"'{id_}' is listed twice")
+        if is_pattern(id_):
+            item.refuse(f"'{id_}' is a pattern, wanted an id", "name each scenario: a quarantine is an exception")
+        if any(matches(pattern, id_) for pattern in required):
+            item.refuse(f"'{id_}' is required", "a required scenario is never quarantined: keep it in one of both")
+        found[id_] = until
+    return found
 
 
-def _entry(cursor: Cursor) -> QuarantineEntry | None:
+def _entry(cursor: Cursor) -> tuple[str, date | None] | None:
     fields = cursor.fields(ENTRY_KEYS) if cursor.is_kind("mapping") else {"id": cursor}
     read_description(fields)
     if "id" not in fields:
@@ -72,7 +73,7 @@ def _entry(cursor: Cursor) -> QuarantineEntry | None:
         return None
     id_ = read_id(fields["id"])
     until = _date(fields["until"]) if "until" in fields else None
-    return None if id_ is None else QuarantineEntry(id_, until)
+    return None if id_ is None else (id_, until)
 
 
 def _date(cursor: Cursor) -> date | None:

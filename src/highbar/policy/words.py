@@ -108,7 +108,7 @@ def _say_order(policy: Policy) -> str:
 
 def _say_quarantine(block: QuarantinePolicy) -> list[tuple[str, str]]:
     """Which scenarios are quarantined: by id, or because the history shows that they are flaky."""
-    ids = [one.id if one.until is None else f"{one.id} until {one.until}" for one in block.ids]
+    ids = [id_ if until is None else f"{id_} until {until}" for id_, until in block.ids.items()]
     found = [("quarantine.ids", f"These are quarantined, and never new failures: {', '.join(ids)}.")] if ids else []
     if block.auto is not None:
         which = f"passed and failed in the last {block.auto} runs before the change"

@@ -12,7 +12,7 @@ from pathlib import Path
 from highbar.errors import InputError, Problem
 from highbar.load.run_folders import OF_OTHER_FILES
 from highbar.model import ResultsFile
-from highbar.model.order import NoOrder, RunOrder
+from highbar.model.order import NO_ORDER, RunOrder
 from highbar.running.folder import read_run
 from highbar.running.journal_state import RunHistory
 from highbar.running.order import choose_scenarios, permutation
@@ -22,21 +22,21 @@ from highbar.store.run_document import read_document
 _HINT = "start a new run"
 
 
-def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | NoOrder:
-    """The order of the runs that wrote these results. Raises InputError if it is not the order of its seed."""
+def recorded_order(files: Sequence[ResultsFile]) -> RunOrder | str:
+    """The order of the runs of these results, or why there is none. Raises InputError if its seed gives another."""
     if not files or any(file.recorded is None for file in files):
-        return NoOrder()
+        return NO_ORDER
     histories = [read_run(Path(file.original or file.path).parent) for file in files]
     for history in histories:
         _refuse_unplanned(history)
     plans = [history.plan for history in histories]
     if len(plans) > 1 and any(plan.chosen.shard is None for plan in plans):
-        return NoOrder("the rows are of several runs")
+        return "the rows are of several runs"
     if len({plan.seed for plan in plans}) > 1:
-        return NoOrder("the shards were run with different seeds, so that there is no order of all scenarios")
+        return "the shards were run with different seeds, so that there is no order of all scenarios"
     again = {id_ for history in histories for id_ in history.again}
     if again:
-        return NoOrder("scenarios were changed and run again since the run began")
+        return "scenarios were changed and run again since the run began"
     return order_of(histories)
 
 

@@ -11,15 +11,6 @@ from msgspec import Struct
 from highbar.statistics.interval import Real
 
 
-class Cells(Struct, frozen=True):
-    """Counts of labels by (people, judge), or of the trials that they represent: `n01` is people 0 and judge 1."""
-
-    n11: Real
-    n01: Real
-    n10: Real
-    n00: Real
-
-
 class Agreement(Struct, frozen=True):
     """The agreement of a judge with people, and the figures to compare it with.
 
@@ -34,9 +25,12 @@ class Agreement(Struct, frozen=True):
     kappa: float | None
 
 
-def agreement(cells: Cells) -> Agreement | None:
-    """The agreement of people and a judge on the same trials; None without labels."""
-    n11, n01, n10, n00 = (Fraction(number) for number in (cells.n11, cells.n01, cells.n10, cells.n00))
+def agreement(*cells: Real) -> Agreement | None:
+    """The agreement of people and a judge on the same trials; None without labels.
+
+    `cells` count labels, or the trials that they represent, by (people, judge): (1, 1), (0, 1), (1, 0) and (0, 0).
+    """
+    n11, n01, n10, n00 = (Fraction(number) for number in cells)
     total = n11 + n01 + n10 + n00
     if not total:
         return None

@@ -164,18 +164,18 @@ def post_stratified(
     0, and the bounds of r are Clopper and Pearson's. A negative correlation counts as 0.
     """
     total = sum((one.count * Fraction(one.weight) for one in clusters), Fraction(0))
-    strata = [_Stratum.of(clusters, index) for index in range(len(clusters[0].judged))] if total > 0 else []
-    used = [(index, stratum) for index, stratum in enumerate(strata) if stratum.trials > 0]
-    if total <= 0 or any(stratum.labels.clusters == 0 for _, stratum in used):
+    strata = [(index, *_labels_in(clusters, index)) for index in range(len(clusters[0].judged))] if total > 0 else []
+    used = [(index, trials, labels) for index, trials, labels in strata if trials > 0]
+    if total <= 0 or any(labels.clusters == 0 for _, _, labels in used):
         return None
-    rates = [(index, stratum.labels.value) for index, stratum in used]
+    rates = [(index, labels.value) for index, _, labels in used]
     scores = [
         Fraction(one.known) + sum((Fraction(one.judged[i]) * rate for i, rate in rates), Fraction(0))
         for one in clusters
     ]
     sums = Sums.of_repeated((score, one.weight, one.count) for score, one in zip(scores, clusters, strict=True))
     parts = [(Fraction(1), sums, bounds(sums, alpha))]
-    parts += [(stratum.trials / total, stratum.labels, share_bounds(stratum.labels, alpha)) for _, stratum in used]
+    parts += [(trials / total, labels, share_bounds(labels, alpha)) for _, trials, labels in used]
     terms = [
         BoundedTerm(float(part.value), *ends, float(gradient)) for gradient, part, ends in parts if ends is not None
     ]
@@ -187,16 +187,10 @@ def post_stratified(
     return Estimate(float(sums.value), Interval(max(found.low, 0.0), min(found.high, 1.0)))
 
 
-class _Stratum(Struct, frozen=True):
+def _labels_in(clusters: Sequence[JudgedCluster], index: int) -> tuple[Fraction, Sums]:
     """The weight of all judged trials of a stratum, and the sums of its labels by scenario."""
-
-    trials: Fraction
-    labels: Sums
-
-    @classmethod
-    def of(cls, clusters: Sequence[JudgedCluster], index: int) -> _Stratum:
-        trials = sum((one.count * Fraction(one.judged[index]) for one in clusters), Fraction(0))
-        return cls(trials, Sums.of_repeated((one.ones[index], one.labeled[index], one.count) for one in clusters))
+    trials = sum((one.count * Fraction(one.judged[index]) for one in clusters), Fraction(0))
+    return trials, Sums.of_repeated((one.ones[index], one.labeled[index], one.count) for one in clusters)
 
 
 def _correlations(deviations: Sequence[Sequence[Fraction]], counts: Sequence[int]) -> list[list[float]]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from highbar.statistics.bounds import Sums, effective_clusters, share_bounds
 from highbar.statistics.distributions import normal_quantile
 from highbar.statistics.interval import Real
@@ -18,23 +16,11 @@ RUNS = 5
 """How many runs are pooled."""
 
 
-class PooledShare(Struct, frozen=True):
-    """A share over several runs: its value, its lower bound, and how far one more run may fall below the truth."""
+def pooled_share(units: Iterable[tuple[Real, Real]], alpha: float) -> tuple[float, float] | None:
+    """The pooled share and the threshold that runs can be held to, from (score, weight) of each scenario or cluster.
 
-    value: float
-    low: float
-    noise: float
-
-    @property
-    def bar(self) -> float:
-        """The threshold that runs can be held to: the lower bound minus the noise of the run that it will judge."""
-        return max(self.low - self.noise, 0.0)
-
-
-def pooled_share(units: Iterable[tuple[Real, Real]], alpha: float) -> PooledShare | None:
-    """The pooled share from (score, weight) of each scenario or cluster, over all runs; None without a weight.
-
-    The noise is that of a run over new scenarios, z √(p (1 - p) / n): over the same ones it is smaller.
+    None without a weight. The threshold is the lower bound minus the noise of the run that it will judge, which is that
+    of a run over new scenarios, z √(p (1 - p) / n): over the same ones it is smaller.
     """
     sums = Sums.of(units)
     bounds = share_bounds(sums, alpha)
@@ -42,7 +28,7 @@ def pooled_share(units: Iterable[tuple[Real, Real]], alpha: float) -> PooledShar
         return None
     value = float(sums.value)
     spread = math.sqrt(value * (1 - value) / effective_clusters(sums))
-    return PooledShare(value, bounds.low, normal_quantile(1 - alpha) * spread)
+    return value, max(bounds.low - normal_quantile(1 - alpha) * spread, 0.0)
 
 
 def pooled_end(values: Iterable[tuple[float, float]]) -> float | None:

@@ -5,34 +5,24 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from msgspec import Struct
-
+from highbar.statistics.second_run import Outlook
 from highbar.statistics.spending import Boundaries, Step, drawn, independent
 
 _NEGLIGIBLE = 1e-12
 """Runs that are still open with less than this probability change no number that anybody reads."""
 
 
-class StoppingChances(Struct, frozen=True):
-    """How likely a run is decided either way, or not at all, and how many units it looks at on average."""
-
-    passes: float
-    fails: float
-    inconclusive: float
-    units: float
-
-
-def sample_ends(boundaries: Boundaries, rate: Fraction) -> StoppingChances:
-    """The chances if every unit passes with this probability."""
+def sample_ends(boundaries: Boundaries, rate: Fraction) -> tuple[Outlook, float]:
+    """The chances, and the units that it looks at on average, if every unit passes with this probability."""
     return _ends(boundaries, independent(rate))
 
 
-def suite_ends(boundaries: Boundaries, passes: int) -> StoppingChances:
-    """The chances if `passes` of all units pass, and they are drawn in a random order."""
+def suite_ends(boundaries: Boundaries, passes: int) -> tuple[Outlook, float]:
+    """The same if `passes` of all units pass, and they are drawn in a random order."""
     return _ends(boundaries, drawn(passes, boundaries.units))
 
 
-def _ends(boundaries: Boundaries, step: Step) -> StoppingChances:
+def _ends(boundaries: Boundaries, step: Step) -> tuple[Outlook, float]:
     lowest, masses = 0, [1.0]
     passes = fails = looks = 0.0
     for looked in range(1, boundaries.units + 1):
@@ -44,6 +34,6 @@ def _ends(boundaries: Boundaries, step: Step) -> StoppingChances:
         fails, passes, looks = fails + failed, passes + passed, looks + looked * (failed + passed)
         lowest, masses = lowest + least, masses[least:most]
         if math.fsum(masses) < _NEGLIGIBLE:
-            return StoppingChances(passes, fails, 0.0, looks)
+            return Outlook(passes, 0.0, fails), looks
     left = math.fsum(masses)
-    return StoppingChances(passes, fails, left, looks + boundaries.units * left)
+    return Outlook(passes, left, fails), looks + boundaries.units * left

@@ -33,8 +33,9 @@ from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 if TYPE_CHECKING:  # few policies compare
     from highbar.changes.scored_run import ScoredRun
     from highbar.changes.since import Changes
+    from highbar.gate.evidence import JudgeKnown
     from highbar.model.recall import Recalled
-    from highbar.verdicts.judges import JudgeEvidence
+    from highbar.verdicts.corrections import Corrections
 
 MOST_FAILED = 1000
 """The most failed scenarios that a verdict lists, the worst first."""
@@ -70,10 +71,10 @@ def make_verdict(
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # typical thresholds apply only to metrics that have data
-    judges = _judge_evidence(policy, results, sums, whole)
+    judge = _judge_evidence(policy, results, sums, whole)
     evidence = _evidence(job, policy, whole, sums, changes)
-    if judges is not None:
-        evidence = evidence.with_fields(judge=judges.known, corrections=judges.corrections)
+    if judge is not None:
+        evidence = evidence.with_fields(judge=judge[0], corrections=judge[1])
     if recalled is not None:
         evidence = _with_recalled(evidence, *recalled)
     replay = None
@@ -100,8 +101,10 @@ def make_verdict(
             sequential.finished_metrics(policy, replay) or whole,
         )
         evidence = replace(evidence, measured=whole)  # the rules are already judged, so this is only for display
-    if judges is not None:
-        found = _with_judge(found, judges)
+    if judge is not None:
+        from highbar.verdicts.judges import with_judge  # few results rest on a judge
+
+        found = with_judge(found, *judge)
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 
@@ -119,8 +122,10 @@ def finished_part(found: Verdict, results: Results) -> frozenset[str] | None:
     return results.order.finished if isinstance(results.order, RunOrder) else None
 
 
-def _judge_evidence(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> JudgeEvidence | None:
-    """What is known about the judge; None if neither the policy nor the rows mention one."""
+def _judge_evidence(
+    policy: Policy, results: Results, sums: Reduction, whole: measure.Measured
+) -> tuple[JudgeKnown, Corrections | None] | None:
+    """What is known about the judge, and the corrections for its errors; None if no policy or row mentions one."""
     if policy.judge is None and "judged" not in sums.columns:
         return None
     from highbar.verdicts.judges import judge_evidence  # few results rest on a judge
@@ -136,20 +141,6 @@ def _with_recalled(evidence: gate.Evidence, recalled: Recalled, run: ScoredRun) 
         for records in (run.records, run.best or run.records)
     )
     return replace(evidence, recalled=worst, best=evidence.best and replace(evidence.best, recalled=best))
-
-
-def _with_judge(found: Verdict, judges: JudgeEvidence) -> Verdict:
-    """The verdict with the judge, its notes, and the corrected shares beside the uncorrected ones."""
-    from highbar.verdicts.judges import judge_notes  # few results rest on a judge
-
-    found = replace(found, judge=judges.known.report, warnings=(*found.warnings, *judge_notes(judges)))
-    if judges.corrections is None:
-        return found
-    values = {
-        name: value if value.value is None else replace(value, corrected=judges.corrections.share(name))
-        for name, value in found.metrics.items()
-    }
-    return replace(found, metrics=values)
 
 
 def refuse_unusable(policy: Policy, results: Results, sums: Reduction) -> None:

@@ -12,7 +12,7 @@ from highbar.language.exact import write_decimal
 from highbar.language.formula import metric_first
 from highbar.measure.scores import percentiles_of, scores
 from highbar.model import Condition, ConditionRule, Constant, Name, Operator, Policy, Relation, Rule
-from highbar.model.details import ConditionPart, Details, RowDetails
+from highbar.model.details import ConditionPart, Details
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction
 
@@ -24,17 +24,17 @@ def details(
     job: Job, policy: Policy, evidence: gate.Evidence, whole: measure.Measured, sums: Reduction, changes: Changes | None
 ) -> Details:
     """The trials of failed scenarios, the terms of scores and conditions, and the comparison with the baseline."""
-    rows = sums.details or RowDetails()
-    if rows.latency is not None:
-        measured = percentiles_of("latency_ms", tuple(policy.metrics.values()))
-        rows = replace(rows, latency=replace(rows.latency, metrics=measured))
+    latency = sums.details.latency if sums.details else None
+    if latency is not None:
+        latency = replace(latency, metrics=percentiles_of("latency_ms", tuple(policy.metrics.values())))
     comparison = None
     if changes is not None:
         from highbar.changes.comparison import comparison_of  # few policies compare
 
         comparison = comparison_of(policy, changes.base, changes.head, slices=job.wants.slices)
     parts = condition_parts(policy.rules, evidence)
-    return Details(rows, scores(whole), parts, policy.text, __version__, comparison)
+    failed = sums.details.scenarios if sums.details else ()
+    return Details(failed, latency, scores(whole), parts, policy.text, __version__, comparison)
 
 
 def condition_parts(rules: Iterable[Rule], evidence: gate.Evidence) -> tuple[ConditionPart, ...]:

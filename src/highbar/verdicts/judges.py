@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar import measure
@@ -18,7 +17,7 @@ from highbar.gate.evidence import JudgeKnown
 from highbar.language.phrases import count, some
 from highbar.load.judged_rows import JudgedRows, Stratum, judged_rows
 from highbar.load.results import Results
-from highbar.model import Policy, ResultsFile
+from highbar.model import Policy, ResultsFile, Verdict
 from highbar.model.judge_quality import (
     JudgeReport,
     LabelSource,
@@ -40,35 +39,30 @@ _PARTS = "parts.jsonl"
 _BIND = "highbar judge calibrate RESULTS --labels FILE --bind NEW.jsonl makes them say so"
 
 
-class JudgeEvidence(Struct, frozen=True):
-    """What a check knows about its judge; `corrections` is None if every share is judged as recorded."""
-
-    known: JudgeKnown
-    corrections: Corrections | None = None
-
-
-def judge_evidence(policy: Policy, results: Results, sums: Reduction, whole: measure.Measured) -> JudgeEvidence:
-    """Read the rows and the labels. Raises InputError if the file of labels, or `judged` of a row, is invalid."""
+def judge_evidence(
+    policy: Policy, results: Results, sums: Reduction, whole: measure.Measured
+) -> tuple[JudgeKnown, Corrections | None]:
+    """What the rows and the labels say about the judge. Raises InputError if the labels, or a `judged`, are invalid."""
     path = None if policy.judge is None else policy.judge.labels
     labels = None if path is None else read_labels(path)
     if not JUDGE_COLUMNS & {*sums.columns}:
-        return JudgeEvidence(JudgeKnown())
+        return JudgeKnown(), None
     corrects = policy.judge is not None and policy.judge.correct
     if not results.files:
         unread = Corrections(policy, problem=_UNREADABLE) if corrects else None
-        return JudgeEvidence(JudgeKnown(problem=_UNREADABLE), unread)
+        return JudgeKnown(problem=_UNREADABLE), unread
     with tempfile.TemporaryDirectory(prefix="highbar-") as name:
         folder = Path(name)
         # Without a block `judge`, a column `judged` that cannot be read may be the user's own.
         strict = policy.judge is not None
         rows = judged_rows(results.files, policy.select, strict=strict, parts=folder / _PARTS if corrects else None)
         if not rows.trials:
-            return JudgeEvidence(JudgeKnown())
+            return JudgeKnown(), None
         usable, why = _usable(rows, labels)
         scored = score_labels(policy, usable, folder, labels.file) if labels is not None else ()
         report = _report(policy, results, rows, labels, scored, why)
         corrections = _corrections(policy, rows, scored, report, whole, folder) if corrects else None
-    return JudgeEvidence(JudgeKnown(report), corrections)
+    return JudgeKnown(report), corrections
 
 
 def _usable(rows: JudgedRows, labels: Labels | None) -> tuple[tuple[LabeledTrial, ...], str | None]:
@@ -188,13 +182,23 @@ def _corrections(
     return Corrections(policy, whole, parts, "post-stratified" if here else "rogan-gladen")
 
 
-def judge_notes(found: JudgeEvidence) -> Iterator[str]:
-    """Warnings: the judge is the model under test, it failed its canaries, or rules are not corrected."""
-    report = found.known.report
+def with_judge(found: Verdict, known: JudgeKnown, corrections: Corrections | None) -> Verdict:
+    """The verdict with the judge, its notes, and the corrected shares beside the uncorrected ones."""
+    notes = (*_judge_notes(known.report), *(() if corrections is None else corrections.notes()))
+    found = replace(found, judge=known.report, warnings=(*found.warnings, *notes))
+    if corrections is None:
+        return found
+    values = {
+        name: value if value.value is None else replace(value, corrected=corrections.share(name))
+        for name, value in found.metrics.items()
+    }
+    return replace(found, metrics=values)
+
+
+def _judge_notes(report: JudgeReport | None) -> Iterator[str]:
+    """Warnings: the judge is the model under test, or it failed its canaries."""
     if report is not None and report.same_model:
         yield "the judge is the model under test: models favor answers of their own"
     if report is not None and report.canaries is not None and report.canaries.failed:
         wrong = f"{report.canaries.wrong} of {count(report.canaries.statements, 'statement')} of its canaries wrong"
         yield f"the judge is not believed: it has {wrong}"
-    if found.corrections is not None:
-        yield from found.corrections.notes()

@@ -65,14 +65,14 @@ def _listed_scenarios(
     """The scenarios that the policy lists, without those whose quarantine has ended and those that never have one."""
     found: list[QuarantinedScenario] = []
     notes: list[str] = []
-    for entry in block.ids:
-        until = None if entry.until is None else entry.until.isoformat()
-        if entry.until is not None and today > entry.until:
-            notes.append(f"quarantine: that of {entry.id} ended on {until}; remove it from the policy")
-        elif NEVER in categories.get(entry.id, ()):
-            notes.append(f"quarantine: {entry.id} is {NEVER}, and so is not quarantined")
+    for id_, last_day in block.ids.items():
+        until = None if last_day is None else last_day.isoformat()
+        if last_day is not None and today > last_day:
+            notes.append(f"quarantine: that of {id_} ended on {until}; remove it from the policy")
+        elif NEVER in categories.get(id_, ()):
+            notes.append(f"quarantine: {id_} is {NEVER}, and so is not quarantined")
         else:
-            found.append(QuarantinedScenario(entry.id, _LISTED, until=until))
+            found.append(QuarantinedScenario(id_, _LISTED, until=until))
     unknown = [one.id for one in found if one.id not in categories]
     if unknown:
         notes.append(f"quarantine: no result has the id {some(unknown)}; remove it from the policy")

@@ -11,7 +11,7 @@ from highbar.changes.since import Changes
 from highbar.gate.evidence import PASSING
 from highbar.load.results import Results
 from highbar.model import Counts, Policy, Slice, Verdict
-from highbar.model.order import NoOrder, RunOrder
+from highbar.model.order import NO_ORDER, RunOrder
 from highbar.model.reduction import Reduction
 from highbar.model.rules import demands_of
 from highbar.model.stopping import SequentialRun
@@ -20,25 +20,25 @@ from highbar.verdicts.notes import POLICY_CHANGED
 from highbar.verdicts.replay import Replay, part_of
 
 
-def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: Changes | None) -> Replay | NoOrder:
+def replay_of(policy: Policy, results: Results, run: ScoredRun | None, changes: Changes | None) -> Replay | str:
     """The run in its recorded order, or why there is no order."""
     order = results.order
     if not isinstance(order, RunOrder) or run is None:
-        return order if isinstance(order, NoOrder) else NoOrder()
+        return order if isinstance(order, str) else NO_ORDER
     # Fail closed: rows may have been added or removed after the run, and then the recorded order is not theirs.
     if {record.id: record.trials for record in run.records} != order.trials:
-        return NoOrder("the rows are not those of the run's plan")
+        return "the rows are not those of the run's plan"
     return Replay(policy, run, order, changes)
 
 
-def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrder) -> gate.Evidence:
+def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | str) -> gate.Evidence:
     """The evidence with the run in its order.
 
     If part of the suite may decide a blocking rule, the rest need not be run: the rule `suite` then demands only that
     all of it was planned. In all other rules, trials without a judgment count at their worst and best.
     """
-    if isinstance(replay, NoOrder):
-        return replace(evidence, unordered=replay.reason)
+    if isinstance(replay, str):
+        return replace(evidence, unordered=replay)
     blocking = (rule for rule in policy.rules if rule.level == "blocking")
     excused = any(demand.is_sequential for rule in blocking for demand in demands_of(rule))
     suite = evidence.suite
@@ -48,15 +48,15 @@ def with_replay(evidence: gate.Evidence, policy: Policy, replay: Replay | NoOrde
     return replace(evidence.with_fields(suite=suite), replay=replay)
 
 
-def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Replay | NoOrder) -> Verdict:
+def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Replay | str) -> Verdict:
     """The verdict with the numbers of scenarios and trials that were planned, run and saved.
 
     If scenarios were not run, metrics and slices are those of the finished prefix of the order: with the rest at its
     worst, they would say nothing about the agent.
     """
-    if isinstance(replay, NoOrder):
+    if isinstance(replay, str):
         ran = found.counts.scenarios, found.counts.scenarios, found.counts.trials, found.counts.trials
-        return replace(found, sequential=SequentialRun(*ran, problem=replay.reason))
+        return replace(found, sequential=SequentialRun(*ran, problem=replay))
     order = replay.order
     if None not in (order.decided_by, policy.sha256) and order.decided_by != policy.sha256:
         found = replace(found, warnings=(*found.warnings, POLICY_CHANGED))
@@ -83,9 +83,9 @@ def with_stopping(found: Verdict, policy: Policy, sums: Reduction, replay: Repla
     )
 
 
-def finished_metrics(policy: Policy, replay: Replay | NoOrder) -> measure.Measured | None:
+def finished_metrics(policy: Policy, replay: Replay | str) -> measure.Measured | None:
     """The metrics of the finished prefix; None if all scenarios have finished, or there is no order."""
-    if isinstance(replay, NoOrder) or len(replay.order.finished) == len(replay.order.ids):
+    if isinstance(replay, str) or len(replay.order.finished) == len(replay.order.ids):
         return None
     return measured(policy, replay.shown())
 

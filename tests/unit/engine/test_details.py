@@ -23,7 +23,7 @@ def details(rows) -> Details:
 
 
 def trials(*rows) -> tuple[TrialDetail, ...]:
-    (scenario,) = details(rows).rows.scenarios
+    (scenario,) = details(rows).scenarios
     return scenario.trials
 
 
@@ -82,7 +82,7 @@ def test_scenarios_that_passed_are_left_out_and_the_worst_come_first():
         {"id": "wrong", "correct": False},
         {"id": "violated", "violations": ["x"]},
     ]
-    found = details(rows).rows.scenarios
+    found = details(rows).scenarios
     assert [each.scenario.id for each in found] == ["violated", "wrong"]
 
 
@@ -94,7 +94,7 @@ def test_a_long_text_is_cut_and_says_by_how_much():
 
 def test_many_scenarios_keep_less_of_each_text():
     rows = [{"id": f"S{number}", "passed": False, "output": "x" * 5000} for number in range(400)]
-    kept = {len(each.trials[0].output.text) for each in details(rows).rows.scenarios}
+    kept = {len(each.trials[0].output.text) for each in details(rows).scenarios}
     assert kept == {(160_000 + 2000 * 400) // 800}
 
 
@@ -115,10 +115,10 @@ def test_every_form_of_file_gives_the_same_details(name: str, tmp_path: Path):
     else:
         pandas.DataFrame(rows).to_parquet(file)
     found = pipeline.check(Job((str(file),), policy=POLICY, wants=Wants(details=True))).details
-    (scenario,) = found.rows.scenarios
+    (scenario,) = found.scenarios
     (trial,) = scenario.trials
     assert (trial.input, trial.output) == (Excerpt("1"), Excerpt("x"))
-    assert sum(one.trials for one in found.rows.latency.bins) == 2
+    assert sum(one.trials for one in found.latency.bins) == 2
 
 
 def test_the_list_of_failed_scenarios_does_not_grow_with_details(tmp_path: Path):
@@ -126,7 +126,7 @@ def test_the_list_of_failed_scenarios_does_not_grow_with_details(tmp_path: Path)
     plain, detailed = (api.check(rows, POLICY, details=asked) for asked in (False, True))
     assert plain.scenarios_failed == detailed.scenarios_failed
     assert len(plain.scenarios_failed) == 1000
-    assert len(detailed.details.rows.scenarios) == 1200
+    assert len(detailed.details.scenarios) == 1200
 
 
 # --- latency ---------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_the_list_of_failed_scenarios_does_not_grow_with_details(tmp_path: Path)
 def latency(values, errors=0):
     rows = [{"id": f"S{n}", "passed": True, "latency_ms": value} for n, value in enumerate(values)]
     rows += [{"id": f"E{n}", "error": "x"} for n in range(errors)]
-    return details(rows).rows.latency
+    return details(rows).latency
 
 
 def test_every_trial_that_completed_is_in_a_bin_of_a_round_width():
@@ -161,7 +161,7 @@ def test_odd_latencies_are_counted_all_the_same(values):
 
 
 def test_without_latencies_there_is_no_histogram():
-    assert details([{"id": "A", "passed": True}]).rows.latency is None
+    assert details([{"id": "A", "passed": True}]).latency is None
 
 
 def test_the_metrics_that_are_percentiles_of_latency_are_named():
@@ -219,7 +219,7 @@ def test_the_evidence_of_a_graded_row_is_there(tmp_path):
         "missed": {"finds": "topic is the text 99"},
     }  # fmt: skip
     (tmp_path / "results.jsonl").write_text(json.dumps(row))
-    (scenario,) = details(tmp_path / "results.jsonl").rows.scenarios
+    (scenario,) = details(tmp_path / "results.jsonl").scenarios
     assert scenario.trials[0].why == (
         ("greets", "Hello"),
         ("finds", '{"name": "search", "arguments": {"topic": "99"}}'),
@@ -230,12 +230,12 @@ def test_the_evidence_of_a_graded_row_is_there(tmp_path):
 @pytest.mark.parametrize("own", [3, "text", True, ["a"], [["a", "b", "c"]], [[1, 2]], [], {}, None, 1.5])
 def test_a_column_of_the_same_name_that_is_no_evidence_shows_nothing(tmp_path, own):
     (tmp_path / "results.jsonl").write_text(json.dumps({"id": "A", "passed": False, "found": own, "missed": own}))
-    (scenario,) = details(tmp_path / "results.jsonl").rows.scenarios
+    (scenario,) = details(tmp_path / "results.jsonl").scenarios
     assert scenario.trials[0].why == ()
 
 
 def test_pairs_are_evidence_too(tmp_path):
     row = {"id": "A", "passed": False, "found": [["Greets", "Hello"], ["greets", 3]]}
     (tmp_path / "results.jsonl").write_text(json.dumps(row))
-    (scenario,) = details(tmp_path / "results.jsonl").rows.scenarios
+    (scenario,) = details(tmp_path / "results.jsonl").scenarios
     assert scenario.trials[0].why == (("Greets", "Hello"), ("greets", "3"))

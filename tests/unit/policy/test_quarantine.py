@@ -10,7 +10,6 @@ import pytest
 from highbar import policy as policies
 from highbar.errors import InputError
 from highbar.gate.history import most_of
-from highbar.model.quarantine import QuarantineEntry
 from highbar.policy.words import say_all, say_reading
 
 BAR = {"thresholds": {"pass_rate": "80%"}}
@@ -22,12 +21,12 @@ def read(block, **more):
 
 def test_a_list_names_scenarios():
     block = read(["A", 7]).quarantine
-    assert (block.ids, block.auto) == ((QuarantineEntry("A"), QuarantineEntry("7")), None)
+    assert (block.ids, block.auto) == ({"A": None, "7": None}, None)
 
 
 def test_a_block_has_ids_with_a_last_day_and_the_runs_that_auto_looks_at():
     block = read({"ids": [{"id": "A", "until": "2026-12-01"}], "auto": {"runs": 5}, "history": "runs/"}).quarantine
-    assert block.ids == (QuarantineEntry("A", date(2026, 12, 1)),)
+    assert block.ids == {"A": date(2026, 12, 1)}
     assert (block.auto, block.history, block.folder) == (5, "runs/", "folder/runs")
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from highbar import api
 from highbar.model import FailedScenario, Value
-from highbar.model.details import Bin, Details, Excerpt, RowDetails, ScenarioDetail, TrialDetail
+from highbar.model.details import Bin, Details, Excerpt, ScenarioDetail, TrialDetail
 from highbar.report.html import charts, render
 from highbar.report.html.axis import around, from_zero
 from highbar.report.html.compact import compact
@@ -191,7 +191,7 @@ def test_packed_texts_are_data_and_cannot_end_their_element(text):
         1, False, text, Excerpt(text, 5), Excerpt(text), (text,), (), (text,), (text,), error=text, why=((text, text),)
     )
     opened = ScenarioDetail(FailedScenario(text, text, text, 1, 0), (trial,))
-    page = render(replace(FAILING, details=Details(RowDetails((opened,)))))
+    page = render(replace(FAILING, details=Details((opened,))))
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     (scenario,), ((found,),) = unpacked(data["index"]), unpacked(data["blocks"][0])
     assert scenario[0] == revealed(text)

@@ -11,7 +11,7 @@ from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.statistics.agreement import Cells, agreement, krippendorff_alpha
+from highbar.statistics.agreement import agreement, krippendorff_alpha
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.judges import (
     JudgedCluster,
@@ -54,21 +54,21 @@ alphas = st.sampled_from([0.2, 0.1, 0.05, 0.01])
 
 
 def test_cohens_kappa_of_a_textbook_table():
-    found = agreement(Cells(20, 10, 5, 15))
+    found = agreement(20, 10, 5, 15)
     assert found is not None
     assert (found.share, found.base_rate, found.constant) == (0.7, 0.5, 0.5)
     assert found.kappa == pytest.approx(0.4)
 
 
 def test_a_constant_judge_agrees_as_often_as_the_base_rate_and_has_a_kappa_of_0():
-    found = agreement(Cells(95, 5, 0, 0))
+    found = agreement(95, 5, 0, 0)
     assert found is not None
     assert (found.share, found.constant, found.kappa) == (0.95, 0.95, 0)
 
 
 def test_kappa_is_undefined_if_only_one_word_was_said_and_without_labels():
-    assert agreement(Cells(7, 0, 0, 0)).kappa is None
-    assert agreement(Cells(0, 0, 0, 0)) is None
+    assert agreement(7, 0, 0, 0).kappa is None
+    assert agreement(0, 0, 0, 0) is None
 
 
 def test_krippendorffs_alpha_of_three_readers_with_gaps():

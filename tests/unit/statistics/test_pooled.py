@@ -11,21 +11,21 @@ from highbar.statistics.pooled import pooled_end, pooled_share
 
 def test_the_bar_is_the_pooled_bound_less_the_noise_of_one_run():
     units = [(Fraction(4, 5), 1)] * 50 + [(1, 1)] * 50
-    found = pooled_share(units, 0.05)
+    value, bar = pooled_share(units, 0.05)
     low = share_bounds(Sums.of(units), 0.05).low
-    assert found.value == pytest.approx(0.9)
-    assert found.bar == pytest.approx(low - 1.6448536 * math.sqrt(0.9 * 0.1 / 100), abs=1e-7)
+    assert value == pytest.approx(0.9)
+    assert bar == pytest.approx(low - 1.6448536 * math.sqrt(0.9 * 0.1 / 100), abs=1e-7)
 
 
 def test_a_cluster_counts_as_one_and_not_as_its_scenarios():
-    apart = pooled_share([(Fraction(4, 5), 1)] * 40, 0.05)
-    together = pooled_share([(Fraction(16, 5), 4)] * 10, 0.05)
-    assert together.value == apart.value
-    assert together.bar < apart.bar
+    value, apart = pooled_share([(Fraction(4, 5), 1)] * 40, 0.05)
+    clustered, together = pooled_share([(Fraction(16, 5), 4)] * 10, 0.05)
+    assert clustered == value
+    assert together < apart
 
 
 def test_the_bar_is_never_below_nothing():
-    assert pooled_share([(0, 1), (Fraction(1, 5), 1)], 0.05).bar == 0.0
+    assert pooled_share([(0, 1), (Fraction(1, 5), 1)], 0.05)[1] == 0.0
 
 
 def test_without_scenarios_there_is_no_bar():

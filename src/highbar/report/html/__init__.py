@@ -72,7 +72,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     version = "" if verdict.agent_version is None else f" · {cut(visible(verdict.agent_version), 40)}"
     title = f"{WORDS[verdict.verdict]}{version} · Highbar"
     # The script only handles the lists of scenarios.
-    scripted = bool((verdict.details and verdict.details.rows.scenarios) or verdict.scenarios)
+    scripted = bool((verdict.details and verdict.details.scenarios) or verdict.scenarios)
     return page(title, verdict.verdict or "", [head, main], scripted=scripted)
 
 
@@ -167,7 +167,7 @@ def _worst_failure(verdict: Verdict) -> Markup:
 
 
 def _quoted_reply(verdict: Verdict, worst: FailedScenario) -> str:
-    details = verdict.details.rows.scenarios if verdict.details else ()
+    details = verdict.details.scenarios if verdict.details else ()
     detail: ScenarioDetail | None = next((each for each in details if each.scenario.id == worst.id), None)
     outputs = (trial.output for trial in detail.trials if not trial.passed) if detail else ()
     text = next((output.text for output in outputs if output and output.text.strip()), "")

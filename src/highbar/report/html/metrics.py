@@ -84,7 +84,7 @@ def _score(score: Score, verdict: Verdict) -> Markup:
 
 def latencies(verdict: Verdict) -> Markup:
     """A histogram of the trials' latencies, with the thresholds of rules and the values of the percentiles."""
-    found = verdict.details.rows.latency if verdict.details else None
+    found = verdict.details.latency if verdict.details else None
     if found is None:
         return EMPTY
     errors = (

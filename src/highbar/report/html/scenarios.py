@@ -32,7 +32,7 @@ def failed_section(verdict: Verdict) -> Markup:
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     if not total:
         return EMPTY
-    details = verdict.details.rows.scenarios if verdict.details else ()
+    details = verdict.details.scenarios if verdict.details else ()
     opened = sorted(details, key=lambda detail: _group(detail.scenario))
     listed = [detail.scenario for detail in opened] or sorted(verdict.scenarios_failed, key=_group)
     quarantined = quarantined_ids(verdict)

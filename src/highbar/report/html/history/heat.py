@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from highbar.history.stability import CellCounts, ScenarioRow, StabilityMap
+from highbar.history.stability import ScenarioRow, StabilityMap
 from highbar.language.phrases import count
+from highbar.model.history import ScenarioCounts
 from highbar.report.html.history.words import number_words, short_text
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.parts import code, for_screen_readers, named_section
@@ -130,7 +131,7 @@ def _numbers(one: ScenarioRow) -> tuple[str, str]:
     return number_words(round(one.instability, 4), "ratio"), f"{one.failed_runs} of {count(one.runs, 'run')}"
 
 
-def state(cell: CellCounts | None) -> str:
+def state(cell: ScenarioCounts | None) -> str:
     """The letter of a scenario's outcome in a run; `.` if it was not in the run."""
     if cell is None:
         return "."

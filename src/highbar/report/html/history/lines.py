@@ -12,9 +12,9 @@ from itertools import groupby, pairwise
 from msgspec import Struct
 
 from highbar.history.change_points import ChangePoint
-from highbar.history.tracks import MetricTracks, Track
+from highbar.history.tracks import MetricTracks
 from highbar.language.phrases import count
-from highbar.model.history import RunRecord, Segment, SeriesPoint
+from highbar.model.history import RunRecord, Segment, Series, SeriesPoint
 from highbar.report.history_text import CHANGES
 from highbar.report.html.axis import Axis, around
 from highbar.report.html.history.words import commit, measured_words, moment, short_text
@@ -60,11 +60,16 @@ def chart(
     columns = _columns_of(runs)
     axis = _axis(metric)
     dotted = len(runs) <= MOST_DOTS
-    own = [one for one in metric.tracks if numbered[one.branch] < MOST_BRANCHES]
-    rest = [one for one in metric.tracks if numbered[one.branch] >= MOST_BRANCHES]
+    own = [branch for branch in metric.tracks if numbered[branch] < MOST_BRANCHES]
+    rest = [one for branch, one in metric.tracks.items() if numbered[branch] >= MOST_BRANCHES]
     groups = [
-        element("g", *_track(one, axis, columns, dotted=dotted), class_="track", data_branch=str(numbered[one.branch]))
-        for one in own
+        element(
+            "g",
+            *_track(metric.tracks[branch], axis, columns, dotted=dotted),
+            class_="track",
+            data_branch=str(numbered[branch]),
+        )
+        for branch in own
     ]
     others = [part for one in rest for part in _track(one, axis, columns, dotted=dotted)]
     drawn = element(
@@ -100,8 +105,8 @@ def _axis(metric: MetricTracks) -> Axis:
 
 def _numbers(metric: MetricTracks) -> Iterator[float]:
     """The numbers that the axis must show, rounded to 9 digits, without those too large to draw."""
-    for track in metric.tracks:
-        for point in track.series.points:
+    for series in metric.tracks.values():
+        for point in series.points:
             for number in (point.value, point.low, point.high, *(rule.bound for rule in point.rules)):
                 if number is not None and math.isfinite(number) and abs(number) < _LARGEST:
                     yield float(f"{number:.9g}") if abs(number) > 1 / _LARGEST else 0.0
@@ -130,18 +135,18 @@ def _grid(axis: Axis, runs: Sequence[RunRecord], columns: RunColumns) -> Iterato
 # --- one branch ------------------------------------------------------------------------------
 
 
-def _track(track: Track, axis: Axis, columns: RunColumns, *, dotted: bool) -> Iterator[Markup]:
+def _track(series: Series, axis: Axis, columns: RunColumns, *, dotted: bool) -> Iterator[Markup]:
     bands, lines = "", ""
-    for segment in track.series.segments:
+    for segment in series.segments:
         for points in _joined_points(segment):
             bands += _band(points, axis, columns)
             lines += _line(points, axis, columns)
     if bands:
         yield element("path", d=bands, class_="band")
-    yield from _steps(track.series.segments, axis, columns)
+    yield from _steps(series.segments, axis, columns)
     if lines:
         yield element("path", d=lines, class_="values")
-    yield from _marks(track.series.points, axis, columns, dotted=dotted)
+    yield from _marks(series.points, axis, columns, dotted=dotted)
 
 
 def _joined_points(segment: Segment) -> Iterator[list[SeriesPoint]]:
@@ -220,8 +225,8 @@ def _cut_points(metric: MetricTracks) -> list[tuple[RunRecord, str]]:
     """The runs before which a line is cut because something else was measured, with the reason, the latest first."""
     found = [
         (part.points[0].run, CHANGES[part.because])
-        for track in metric.tracks
-        for part in track.series.segments
+        for series in metric.tracks.values()
+        for part in series.segments
         if part.because is not None
     ]
     return sorted(found, key=lambda one: (one[0].time, one[0].record), reverse=True)
