@@ -5,7 +5,7 @@ Each scenario is compared with itself: the same text, judged and scored alike. S
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -27,9 +27,9 @@ class Drift(Struct, frozen=True):
     damaged: tuple[DamagedRecord, ...] = ()
 
 
-def drift(history: History, runs: Sequence[RunRecord], ancestors: Collection[str] | None = None) -> Drift:
+def drift(history: History, runs: Sequence[RunRecord]) -> Drift:
     """Whether the passes of scenarios decline over the last runs that are judged and scored alike."""
-    chosen = comparable(runs, ancestors, MOST_RUNS, any_suite=True)
+    chosen = comparable(runs, None, MOST_RUNS, any_suite=True)
     found, damaged = counts_by_run(history.folder, chosen.runs)
     return Drift(decline(_cells(found)), chosen, damaged)
 

@@ -8,7 +8,7 @@ comparison, baseline, proposals       two runs; a recorded run; thresholds to ra
 history, order, recall, quarantine    records of runs, the order of a run, and what earlier runs say about it
 answer, judgments, judging            what an agent did, what a judge said of it; who judges in files of other tools
 judge_quality, calibration            how good a judge is known to be
-number, words                         exact numbers; types with a fixed set of words
+number, literals                      exact numbers; types with a fixed set of words
 """
 
 from highbar.model.against import Against, Source, Weakening

@@ -63,7 +63,10 @@ class Feed(Struct, frozen=True):
 
 
 class RowMap(Struct, frozen=True):
-    """The whole mapping. `rows` is the path from the document to the records: keys, then `[]` or `{}`, repeatedly."""
+    """The whole mapping. `rows` is the path from the document to the records: keys, then `[]` or `{}`, repeatedly.
+
+    The records of a history have a digest of it, names of fields included: in another form, old runs look different.
+    """
 
     rows: tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
     columns: tuple[tuple[str, tuple[Feed, ...]], ...]  # of several feeds the first that gives a value
