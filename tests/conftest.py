@@ -86,17 +86,22 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what asks for something that costs, and group the tests that share what takes long to make.
 
-    That is a session of Spark, a server, or what a fixture makes once for the tests of a file.
+    That is a session of Spark, a browser, a server, or what a fixture makes once for the tests of a file. What is slow
+    comes first in a worker's list: at the end no worker is left alone with a long test.
     """
     for item in items:
         for fixture, marker in MARKER_OF_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(marker)
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
         if _of_module(item) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if item.get_closest_marker("spark"):
             shared = "spark" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("spark" if shared else f"spark {item.path.stem}"))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def _of_module(item: pytest.Item) -> bool:
@@ -110,10 +115,11 @@ def pytest_runtestloop() -> None:
     """Forget what was started before the first test: pytest-xdist asks the system what it runs on.
 
     Half a million objects, thousands of tests and the libraries, live as long as the process: Python need not look
-    through them again each time that it collects what tests left behind.
+    through them again each time that it collects what tests left behind, and there is memory for it to do so rarely.
     """
     _started.clear()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 @pytest.fixture

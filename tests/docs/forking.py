@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib
 import json
 import os
+import pkgutil
 import shutil
 import signal
 import socket
@@ -62,11 +64,7 @@ def python() -> str:
 
 def serve(address: str) -> None:
     """Fork for each call until this process is ended, or the one that started it is gone."""
-    import duckdb  # noqa: F401 - loaded once for all calls
-
-    import highbar.cli.check
-    import highbar.pipeline  # noqa: F401
-
+    _load_all()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"{address}.new")
@@ -83,6 +81,18 @@ def serve(address: str) -> None:
                 if os.fork() == 0:
                     server.close()
                     os._exit(_answered(call))
+
+
+def _load_all() -> None:
+    """Load once what the calls need, but for what needs a library of its own extra."""
+    import duckdb  # noqa: F401 - so that no call loads it
+
+    import highbar
+
+    extra = ("highbar.__main__", "highbar.engine.spark", "highbar.mcp_server", "highbar.pytest_plugin")
+    for module in pkgutil.walk_packages(highbar.__path__, "highbar."):
+        if not module.name.startswith(extra) and not module.name.endswith(".__main__"):
+            importlib.import_module(module.name)
 
 
 def _answered(call: socket.socket) -> int:

@@ -112,4 +112,5 @@ def start(folder: Path, tests: str | Mapping[str, str], *options: str, environme
 
 def _ended(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
-    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    alone = {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # as above
+    return subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True, check=False, timeout=PATIENCE)

@@ -28,7 +28,7 @@ def test_recorded(behaviors, n):
 def test_grouped(): pass
 """
 FILES = {"test_it.py": ENDINGS, "test_more.py": RECORDED, "test_flaky.py": FLAKY, "conftest.py": RERUN}
-WORKERS = ("-n", "2", "-o", "markers=xdist_group")
+WORKERS = ("-p", "xdist", "-n", "2", "-o", "markers=xdist_group")
 
 
 @pytest.mark.slow
