@@ -12,6 +12,7 @@ fault is shrunk to the smallest change that shows it, and the file is kept.
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import json
 import random
@@ -73,6 +74,7 @@ def files() -> Iterator[tuple[str, Path]]:
                 yield tool, path
 
 
+@functools.cache
 def reader_of(tool: str) -> importers.Read:
     """The reader of a tool's files."""
     mapping = read_dict({"map": MAPPING, "thresholds": {"blocking": {"pass_rate": "1%"}}}).mapping
@@ -135,19 +137,19 @@ def at(document: Any, path: tuple[Any, ...]) -> Any:
 
 
 def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """A copy of the document with another value at one place."""
+    """The document with another value at one place; what is on the way to it is copied, and the rest is shared."""
     if not path:
         return value
-    changed = copy.deepcopy(document)
-    at(changed, path[:-1])[path[-1]] = value
+    changed = copy.copy(document)
+    changed[path[0]] = put(document[path[0]], path[1:], value)
     return changed
 
 
 def without(document: Any, path: tuple[Any, ...]) -> Any:
-    """A copy of the document without the member at one place."""
-    changed = copy.deepcopy(document)
-    del at(changed, path[:-1])[path[-1]]
-    return changed
+    """The document without the member at one place."""
+    holder = copy.copy(at(document, path[:-1]))
+    del holder[path[-1]]
+    return put(document, path[:-1], holder)
 
 
 def bent_value(document: Any, chance: random.Random, kind: str) -> Any | None:
