@@ -234,9 +234,9 @@ def test_h92_force_needs_a_reason_which_every_report_shows(tmp_path: Path, argum
     started(tmp_path, rows(passes=10), *arguments)
     assert json.loads((tmp_path / "baseline.json").read_text())["forced"] == "the judge was down"
     assert "the judge was down" in run(tmp_path, "baseline", "show").out
-    for report in ("text", "markdown", "json"):
-        done = run(tmp_path, "check", "base.jsonl", "--policy", "policy.json", "--format", report)
-        assert "by force: the judge was down" in " ".join(done.out.split()), report
+    done = run(tmp_path, "check", "base.jsonl", "--policy", "policy.json", "--output", "v.md", "--output", "v.json")
+    for report in (done.out, *((tmp_path / name).read_text("utf-8") for name in ("v.md", "v.json"))):
+        assert "by force: the judge was down" in " ".join(report.split()), report
 
 
 def test_h92_force_that_was_not_needed_leaves_no_mark(tmp_path: Path) -> None:

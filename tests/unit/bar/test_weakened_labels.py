@@ -54,10 +54,15 @@ def weakened(found: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
 @pytest.mark.parametrize(
     ("change", "listed"),
     [
-        ({"min_labels": 10}, {"judge.min_labels": ("30", "10")}),
-        ({"min_sensitivity": "40%"}, {"judge.min_sensitivity": ("≥ 50.0%", "≥ 40.0%")}),
-        ({"min_specificity": "49%"}, {"judge.min_specificity": ("≥ 50.0%", "≥ 49.0%")}),
-        ({"correct": False}, {"judge.correct": ("true", "false")}),
+        (
+            {"min_labels": 10, "min_sensitivity": "40%", "min_specificity": "49%", "correct": False},
+            {
+                "judge.min_labels": ("30", "10"),
+                "judge.min_sensitivity": ("≥ 50.0%", "≥ 40.0%"),
+                "judge.min_specificity": ("≥ 50.0%", "≥ 49.0%"),
+                "judge.correct": ("true", "false"),
+            },
+        ),
         ({"min_labels": 31, "min_sensitivity": "60%"}, {}),
     ],
 )

@@ -121,8 +121,22 @@ def notes(done):
 # --- what it does ----------------------------------------------------------------------------
 
 
-def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_failure(flaky):
-    done = flaky().check(FLAKY)
+@pytest.fixture(scope="module")
+def judged_once():
+    """The verdict on a change after which A-3 fails, once a test of this file has asked for it."""
+    return []
+
+
+@pytest.fixture
+def spared(flaky, judged_once):
+    """The same for every test of this file."""
+    if not judged_once:
+        judged_once.append(flaky().check(FLAKY))
+    return judged_once[0]
+
+
+def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_failure(spared):
+    done = spared
     assert done.exit == 0, done.out
     (found,) = done.json["quarantined"]
     assert (found["id"], found["since"], found["until"]) == (FLAKY, "2026-11-02", "2026-12-02")
@@ -131,15 +145,13 @@ def test_a_failure_of_a_scenario_that_was_flaky_before_the_change_is_no_new_fail
     assert done.rule("baseline.new_failures")["reason"].endswith(f"1 scenario failed in quarantine: {FLAKY}")
 
 
-def test_that_the_agent_of_the_runs_is_not_known_is_said(flaky):
-    said = "whether all runs in history are of the same agent is not known"
-    assert said in notes(flaky().check(FLAKY))
+def test_that_the_agent_of_the_runs_is_not_known_is_said(spared):
+    assert "whether all runs in history are of the same agent is not known" in notes(spared)
 
 
-def test_it_counts_in_every_rate_and_is_listed_as_failed(flaky):
-    done = flaky().check(FLAKY)
-    assert done.json["metrics"]["pass_rate"]["value"] == pytest.approx(29 / 30)
-    assert [one["id"] for one in done.json["scenarios_failed"]] == [FLAKY]
+def test_it_counts_in_every_rate_and_is_listed_as_failed(spared):
+    assert spared.json["metrics"]["pass_rate"]["value"] == pytest.approx(29 / 30)
+    assert [one["id"] for one in spared.json["scenarios_failed"]] == [FLAKY]
 
 
 def test_another_failure_is_a_new_failure_all_the_same(flaky):
