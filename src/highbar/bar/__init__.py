@@ -4,6 +4,6 @@ at_ref                              judges by the policy as it is, and as it was
 regrading, quarantining             what else counts as it was there: the checks of a suite, and the quarantine
 weakened_policy, weakened_files     what a change demands less: in the policy, in its baseline and labels
 recording, pooled_recording         a run, or the last runs of a history → a baseline
-raising, ratchet, pooled_baseline   a policy file → with raised thresholds; proposals; the level of pooled runs
+raising, ratchet                    a policy file → with thresholds raised to a baseline or pooled runs; proposals
 run_records, recalling, on_demand   a run → its record in the history; what records say, read only if needed
 """

@@ -6,18 +6,28 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
+from highbar import history as histories
 from highbar import policy as policies
-from highbar.bar.pooled_baseline import pooled_baseline
 from highbar.bar.ratchet import Climb, propose
+from highbar.bar.run_records import scoring_digest
+from highbar.changes.scored_run import scoring_of
 from highbar.documents.files import read_bytes, read_tree
 from highbar.errors import InputError, Problem
-from highbar.model import ConditionRule, Place, Policy, Threshold
-from highbar.model.proposals import Proposal, Ratchet
+from highbar.history.choosing import comparable
+from highbar.history.pooled_metrics import PooledMetric, PooledMetrics
+from highbar.load.checkout import ancestors
+from highbar.model import ConditionRule, Place, Policy, Threshold, ThresholdRule, Value, Where
+from highbar.model.baseline import Baseline, RecordedRule, Scoring
+from highbar.model.history import RunRecord
+from highbar.model.proposals import PooledRuns, Proposal, Ratchet
 from highbar.policy.editing import Bound, Edit, PolicyText, bounds_of
 from highbar.policy.notes import thresholds_of
+from highbar.statistics.pooled import RUNS
 from highbar.store import baseline_reading
+from highbar.store import history as store
 from highbar.store.writing import replace_policy
 
 _CLIMB_WARNING = (
@@ -30,6 +40,7 @@ _CONFIDENT_WARNING = (
 )
 
 _NamedThreshold = tuple[str, Threshold, Place]
+_OTHERWISE = "these runs were scored in another way, or from other rows, than the policy says now"
 
 
 def ratchet(
@@ -49,11 +60,13 @@ def ratchet(
     data = read_bytes(path)
     policy = policies.read(path, data)
     climb = climb or Climb()
-    pooled = None if history is None else pooled_baseline(history, policy)
-    if pooled is not None:
-        recorded, climb = pooled.baseline, Climb("pooled", runs=len(pooled.runs.records))
-    else:
+    pooled: PooledRuns | None = None
+    pooling_notes: tuple[str, ...] = ()
+    if history is None:
         recorded = baseline_reading.read_baseline(baseline or policies.baseline_file(policy))
+    else:
+        recorded, pooled, pooling_notes = _pooled_baseline(history, policy)
+        climb = Climb("pooled", runs=len(pooled.records))
     text = PolicyText(path, data)
     proposals = propose(policy, recorded, climb, version, text.written, _bounds(policy, path, data))
     edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]
@@ -68,8 +81,8 @@ def ratchet(
         proposals=proposals,
         diff=_diff(str(path), data, after),
         written=write and after != data,
-        notes=(*(pooled.notes if pooled else ()), *_notes(policy, proposals, is_pooled=pooled is not None)),
-        pooled=None if pooled is None else pooled.runs,
+        notes=(*pooling_notes, *_notes(policy, proposals, is_pooled=pooled is not None)),
+        pooled=pooled,
     )
 
 
@@ -118,3 +131,59 @@ def _diff(name: str, before: bytes, after: bytes) -> str:
     names = (f"a/{name}", f"b/{name}") if has_prefix else (name, name)
     lines = difflib.unified_diff(old, new, *names)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+# --- pooled runs of a history, passed or failed, as a baseline --------------------------------
+
+
+def _pooled_baseline(folder: str, policy: Policy) -> tuple[Baseline, PooledRuns, tuple[str, ...]]:
+    """The last comparable runs of a history, pooled: a baseline, which runs these are, and notes about them.
+
+    Its bounds are the values that thresholds may rise to. Raises InputError if there is no such run.
+    """
+    history = histories.read_history(folder)
+    chosen = comparable(history.runs, ancestors(), RUNS)
+    if not chosen.runs:
+        why = chosen.in_words if chosen.left_out else "it is empty"
+        message = f"no run of this history can be pooled: {why}"
+        raise InputError(Problem(message, folder, hint="highbar history list prints its runs"))
+    pooled = PooledMetrics(history, chosen.runs, float(1 - policy.confidence))
+    last = chosen.runs[-1]
+    baseline = Baseline(
+        scenarios=(),
+        metrics={
+            name: _pooled_value(pooled.metric(name), last.metrics[name].scenarios) for name in sorted(last.metrics)
+        },
+        rules=tuple(_pooled_slices(policy, pooled)),
+        verdict=last.verdict,
+        agent_version=last.agent_version,
+        confidence=policy.confidence,
+        scoring=Scoring(policy.pass_score, policy.positive),
+        file=folder,
+    )
+    runs = PooledRuns(folder, tuple(run.record for run in chosen.runs), chosen.left_out, history.damaged)
+    return baseline, runs, _pooling_notes(policy, history.folder, last)
+
+
+def _pooling_notes(policy: Policy, folder: str, last: RunRecord) -> tuple[str, ...]:
+    # The digest includes who judged in files of other tools, which the policy alone does not tell.
+    (path,) = store.paths(folder, [last])
+    scoring = scoring_of(policy, store.read(path).verdict.judged_by)
+    return () if last.scoring == scoring_digest(policy, scoring) else (_OTHERWISE,)
+
+
+def _pooled_slices(policy: Policy, pooled: PooledMetrics) -> Iterator[RecordedRule]:
+    wanted: dict[tuple[str, Where], None] = {
+        (rule.metric, rule.where): None for rule in policy.rules if isinstance(rule, ThresholdRule) and rule.where
+    }
+    for metric, where in wanted:
+        yield RecordedRule("", metric, where, None, _pooled_value(pooled.metric(metric, where), 0))
+
+
+def _pooled_value(found: PooledMetric | str, scenarios: int) -> Value:
+    """The metric, with `low` and `high` at the value that a threshold may rise to; undefined if there is none."""
+    if isinstance(found, str):
+        return Value(None, scenarios, 0, "number", "higher", reason=found)
+    return Value(
+        Fraction(found.value), scenarios, 0, found.of.unit, found.of.better, low=found.threshold, high=found.threshold
+    )

@@ -54,7 +54,7 @@ class Climb(Struct, frozen=True):
     """How far a threshold goes: to the `bound` of the baseline, a `step` beyond its value, or to that of `pooled` runs.
 
     The step of a ratio is in percentage points, that of anything else a share of the baseline's value. The bounds of
-    pooled runs are the values that a threshold may rise to (`bar.pooled_baseline`).
+    pooled runs are the values that a threshold may rise to (`bar.raising`).
     """
 
     rule: Literal["bound", "step", "pooled"] = "bound"

@@ -64,7 +64,7 @@ Examples:
 EXIT = {"pass": 0, "fail": FAILED, "inconclusive": INCONCLUSIVE, None: REFUSED}
 
 
-# --- options that `check` and `run` share -------------------------------------------------------
+# --- options that `check` and `run` share -----------------------------------------------------
 
 
 class BarOptions(Struct, frozen=True, eq=False):
@@ -279,7 +279,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     return judge_job(bar.on(job), bar.against_ref, reports, outputs)
 
 
-# --- judging, for `check` and `run` ------------------------------------------------------------
+# --- judging, for `check` and `run` -----------------------------------------------------------
 
 
 def judge_job(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:

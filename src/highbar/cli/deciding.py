@@ -19,10 +19,9 @@ from highbar.model.rules import demands_of
 from highbar.planning.plans import Assumptions
 from highbar.planning.sequential import plan_sequential
 from highbar.report.early_words import expected_line
-from highbar.running.deciding import UntilDecided, refuse_undecidable
+from highbar.running.deciding import UntilDecided, describe_scenarios, refuse_undecidable, required_scenarios
 from highbar.running.preparing import Prepared
 from highbar.running.records import RunPlan
-from highbar.running.rule_scenarios import describe_scenarios, required_scenarios
 
 
 def until_decided(

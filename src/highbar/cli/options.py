@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # see EngineOptions.choice and _FormatName.shell_complete
 
     from highbar.model.job import EngineChoice
 
-# --- --format and --output ---------------------------------------------------------------------
+# --- --format and --output --------------------------------------------------------------------
 
 
 def format_option(names: Sequence[str] = ("text", "json")) -> Callable[[Callable[..., int]], Callable[..., int]]:

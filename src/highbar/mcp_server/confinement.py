@@ -15,16 +15,16 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from msgspec import Struct
 
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
-from highbar.mcp_server import git_use
+from highbar.load.revision import ask_git
 
 MOST_BYTES = 2**30
 """Bytes of a file that a tool reads. The command line has no such limit, because it shows its progress."""
@@ -35,6 +35,13 @@ _MAGIC = frozenset("*?[")
 _CODE_NEEDED = "this needs code of the suite to be run, which the tools of this server do not do"
 _WORKING_COPY = "this needs git to look at the working copy, where it may run other programs"
 _ELSEWHERE = "run the same check on the command line, or in CI: highbar check"
+_ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
+"""Environment variables with which git fetches nothing."""
+_READING_COMMANDS = frozenset(
+    {"cat-file", "ls-files", "ls-tree", "merge-base", "rev-list", "rev-parse", "symbolic-ref"}
+)
+"""Commands that look at no file of the working copy, so that git starts no filter."""
+_WITH_VALUE = ("-c", "-C")
 
 
 class Workspace(Struct, frozen=True):
@@ -156,10 +163,10 @@ class _Guard(Struct):
         command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
         if (command[0] if command else program) != "git":
             return Problem(_CODE_NEEDED, hint=_ELSEWHERE)
-        if not git_use.is_reading(command):
+        if not _is_reading(command):
             # Not noted as a refusal: a caller that can do without git goes on as if there were no repository.
             raise InputError(Problem(_WORKING_COPY, hint=_ELSEWHERE))
-        path = git_use.path_outside(command)
+        path = _path_outside(command)
         return None if path is None else outside_problem(path, self.root)
 
     def connect(self, *_: Any) -> Problem:
@@ -207,8 +214,8 @@ def confined(workspace: Workspace) -> Iterator[None]:
         guard = _guard(workspace.root)
         # An import inside of the call must not write a .pyc file, and git must not fetch.
         writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-        environment = {name: os.environ.get(name) for name in git_use.ALONE}
-        os.environ.update(git_use.ALONE)
+        environment = {name: os.environ.get(name) for name in _ALONE}
+        os.environ.update(_ALONE)
         _active.append(guard)
         try:
             yield
@@ -259,3 +266,46 @@ def _odd_file(path: str, real: str) -> Problem | None:
         hint = "check it on the command line: highbar check"
         return Problem(f"larger than {MOST_BYTES // 2**20} MiB", path, hint=hint)
     return None
+
+
+# --- git: it reads objects below the folder, and starts no other program -----------------------
+# Its configuration, which a coding agent can change, names programs that git starts: filters, and the transport of a
+# partial clone, from which git fetches missing objects. Commands that only read objects can start only the latter,
+# which `_ALONE` prevents.
+
+
+def _is_reading(words: Sequence[str]) -> bool:
+    """Whether a git command only reads objects or the index."""
+    return _git_command(words)[0] in _READING_COMMANDS
+
+
+def _path_outside(words: Sequence[str]) -> str | None:
+    """A path of the command that is neither below the server's folder nor one of its parents; None if there is none.
+
+    The parents may be listed, but not recursively. Git itself says where in the repository the folder is: looking for a
+    folder `.git` could be deceived.
+    """
+    command, rest = _git_command(words)
+    if command != "ls-tree":
+        return None  # Highbar's other commands read no file by path: the digests of files come from ls-tree
+    named = rest[rest.index("--") + 1 :] if "--" in rest else []
+    prefix = ask_git("rev-parse", "--show-prefix")
+    if prefix is None:  # fail closed: the place of the folder is not known
+        return "."
+    folder = PurePosixPath(os.fsdecode(prefix).rstrip("\n"))
+    for name in named or ["."]:
+        path = PurePosixPath(os.path.normpath(name))
+        if not path.is_relative_to(folder) and ("-r" in rest or not folder.is_relative_to(path)):
+            return name
+    return None
+
+
+def _git_command(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The command and the words after it; the words before it are options of git itself."""
+    rest = iter(words[1:])
+    for word in rest:
+        if word in _WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word, list(rest)
+    return "", []

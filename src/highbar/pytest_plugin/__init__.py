@@ -4,10 +4,10 @@ This module is loaded into every pytest session of an environment that has Highb
 library and pytest; the rest is loaded if an option of Highbar is used, or if a test requests `behaviors`.
 
     starting               options → the plugins of a session
-    collecting, marks      the collection → every test, with the columns of its marks
+    collecting             the collection → every test, with the columns of its marks
     recording, cutting     the fixture `behaviors`; whether a test ended before it could record everything
-    trials, trial_rows     each run of a test → a row, sent with a report
-    gathering, results     the reports of all workers → the rows of the session
+    trials                 each run of a test → a row, sent with a report
+    gathering              the reports of all workers → the rows of the session
     session                the end: rows written to `target`, judged by `judging`, and the exit code
 
 PYTEST_DONT_REWRITE: it asserts nothing, and may be imported before pytest looks for plugins.

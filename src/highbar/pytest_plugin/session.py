@@ -15,7 +15,7 @@ import pytest
 from highbar.language.phrases import count
 from highbar.pytest_plugin import target
 from highbar.pytest_plugin.gathering import GatheredReports
-from highbar.pytest_plugin.trial_rows import NOT_RUN
+from highbar.pytest_plugin.trials import NOT_RUN
 from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # most sessions are not judged

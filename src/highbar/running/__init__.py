@@ -8,11 +8,11 @@
     conversation    one trial: the next question, and how the trial ends; `agents` makes one attempt (calls)
     folder          the folder of a run: its journal (records, journal_state), its results and its document
     judging         asks a judge about statements in plain words
-    grading         an answer (received, transcript) → a row (rows), with the functions of checks (functions, child)
-    finishing       all rows (results) and the document of a run
-    deciding        stops a run as soon as its verdict is certain (rule_scenarios)
+    grading         an answer (received) → a row (rows), with the functions of checks (functions, child)
+    finishing       all rows and the document of a run
+    deciding        stops a run as soon as its verdict is certain
     progress        how far a run is; `summary` is how it ended
-    regrading       recorded answers (recorded_answers, recorded_messages) → rows by another suite (grading_suite)
+    regrading       recorded answers (recorded_answers) → rows by another suite (grading_suite)
     replaying       the order of a recorded run, verified against its seed
 
 In parentheses: the modules that each of them uses.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.running.calls import EMPTY_REPLY, AgentCall, Attempt, Reply, TrialOutcome
+from highbar.running.received import reply_messages
 from highbar.running.records import TrialEnded, TurnEnd
-from highbar.running.transcript import reply_messages
 from highbar.suite import Scenario
 
 

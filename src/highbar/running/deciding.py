@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -25,9 +25,12 @@ from msgspec.structs import replace
 
 from highbar import policy as policies
 from highbar.checks.applying import FunctionFailed
+from highbar.documents.scalars import as_written
 from highbar.errors import InputError, Problem, ReportError
 from highbar.gate import still_open
-from highbar.model import Policy, Verdict
+from highbar.model import NewFailuresRule, Policy, Rule, ScenarioRule, SuiteDemands, Verdict
+from highbar.policy import matches
+from highbar.policy.sequential import populations, set_of
 from highbar.running import finishing, folder
 from highbar.running.folder import RunFolder
 from highbar.running.journal import JournalEnd
@@ -35,11 +38,11 @@ from highbar.running.order import StartOrder
 from highbar.running.preparing import Prepared, open_functions, utc
 from highbar.running.progress import Standing
 from highbar.running.records import Finished, encode
-from highbar.running.rule_scenarios import describe_scenarios, required_scenarios, scenarios_of_rules
 from highbar.running.stopping import StopRequest
 from highbar.running.summary import Summary
 from highbar.store import run_document
 from highbar.store.run_document import JOURNAL, RESULTS, Chosen
+from highbar.suite import Scenario, Suite
 
 _SHARE = 0.1
 """Processor time of all looks, as a share of the time that the run has taken so far."""
@@ -169,7 +172,7 @@ class LiveCheck:
         if not standing.open or any(result.rule not in self._rules for result in standing.open):
             return frozenset(self._scenarios.scenarios)
         rules = [self._rules[result.rule] for result in standing.open]
-        return scenarios_of_rules(rules, self._until.policy, self._scenarios)
+        return _scenarios_of_rules(rules, self._until.policy, self._scenarios)
 
     # --- in the thread -------------------------------------------------------------------------
 
@@ -254,3 +257,39 @@ def _copy_beginning(source: Path, target: Path, size: int) -> None:
         while left and (block := whole.read(min(left, _BLOCK))):
             copy.write(block)
             left -= len(block)
+
+
+# --- which scenarios a rule is about: a run begins these first as long as the rule is open ----
+
+
+def describe_scenarios(suite: Suite, ids: Iterable[str]) -> SuiteDemands:
+    """The columns of these scenarios, in the form in which a policy stores its suite."""
+    return SuiteDemands(suite.file or "", {id_: _scenario_columns(suite.scenarios[id_]) for id_ in ids})
+
+
+def _scenario_columns(scenario: Scenario) -> Mapping[str, str]:
+    tags = scenario.columns.get("tags") or {}
+    values = {**scenario.columns, **{f"tags.{name}": value for name, value in tags.items()}}
+    return {name: text for name, value in values.items() if (text := as_written(value)) is not None}
+
+
+def required_scenarios(policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+    """The scenarios that must pass individually, by a blocking rule."""
+    rules = [rule for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "blocking"]
+    return _scenarios_of_rules(rules, policy, suite)
+
+
+def _scenarios_of_rules(rules: Iterable[Rule], policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+    """The scenarios that any of these rules is about."""
+    return frozenset(id_ for rule in rules for id_ in _scenarios_of(rule, policy, suite))
+
+
+def _scenarios_of(rule: Rule, policy: Policy, suite: SuiteDemands) -> Iterable[str]:
+    match rule:
+        case ScenarioRule(pattern=pattern):
+            return (id_ for id_ in suite.scenarios if matches(pattern, id_))
+        case NewFailuresRule(patterns=(_, *_) as patterns):
+            return (id_ for id_ in suite.scenarios if any(matches(pattern, id_) for pattern in patterns))
+    # A rule that is not about numbers may depend on any scenario.
+    about_numbers = next(populations(rule, policy.metrics), None) is not None
+    return set_of(rule, suite, policy.metrics) if about_numbers else suite.scenarios

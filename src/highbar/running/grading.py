@@ -22,10 +22,9 @@ from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.running.calls import EMPTY_REPLY
 from highbar.running.judging.questions import ANSWER, CANNOT_TELL, NO_FINDINGS, JudgeFindings, Judgments, tables
-from highbar.running.received import Received, receive, tag_fault, version_of
+from highbar.running.received import Received, receive, tag_fault, transcript, version_of
 from highbar.running.records import TrialEnded, answer_of
 from highbar.running.rows import are_distinct, with_distinct_keys
-from highbar.running.transcript import transcript
 from highbar.suite import Behavior, Scenario, Suite
 from highbar.suite.check_words import check_in_words
 

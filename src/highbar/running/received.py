@@ -1,4 +1,4 @@
-"""All that was received in a trial → what a row can contain of it."""
+"""All that was received in a trial → what a row can contain of it, and the conversation in chat form."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.checks.added_messages import is_of_agent, message_calls
 from highbar.columns import MEASURED
 from highbar.load.row_faults import CHECKS
 from highbar.running.calls import Reply
@@ -99,3 +100,43 @@ def tag_fault(tags: Mapping[str, str], scenario: Scenario) -> str | None:
         if name in own or not are_distinct({**own, name: ""}):
             return f"the scenario has the tag {name[:60]!r} already"
     return None if are_distinct(tags) else "two tags differ only in case"
+
+
+# --- the conversation, as the agent is asked in it and as it is graded ------------------------
+
+
+def transcript(scenario: Scenario, ended: TrialEnded) -> list[dict[str, Any]]:
+    """All that was said, in order: what the agent was asked, the messages that it added, and its replies."""
+    asked = scenario.turns or (() if scenario.messages else (scenario.input or "",))
+    messages = [dict(message) for message in scenario.messages]
+    for index, turn in enumerate(ended.turns):
+        if index < len(asked):
+            messages.append({"role": "user", "content": asked[index]})
+        if turn.reply is not None:
+            messages += reply_messages(turn.reply)
+    return messages
+
+
+def reply_messages(reply: Reply) -> list[dict[str, Any]]:
+    """The messages of one reply: those that the agent added, then its output, unless they end with the same text.
+
+    Tool calls that are in the reply but not in its messages are added to the last message, so that none is missing.
+    """
+    messages = [dict(message) for message in reply.messages]
+    known = [call for message in messages if is_of_agent(message) for call in message_calls(message)]
+    left = [call for call in reply.tool_calls if call not in known]
+    calls = [{"name": call.name, "arguments": call.arguments} for call in left]
+    if messages and is_of_agent(messages[-1]) and messages[-1].get("content") == reply.output:
+        if calls:
+            messages[-1] = {**messages[-1], "tool_calls": [*_as_list(messages[-1].get("tool_calls")), *calls]}
+        return messages
+    if reply.output is None and messages and not calls:
+        return messages
+    answer: dict[str, Any] = {"role": "assistant", "content": reply.output}
+    if calls:
+        answer["tool_calls"] = calls
+    return [*messages, answer]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

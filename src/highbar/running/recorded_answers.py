@@ -11,11 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from highbar.checks.added_messages import is_of_agent, message_calls, message_texts
+from highbar.checks.added_messages import OTHER_ROLES, is_of_agent, message_calls, message_texts, role_of
 from highbar.checks.values import NotJson, Unreadable, decode_json
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Reply
-from highbar.running.recorded_messages import RecordedConversation, split_messages
 from highbar.running.records import TrialEnded, TurnEnd
 from highbar.suite import Scenario
 
@@ -24,6 +23,9 @@ NO_ANSWER = "no recorded answer"
 OTHER_QUESTION = "the recorded answer is to another question"
 CUT = "only a part of the answer was recorded"
 _OF_ANSWERS = ("output", "tool_calls", "messages")
+_Message = Mapping[str, Any]
+_USER = frozenset({"user", "human"})
+_SYSTEM = frozenset({"system", "developer"})
 
 
 class RowFault(Exception):
@@ -48,7 +50,7 @@ def names_calls(row: Mapping[str, Any], scenario: Scenario) -> bool:
     A row without calls in such a file made none. Calls in a conversation that the suite does not have prove nothing.
     """
     try:
-        said = split_messages(_messages(row), scenario)
+        said = _split_messages(_messages(row), scenario)
         return said.is_asked and bool(said.calls)
     except RowFault:  # it is refused with its place when the row is graded
         return False
@@ -64,7 +66,7 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
 
     Raises RowFault if a column is invalid.
     """
-    said = split_messages(_messages(row), scenario)
+    said = _split_messages(_messages(row), scenario)
     is_whole = len(scenario.turns) < 2 or len(said.turns) == len(scenario.turns)
     calls, known = _calls(row, said, is_whole=is_whole, calls_recorded=calls_recorded)
     turns = _turns(row, said, calls, is_whole=is_whole)
@@ -105,7 +107,7 @@ def _reason(row: Mapping[str, Any]) -> str | None:
 
 
 def _turns(
-    row: Mapping[str, Any], said: RecordedConversation, calls: tuple[ToolCall, ...], *, is_whole: bool
+    row: Mapping[str, Any], said: _RecordedConversation, calls: tuple[ToolCall, ...], *, is_whole: bool
 ) -> tuple[TurnEnd, ...]:
     """The recorded turns; only the last one if there are not as many as the scenario has.
 
@@ -146,7 +148,7 @@ def _messages(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 def _calls(
-    row: Mapping[str, Any], said: RecordedConversation, *, is_whole: bool, calls_recorded: bool
+    row: Mapping[str, Any], said: _RecordedConversation, *, is_whole: bool, calls_recorded: bool
 ) -> tuple[tuple[ToolCall, ...], bool]:
     """The agent's tool calls in a row, and whether they are all of its calls."""
     listed = _listed_calls(row)
@@ -181,3 +183,113 @@ def _decode_text(value: Any) -> Any:
         return decode_json(value)
     except (NotJson, Unreadable):
         return value
+
+
+# --- the messages of a row: what was given to the agent, and what it added in each turn -------
+
+
+class _RecordedConversation(Struct, frozen=True):
+    """The messages `given` to the agent, and by turn those that followed.
+
+    `is_asked` is False if the messages are not of the conversation in the suite. Then all of them may be the agent's.
+    """
+
+    given: tuple[_Message, ...]
+    turns: tuple[tuple[_Message, ...], ...]
+    is_asked: bool = True
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in the agent's own messages."""
+        return tuple(call for turn in self.turns for call in _message_calls(turn))
+
+    @property
+    def given_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in the messages given to the agent. It did not make them."""
+        return _message_calls(self.given)
+
+
+def _split_messages(messages: Sequence[_Message], scenario: Scenario) -> _RecordedConversation:
+    """Split the messages of a row: after those of the scenario, and with several turns at the questions of the user."""
+    if scenario.messages:
+        start = _end_of_given(messages, scenario.messages)
+        return _RecordedConversation(tuple(messages[: start or 0]), (tuple(messages[start or 0 :]),), start is not None)
+    asked = [index for index, message in enumerate(messages) if _side(message) == "user"]
+    if not asked:  # only new messages were recorded
+        return _RecordedConversation((), (tuple(messages),))
+    ends = (*asked[1:], None) if scenario.turns else (None,)
+    parts = [tuple(messages[start + 1 : end]) for start, end in zip(asked, ends, strict=False)]
+    # The suite gives a question alone. What an agent says or calls before it is the agent's: nothing else excuses it.
+    early = tuple(message for message in messages[: asked[0]] if _side(message) == "agent")
+    given = tuple(message for message in messages[: asked[0] + 1] if _side(message) != "agent")
+    return _RecordedConversation(given, ((*early, *parts[0]), *parts[1:]))
+
+
+def _end_of_given(messages: Sequence[_Message], given: Sequence[_Message]) -> int | None:
+    """Where the messages of the scenario end in recorded ones: 0 if only new messages were recorded.
+
+    None if they are of another conversation. System messages are not compared: tools add their own.
+    """
+    # Tools split messages in two, or leave out results of calls. Only a question marks for certain where that ends.
+    together = _side(given[-1]) == "user"
+    wanted, found = _spoken(given, together=together), _spoken(messages, together=together)
+    pairs = zip(found, wanted, strict=False)
+    if len(found) >= len(wanted) and all(_is_same(recorded, one) for recorded, one in pairs):
+        return found[len(wanted) - 1].end
+    return None if any(_side(message) == "user" for message in messages) else 0
+
+
+class _Spoken(Struct, frozen=True):
+    """One message, or several of the same side in a row; `end` is the index after the last one."""
+
+    side: str
+    words: tuple[str, ...]
+    calls: tuple[ToolCall, ...]
+    end: int
+
+
+def _spoken(messages: Sequence[_Message], *, together: bool) -> list[_Spoken]:
+    """The messages without those of the system; `together`: without results of calls, and joined if of one side."""
+    found: list[_Spoken] = []
+    for index, message in enumerate(messages):
+        side = _side(message)
+        if side == "system" or (together and side == "tool"):
+            continue
+        one = _Spoken(side, _words(message), _message_calls([message]), index + 1)
+        if together and found and found[-1].side == side:
+            before = found.pop()
+            one = _Spoken(side, before.words + one.words, before.calls + one.calls, one.end)
+        found.append(one)
+    return found
+
+
+def _is_same(recorded: _Spoken, given: _Spoken) -> bool:
+    """Whether both are the same question, or the same calls: tools reword other texts, but a call is an act."""
+    if recorded.side != given.side or recorded.calls != given.calls:
+        return False
+    return given.side != "user" or not given.words or recorded.words == given.words
+
+
+def _side(message: _Message) -> str:
+    role = role_of(message)
+    if role in _SYSTEM:
+        return "system"
+    if role in _USER:
+        return "tool" if _has_results_alone(message) else "user"
+    return "tool" if role in OTHER_ROLES else "agent"
+
+
+def _has_results_alone(message: _Message) -> bool:
+    """Whether a message of the user only has results of tools, as in Anthropic's form."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return bool(parts) and all(isinstance(part, Mapping) and part.get("type") == "tool_result" for part in parts)
+
+
+def _words(message: _Message) -> tuple[str, ...]:
+    return tuple(" ".join(message_texts(message.get("content"))).split())
+
+
+def _message_calls(messages: Sequence[_Message]) -> tuple[ToolCall, ...]:
+    own = [message for message in messages if is_of_agent(message)]
+    return tuple(call for message in own for call in message_calls(message))

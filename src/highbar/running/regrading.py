@@ -26,6 +26,7 @@ from highbar.language.spelling import did_you_mean
 from highbar.load.row_reading import read_rows
 from highbar.model import ResultsFile
 from highbar.running import folder
+from highbar.running.finishing import result_row
 from highbar.running.grading import Grader
 from highbar.running.grading_suite import GradingSuite
 from highbar.running.journal_state import RunHistory
@@ -39,7 +40,6 @@ from highbar.running.recorded_answers import (
     needs_answer,
 )
 from highbar.running.records import TrialEnded
-from highbar.running.results import result_row
 from highbar.running.rows import line
 from highbar.store.run_document import DOCUMENT, read_document
 from highbar.suite import Scenario, Suite, read

@@ -8,7 +8,7 @@ import pytest
 
 import highbar
 from highbar.pytest_plugin.collecting import CollectedTest
-from highbar.pytest_plugin.results import result_rows
+from highbar.pytest_plugin.gathering import result_rows
 from highbar.pytest_plugin.trials import RecordedTrial
 from tests.importers.imported import imported
 from tests.unit.pytest_plugin.sessions import run

@@ -18,7 +18,7 @@ from highbar import api
 from highbar.model import FailedScenario, Value
 from highbar.model.details import Bin, Details, Excerpt, ScenarioDetail, TrialDetail
 from highbar.report.html import charts, render
-from highbar.report.html.axis import around, from_zero
+from highbar.report.html.charts import around, from_zero
 from highbar.report.html.compact import compact
 from highbar.report.html.markup import element, join, legible, to_markup
 from highbar.report.html.page import pack, package_text

@@ -11,8 +11,8 @@ from highbar.checks.added_messages import message_calls
 from highbar.model.answer import ToolCall
 from highbar.running.calls import Attempt, Reply
 from highbar.running.conversation import Conversation
+from highbar.running.received import transcript
 from highbar.running.records import TrialEnded, TurnEnd
-from highbar.running.transcript import transcript
 from highbar.suite import Scenario
 from tests.scripted_agent import ANSWERED, BUSY, CRASHED, suite_of
 

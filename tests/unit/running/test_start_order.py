@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.policy import read_dict
+from highbar.running.deciding import describe_scenarios, required_scenarios, scenarios_of_rules
 from highbar.running.order import StartOrder
-from highbar.running.rule_scenarios import describe_scenarios, required_scenarios, scenarios_of_rules
 from highbar.suite import Suite, read_values
 
 IDS = st.lists(st.sampled_from("ABCDEFGHIJ"), unique=True)

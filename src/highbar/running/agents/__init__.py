@@ -4,7 +4,8 @@
 
     python          a function in a separate process (python_process); `inside` calls one of this process
     command_agent   a program, run once for each call by a process that ends what it leaves behind (keeper)
-    http_agent      an address (http_endpoint), in one of the wire_formats: openai, anthropic, json_template
+    http_agent      an address (http_endpoint, http_outcomes), in one of the wire_formats (openai, anthropic,
+                    json_template)
 
 `replies` defines what an agent may return. `secrets` keeps keys out of everything that is recorded.
 """

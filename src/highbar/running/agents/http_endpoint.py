@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+import zlib
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Self
+from typing import Protocol, Self
 
 import aiohttp
 from multidict import CIMultiDict
@@ -19,10 +20,8 @@ from yarl import URL
 
 import highbar
 from highbar.errors import InputError, Problem
-from highbar.running.agents.http_bodies import BodyError, read_body
-from highbar.running.agents.http_connection import MarkingConnector
-from highbar.running.agents.http_outcomes import BUSY, busy_attempt, failed_attempt, status_in_words
-from highbar.running.agents.replies import MOST_OF_AN_ERROR
+from highbar.running.agents.http_outcomes import BUSY, MarkingConnector, busy_attempt, failed_attempt, status_in_words
+from highbar.running.agents.replies import MOST_OF_AN_ERROR, too_large
 from highbar.running.calls import Attempt
 
 _MOST_REDIRECTS = 5
@@ -32,6 +31,8 @@ _KEEPING = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303}) | _KEEPING
 _CONNECT = 30.0
 """Seconds to connect, but at most 90 % of the call's timeout: a failed connection must not look like a slow agent."""
+_GZIP = 16 + zlib.MAX_WBITS
+_ENCODINGS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
 
 
 class Exchange:
@@ -139,8 +140,8 @@ class HttpEndpoint:
 async def _receive(response: aiohttp.ClientResponse, exchange: Exchange, most: int) -> None:
     problem: str | None = None
     try:
-        await read_body(response, exchange.received, most if exchange.is_ok else MOST_OF_AN_ERROR)
-    except BodyError as error:
+        await _read_body(response, exchange.received, most if exchange.is_ok else MOST_OF_AN_ERROR)
+    except _BodyError as error:
         problem = str(error)
         response.close()  # does not wait for the rest of the body
     except (aiohttp.ClientError, OSError):
@@ -206,3 +207,58 @@ def _refuse_control_characters(headers: Mapping[str, str]) -> None:
         if not value.isprintable():
             hint = "look at the variable of the environment that it has"
             raise InputError(Problem(f"the header {name} has a line break or a control character", hint=hint))
+
+
+# --- the body of a response -------------------------------------------------------------------
+
+
+class _BodyError(Exception):
+    """The body cannot be used; the message says why."""
+
+
+class _Decompressor(Protocol):
+    """The zlib object that decompresses one body."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the compressed data was reached."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """The next decompressed bytes, at most `max_length`."""
+
+
+async def _read_body(response: aiohttp.ClientResponse, received: bytearray, most: int) -> None:
+    """Read the body into `received`. Raises _BodyError if it has more than `most` bytes, or cannot be decoded.
+
+    On any failure `received` has what came before it. aiohttp itself raises if the body is cut.
+    """
+    if (response.content_length or 0) > most:
+        raise _BodyError(too_large(most))
+    decompressor = _decompressor(response)
+    raw = 0
+    while chunk := await response.content.readany():
+        raw += len(chunk)
+        # One byte more than allowed shows that the limit is exceeded, without decompressing a bomb.
+        received += chunk if decompressor is None else _decompressed(decompressor, chunk, most + 1 - len(received))
+        if len(received) > most or raw > most:
+            del received[most:]
+            raise _BodyError(too_large(most))
+    if decompressor is not None and not decompressor.eof:
+        raise _BodyError("the compressed reply was cut")
+
+
+def _decompressor(response: aiohttp.ClientResponse) -> _Decompressor | None:
+    """The decompressor; None if the response is plain. Plain bytes were requested, but servers may still compress."""
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding in ("", "identity"):
+        return None
+    if encoding not in _ENCODINGS:
+        raise _BodyError("the reply is compressed in a way that was not asked for")
+    return zlib.decompressobj(_ENCODINGS[encoding])
+
+
+def _decompressed(decompressor: _Decompressor, chunk: bytes, most: int) -> bytes:
+    try:
+        return decompressor.decompress(chunk, most)
+    except zlib.error:
+        raise _BodyError("the compressed reply is damaged") from None

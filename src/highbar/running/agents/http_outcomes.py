@@ -7,12 +7,13 @@ import os
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 
-from highbar.running.agents.http_connection import had_begun
 from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply
 from highbar.running.calls import Attempt
@@ -27,6 +28,7 @@ LONGEST_WAIT = 60.0
 """Seconds that a server may ask to wait."""
 _SECONDS = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
 _PHRASES = {529: "Overloaded"}
+_MARK = "highbar_answering"
 
 
 def busy_attempt(status: int, retry_after: str | None, latency_ms: float) -> Attempt:
@@ -91,7 +93,7 @@ def _message(document: Any) -> str:
 
 def failed_attempt(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
     """The attempt of a request that got no response."""
-    if had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
+    if _had_begun(error) or isinstance(error, aiohttp.ClientResponseError):
         cut_off = not isinstance(error, aiohttp.ClientResponseError)
         reason = "the connection broke during the reply" if cut_off else "the reply is not HTTP"
         return Attempt("error", reason=reason, latency_ms=latency_ms)
@@ -121,3 +123,42 @@ def _connection_failure(error: aiohttp.ClientError | OSError, number: int | None
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"no connection: {os.strerror(number)}" if number else "no connection"
     return "the connection broke before the reply"
+
+
+# --- connections that know whether a byte of the response had arrived --------------------------
+
+
+class MarkingConnector(aiohttp.TCPConnector):
+    """A connector whose connections mark on their exceptions whether a byte of the response had arrived before.
+
+    Before the first byte nobody knows what became of the request: that is infrastructure. After it the agent has begun
+    to answer, and a cut is its error. aiohttp raises the same exceptions for both.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # A private attribute: aiohttp has no public setting for the class of its protocol.
+        self._factory = partial(_MarkingResponse, loop=self._loop)  # type: ignore[assignment]  # of a subclass
+
+
+class _MarkingResponse(ResponseHandler):
+    """A connection that remembers whether any byte has arrived since the last request."""
+
+    _answering = False
+
+    def set_response_params(self, **settings: Any) -> None:
+        self._answering = False  # a connection is reused for the next request
+        super().set_response_params(**settings)
+
+    def data_received(self, data: bytes) -> None:
+        self._answering = self._answering or bool(data)
+        super().data_received(data)
+
+    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
+        setattr(exc, _MARK, self._answering)
+        super().set_exception(exc, *cause)
+
+
+def _had_begun(error: aiohttp.ClientError | OSError) -> bool:
+    """Whether the agent had begun to answer when this error happened."""
+    return bool(getattr(error, _MARK, False))

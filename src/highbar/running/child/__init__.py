@@ -5,7 +5,7 @@
     slots       which calls run, and since when, in shared memory (both sides)
     guardian    ends everything that the process started, whatever happens to it or to the parent (child side)
     finding     `module:function` → the function, or why it cannot be used (child side)
-    values      what a function returned → plain values (child side)
+    values      calls a function; what it returned → plain values (child side)
     threads, loop, checks   call sync functions, async functions, and functions of checks (child side)
 
 A function that calls `os._exit(0)`, crashes or never returns can end or block that process, and nothing else. The

@@ -7,8 +7,8 @@ from contextvars import copy_context
 from typing import Any
 
 from highbar.running.child import frames
-from highbar.running.child.calling import call_function
 from highbar.running.child.finding import NoFunction, find_check
+from highbar.running.child.values import call_function
 
 
 def serve(

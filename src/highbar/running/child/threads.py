@@ -11,8 +11,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from highbar.running.child import frames
-from highbar.running.child.calling import call_function
 from highbar.running.child.slots import Slots
+from highbar.running.child.values import call_function
 
 Task = tuple[int, list[Any]]
 """The number of a call, and its arguments."""

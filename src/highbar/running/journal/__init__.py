@@ -1,8 +1,7 @@
 """Records in, an append-only file out that survives kills and power failures; and the same records back.
 
-`writing` appends, `syncing` makes what was appended durable, `reading` reads and tells a torn tail from
-damage, `lines` is the form of one line, `locking` keeps a second process out. This package does not know what a record
-means.
+`writing` appends, and keeps a second process out; `syncing` makes what was appended durable; `reading` reads and tells
+a torn tail from damage; `lines` is the form of one line. This package does not know what a record means.
 
 **What can go wrong.** Killing the process loses nothing: each line is one `write`, and then the kernel has it. At most
 the line that is being written is cut short. A power failure loses what was not synced: the file may be shorter or have

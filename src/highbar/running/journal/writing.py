@@ -10,11 +10,11 @@ from typing import NoReturn, Self
 
 from highbar.errors import InputError, Problem, ReportError
 from highbar.running.journal.lines import LONGEST_PAYLOAD, START, JournalEnd, encode_line
-from highbar.running.journal.locking import lock
 from highbar.running.journal.reading import JournalReader
 from highbar.running.journal.syncing import GroupSync
 
 _FLAGS = os.O_RDWR | os.O_APPEND
+_LOCKS = Path("/proc/locks")  # on Linux
 
 
 class Journal:
@@ -160,3 +160,40 @@ def _closed_on_error(descriptor: int) -> Iterator[None]:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+# --- the lock ---------------------------------------------------------------------------------
+
+
+def lock(descriptor: int, name: str) -> None:
+    """Lock an open journal until it is closed. Raises InputError if another process has locked it.
+
+    Children must not inherit the descriptor, or an orphan keeps the lock. Descriptors of `os.open` are not inherited.
+    """
+    try:
+        import fcntl  # not on every system
+    except ImportError:
+        raise InputError(Problem("this system cannot lock the journal of a run", name)) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = _holder(os.fstat(descriptor).st_ino)
+        who = f" (process {holder})" if holder else ""
+        hint = "wait until it has ended, or stop it"
+        raise InputError(Problem(f"locked by another run{who}", name, hint=hint)) from None
+    except OSError as error:
+        raise InputError(Problem(f"cannot be locked: {error.strerror}", name)) from None
+
+
+def _holder(inode: int) -> int | None:
+    """The id of the process that holds the lock; None if the system does not say."""
+    try:
+        table = _LOCKS.read_text("ascii")
+    except (OSError, ValueError):
+        return None
+    for line in table.splitlines():
+        match line.split():
+            case [_, "FLOCK", "ADVISORY", "WRITE", process, file, *_] if file.endswith(f":{inode}"):
+                # A process of another container has no id here.
+                return int(process) if process.isdigit() and int(process) else None
+    return None

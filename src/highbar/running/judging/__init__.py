@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from decimal import Decimal
 from pathlib import Path
+from typing import Protocol, TypeVar
 
-from highbar.running.judging.asker import Asker
+from highbar.model.judgments import JudgeAnswer, JudgeQuestion
 from highbar.running.retries import Backoff
 from highbar.suite.parts import Judge
 
 __all__ = ["Asker", "opened"]
+_Number = TypeVar("_Number", int, Decimal)
 
 
 def opened(
@@ -54,3 +57,17 @@ def _opened_judge(
     from highbar.running.judging.http_judge import HttpJudge  # aiohttp takes 0.4 s to load
 
     return HttpJudge(judge, environment, backoff)
+
+
+class Asker(Protocol):
+    """One judge, or several that vote. It limits how many questions are in flight, and retries."""
+
+    async def ask(self, question: JudgeQuestion) -> JudgeAnswer:
+        """Return what the judge found, or why it found nothing. Raises nothing but CancelledError."""
+
+
+def sum_if_known(first: _Number | None, *others: _Number | None) -> _Number | None:
+    """The sum of tokens or costs; None if one of them is not known."""
+    for other in others:
+        first = None if first is None or other is None else first + other
+    return first

@@ -22,8 +22,7 @@ from highbar.running.agents.json_text import decode_reply
 from highbar.running.agents.replies import MalformedReply, short
 from highbar.running.agents.secrets import redactor
 from highbar.running.agents.wire_formats import FORMATS
-from highbar.running.judging import wire
-from highbar.running.judging.asker import sum_if_known
+from highbar.running.judging import sum_if_known, wire
 from highbar.running.judging.call_slots import CallSlots
 from highbar.running.judging.prompt import TOOL, prompt
 from highbar.running.judging.reply import Unusable, read_calls, read_text

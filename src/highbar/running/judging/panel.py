@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Self
 
 from highbar.model.judgments import JudgeAnswer, JudgeQuestion, StatementJudgment
-from highbar.running.judging.asker import Asker, sum_if_known
+from highbar.running.judging import Asker, sum_if_known
 
 
 class JudgePanel:

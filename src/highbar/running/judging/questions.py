@@ -24,8 +24,8 @@ from highbar.model.judgments import (
     JudgeQuestion,
     StatementJudgment,
 )
+from highbar.running.received import transcript
 from highbar.running.records import TrialEnded
-from highbar.running.transcript import transcript
 from highbar.suite import Canary, Scenario, Suite
 
 ANSWER = "answer"

@@ -12,7 +12,7 @@ from highbar.model.judgments import JudgeAnswer
 from highbar.running import folder
 from highbar.running.agents.replies import MOST_COST
 from highbar.running.journal_state import RunHistory
-from highbar.running.judging.asker import sum_if_known
+from highbar.running.judging import sum_if_known
 from highbar.running.judging.questions import (
     JudgeFindings,
     Judgments,
