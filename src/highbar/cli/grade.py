@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ from highbar.language.phrases import count
 if TYPE_CHECKING:  # see command
     from highbar.model import ResultsFile
     from highbar.running.grading_suite import GradingSuite
-    from highbar.running.regrading import GradedRows, Regrading
     from highbar.suite import Judge
 
 _EXAMPLES = """\b
@@ -77,17 +77,19 @@ def command(
             opened = [regrading.open_recorded_run(Path(path).parent) for path in runs]
             suite = str(regrading.suite_file_of(opened)) if suite is None else suite
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
-            made = regrading.regrade_runs(opened, by, stack)
+            rows, notes = regrading.regrade_runs(opened, by, stack)
         else:
             if suite is None:
                 raise InputError(Problem("--suite FILE is missing: only a run folder names its suite"))
             found = _find_results(results, input_format, map_file, stack)
             by = stack.enter_context(_graded_by(suite, judge, fresh=fresh))
-            made = regrading.regrade_rows(found, by, stack)
+            rows, notes = regrading.regrade_rows(found, by, stack)
         _refuse_overwriting(output, (*named, *run_folders.files_beside(runs), suite, *filter(None, [map_file])))
-        done = regrading.write_graded_rows(made.rows, Path(os.path.realpath(output)))
+        done = regrading.write_graded_rows(rows, Path(os.path.realpath(output)))
     if not quiet:
-        _say(made, done, suite, output)
+        for note in notes:
+            streams.say(f"note: {note}")
+        _say_done(done, suite, output)
     return 0
 
 
@@ -132,11 +134,9 @@ def _refuse_overwriting(output: str, read: tuple[str, ...]) -> None:
         raise InputError(Problem("this file is both read and written", file=output, hint="name another output"))
 
 
-def _say(made: Regrading, done: GradedRows, suite: str, output: str) -> None:
-    for note in made.notes:
-        streams.say(f"note: {note}")
-    parts = [f"{done.errors} of them errors" if done.errors else "", f"{done.undecided} undecided"]
-    counts = ", ".join(filter(None, parts if done.undecided else parts[:1]))
+def _say_done(done: Counter[str], suite: str, output: str) -> None:
+    parts = [f"{done['errors']} of them errors" if done["errors"] else "", f"{done['undecided']} undecided"]
+    counts = ", ".join(filter(None, parts if done["undecided"] else parts[:1]))
     file = Path(suite)
     shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else suite
-    streams.say(f"{count(done.rows, 'row')} graded by {shown}{f' ({counts})' if counts else ''}: {output}")
+    streams.say(f"{count(done.total(), 'row')} graded by {shown}{f' ({counts})' if counts else ''}: {output}")

@@ -41,8 +41,7 @@ def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int
     if own is not None:
         from highbar.cli.init_from import start_from  # it loads the readers of results, which the others do not need
 
-        start = start_from(own, root)
-        files, steps = start.files, start.steps
+        files, steps = start_from(own, root)
     elif agent:
         from highbar.cli import starter_agent  # the texts are not needed for help
 

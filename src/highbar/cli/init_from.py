@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar import catalogue, importers
@@ -25,15 +24,11 @@ _MOST_CATEGORIES = 10
 _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations"})
 
 
-class Start(Struct, frozen=True):
-    """The files that `highbar init --from` writes, and the next steps that it prints."""
+def start_from(own: str, folder: Path) -> tuple[dict[Path, str], list[str]]:
+    """The files to write into `folder` for the results in `own`, and the next steps to print.
 
-    files: Mapping[Path, str]
-    steps: Sequence[str]
-
-
-def start_from(own: str, folder: Path) -> Start:
-    """The files to write into `folder` for the results in `own`. Raises InputError if these cannot be read."""
+    Raises InputError if the results cannot be read.
+    """
     tool = importers.recognize(own) if Path(own).is_file() else None
     with _rows_of(own, tool) as file:
         try:
@@ -57,7 +52,7 @@ def start_from(own: str, folder: Path) -> Start:
     judge = missing_ids.check_command(own, named) + (
         "" if folder == Path() else f" --policy {missing_ids.shell_word(str(policy))}"
     )
-    return Start({**where, policy: _policy_text(guess, named)}, _steps(own, guess, sample, named, judge))
+    return {**where, policy: _policy_text(guess, named)}, _steps(own, guess, sample, named, judge)
 
 
 @contextmanager

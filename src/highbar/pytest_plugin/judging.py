@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from highbar import policy as policies
 from highbar.errors import HighbarError, InputError
@@ -19,13 +18,6 @@ PASSED = 0
 REFUSED = 2
 INTERNAL = 4
 EXIT: Mapping[str | None, int] = {"pass": PASSED, "fail": 1, "inconclusive": 3, None: REFUSED}
-
-
-class Judgment(Struct, frozen=True):
-    """The exit code and the report of a session."""
-
-    code: int
-    text: str
 
 
 def read_policy(name: str | None) -> Policy:
@@ -43,17 +35,17 @@ def _usage_error(problem: object) -> pytest.UsageError:
     return pytest.UsageError(f"--highbar-check: {problem}".replace("--policy", "--highbar-policy"))
 
 
-def judge_file(file: Path, shown: str, policy: Policy, display: Display) -> Judgment:
-    """Judge a results file, which messages call `shown`."""
+def judge_file(file: Path, shown: str, policy: Policy, display: Display) -> tuple[int, str]:
+    """Judge a results file, which messages call `shown`. Returns the exit code and the report."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the project's filters, which may raise errors, are meant for its tests
         try:
             verdict = _check(file, shown, policy)
-            return Judgment(EXIT[verdict.verdict], reporter("text")(verdict, display))
+            return EXIT[verdict.verdict], reporter("text")(verdict, display)
         except InputError as error:
-            return Judgment(REFUSED, reporter("text").refusal(error.problems, display))
+            return REFUSED, reporter("text").refusal(error.problems, display)
         except (HighbarError, OSError) as error:
-            return Judgment(INTERNAL, f"{error}\n")
+            return INTERNAL, f"{error}\n"
 
 
 def _check(file: Path, shown: str, policy: Policy) -> Verdict:

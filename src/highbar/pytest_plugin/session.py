@@ -20,7 +20,6 @@ from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # most sessions are not judged
     from highbar.model import Policy
-    from highbar.pytest_plugin.judging import Judgment
     from highbar.report import Display
 
 OK, TESTS_FAILED, NOTHING_TO_JUDGE, INTERNAL = 0, 1, 2, 4
@@ -35,7 +34,8 @@ class SessionEnd:
     def __init__(self, file: Path | None, shown: str, policy: Policy | None, gathered: GatheredReports) -> None:
         self._file, self._shown, self._policy, self._gathered = file, shown, policy, gathered
         self._has_begun = False
-        self._judgment: Judgment | None = None
+        self._code: int | None = None  # of the verdict
+        self._report = ""
         self._failure: str | None = None
         self._lines: list[str] = []
 
@@ -73,8 +73,7 @@ class SessionEnd:
             terminalreporter.section("highbar")
         for line in lines:
             terminalreporter.write_line(visible(line))
-        if self._judgment is not None:
-            terminalreporter.write(self._judgment.text)
+        terminalreporter.write(self._report)
 
     def _finish(self, session: pytest.Session, status: int) -> None:
         rows, incomplete = self._gathered.rows(session, status), self._gathered.incomplete(status)
@@ -86,8 +85,9 @@ class SessionEnd:
             if self._policy is not None and status in JUDGED and not self._gathered.is_interrupted:
                 from highbar.pytest_plugin.judging import judge_file  # most sessions are not judged
 
-                self._judgment = judge_file(file, self._shown, self._policy, _display(session.config, self._shown))
-                self._lines += _notes(self._judgment, self._gathered)
+                display = _display(session.config, self._shown)
+                self._code, self._report = judge_file(file, self._shown, self._policy, display)
+                self._lines += _notes(self._code, self._gathered)
         finally:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -99,11 +99,11 @@ class SessionEnd:
             return INTERNAL
         if self._policy is None:
             return now
-        if self._judgment is None:
+        if self._code is None:
             # Pytest's 3 is an internal error, but ours is the verdict inconclusive: replace it by our 4.
             return {OK: NOTHING_TO_JUDGE, pytest.ExitCode.INTERNAL_ERROR: INTERNAL}.get(now, now)
-        if self._judgment.code != OK:
-            return self._judgment.code
+        if self._code != OK:
+            return self._code
         if given == pytest.ExitCode.NO_TESTS_COLLECTED:
             return NOTHING_TO_JUDGE  # fail closed: a policy that passes without any test has judged nothing
         if now not in (given, OK):
@@ -122,12 +122,12 @@ def _summary(shown: str, rows: list[dict[str, Any]], incomplete: str | None) -> 
     yield from (f"{count(number, 'test')} {reason}" for reason, number in reasons.items())
 
 
-def _notes(judgment: Judgment, gathered: GatheredReports) -> Iterator[str]:
+def _notes(code: int, gathered: GatheredReports) -> Iterator[str]:
     """Notes about tests and failures that affect the exit code besides the verdict."""
     plain = sum(not test.is_scenario for test in gathered.tests)
     if plain < len(gathered.tests) and plain:
         yield f"{count(plain, 'test')} without @pytest.mark.scenario: -m scenario leaves them out"
-    if judgment.code == OK:
+    if code == OK:
         tolerated, others = gathered.failures(of_policy=True), gathered.failures(of_policy=False)
         if tolerated:
             yield f"{count(tolerated, 'failure')} within what the policy tolerates: the exit code is the verdict's"

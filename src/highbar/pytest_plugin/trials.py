@@ -45,26 +45,19 @@ class RecordedTrial(msgspec.Struct, frozen=True):
     is_cut: bool = False  # the run ended before it could record everything
 
 
-class _Phase(msgspec.Struct, frozen=True):
-    """The outcome of setup, call or teardown."""
-
-    when: str
-    status: Status
-    reason: str = ""
-
-
 class _TestCall(msgspec.Struct, frozen=True):
     """A call of a test, with what it recorded."""
 
-    phase: _Phase
+    status: Status
+    reason: str
     recorded: Behaviors | None
     is_cut: bool = False
 
 
 class _OpenRun(msgspec.Struct):
-    """A run of a test that has not ended: its phases as pytest reports them, and every call of the test."""
+    """A run of a test that has not ended: how each of its phases ended, and every call of the test."""
 
-    phases: list[_Phase] = []
+    phases: list[tuple[Status, str]] = []
     calls: list[_TestCall] = []
 
 
@@ -86,15 +79,16 @@ class TrialRecorder:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Note every call: pytest-retry makes several in one run, and pytest reports only the last."""
-        phase, cut = _Phase("call", "passed"), False
+        status: Status = "passed"
+        reason, cut = "", False
         try:
             return (yield)
         except BaseException as error:
             message = traceback.format_exception_only(error)[-1].strip()  # str(error) itself may raise
-            phase, cut = _Phase("call", _status(error), message[:LONGEST_TEXT]), is_cut(item, error)
+            status, reason, cut = _status(error), message[:LONGEST_TEXT], is_cut(item, error)
             raise
         finally:
-            call = _TestCall(phase, recording.current_recording(item), cut)
+            call = _TestCall(status, reason, recording.current_recording(item), cut)
             self._runs.setdefault(item.nodeid, _OpenRun()).calls.append(call)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -132,30 +126,31 @@ class TrialRecorder:
         # Setup and teardown belong to the last call: if one of them failed, so has that trial.
         for call in run.calls[:-1]:
             self._add(item, call)
-        worst = min(run.phases, key=lambda phase: _WORST.index(phase.status))
-        if worst.status == "passed" and not run.calls:
-            worst = _Phase("call", "not run")  # --setup-only
-        self._add(item, _TestCall(worst, recording.end_recording(item), not run.calls or run.calls[-1].is_cut))
+        status, reason = min(run.phases, key=lambda phase: _WORST.index(phase[0]))
+        if status == "passed" and not run.calls:
+            status = "not run"  # --setup-only
+        cut = not run.calls or run.calls[-1].is_cut
+        self._add(item, _TestCall(status, reason, recording.end_recording(item), cut))
 
     def _add(self, item: pytest.Item, call: _TestCall) -> None:
-        name, status = item.nodeid, call.phase.status
+        name = item.nodeid
         test = self._tests.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
-        row = trial_row(test, status, call.phase.reason, call.recorded, is_cut=call.is_cut)
+        row = trial_row(test, call.status, call.reason, call.recorded, is_cut=call.is_cut)
         recorded = () if call.recorded is None else tuple(one for one in call.recorded.columns if one not in _SHOWN)
-        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, status, row, recorded, call.is_cut)
+        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, call.status, row, recorded, call.is_cut)
         self._unsent.setdefault(name, []).append(json.dumps(msgspec.to_builtins(trial)))
 
 
-def _phase(call: pytest.CallInfo[None], report: pytest.TestReport) -> _Phase:
-    when = str(report.when)
+def _phase(call: pytest.CallInfo[None], report: pytest.TestReport) -> tuple[Status, str]:
+    """How setup, call or teardown ended, and why."""
     if report.passed:
-        return _Phase(when, "passed", "")
+        return "passed", ""
     if report.skipped:
-        return _Phase(when, "skipped", _skip_reason(report))
+        return "skipped", _skip_reason(report)
     reason = report.longreprtext if call.excinfo is None else call.excinfo.exconly()
-    if when != "call":
-        return _Phase(when, "error", f"{when}: {reason}"[:LONGEST_TEXT])
-    return _Phase(when, "failed" if call.excinfo is None else _status(call.excinfo.value), reason[:LONGEST_TEXT])
+    if report.when != "call":
+        return "error", f"{report.when}: {reason}"[:LONGEST_TEXT]
+    return "failed" if call.excinfo is None else _status(call.excinfo.value), reason[:LONGEST_TEXT]
 
 
 def _status(error: BaseException) -> Status:

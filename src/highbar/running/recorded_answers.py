@@ -32,13 +32,6 @@ class RowFault(Exception):
     """A column of a row is invalid; the message says why."""
 
 
-class RowAnswer(Struct, frozen=True):
-    """The recorded trial of a row. If its answer cannot be graded, `unjudged` says why and `ended` is None."""
-
-    ended: TrialEnded | None
-    unjudged: str | None = None
-
-
 def has_answer(row: Mapping[str, Any]) -> bool:
     """Whether a row has any part of an answer."""
     return any(name in row for name in _OF_ANSWERS)
@@ -61,10 +54,10 @@ def needs_answer(row: Mapping[str, Any]) -> bool:
     return not row.get("error") and not _is_not_run(row)
 
 
-def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_recorded: bool) -> RowAnswer:
-    """Read the recorded trial of a row. `calls_recorded`: its file records tool calls, so a row without any made none.
+def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_recorded: bool) -> TrialEnded | str:
+    """The recorded trial of a row, or why its answer cannot be graded. Raises RowFault if a column is invalid.
 
-    Raises RowFault if a column is invalid.
+    `calls_recorded`: its file records tool calls, so a row without any made none.
     """
     said = _split_messages(_messages(row), scenario)
     is_whole = len(scenario.turns) < 2 or len(said.turns) == len(scenario.turns)
@@ -75,11 +68,11 @@ def answer_in(row: Mapping[str, Any], scenario: Scenario, trial: int, *, calls_r
     if outcome == "answered":
         unjudged = _why_undecided(row, scenario, turns, calls_known=known, is_asked=said.is_asked)
         if unjudged is not None:
-            return RowAnswer(None, unjudged)
+            return unjudged
     elif turns and turns[-1].reply is not None and turns[-1].reply.is_empty:
         turns = ()  # nothing was received
     reason = row.get("error") or _reason(row)
-    return RowAnswer(TrialEnded(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks))
+    return TrialEnded(scenario.id, trial, scenario.digest, outcome, turns, reason, unrecorded=lacks)
 
 
 def _why_undecided(

@@ -55,30 +55,21 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _ONE_RUN = "grade one run at a time"
 
 
-class Regrading(Struct, frozen=True, eq=False):
-    """Rows to write, graded one by one as they are consumed, and notes about the recorded answers for the user."""
-
-    rows: Iterator[dict[str, Any]]
-    notes: tuple[str, ...] = ()
+Regrading = tuple[Iterator[dict[str, Any]], list[str]]
+"""Rows to write, graded one by one as they are consumed, and notes about the recorded answers for the user."""
 
 
-class GradedRows(Struct, frozen=True):
-    """The number of rows that were written, and how many of them are errors and how many are undecided."""
+def write_graded_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> Counter[str]:
+    """Write rows as JSONL. Returns how many are `errors`, `undecided` and `graded`.
 
-    rows: int
-    errors: int
-    undecided: int
-
-
-def write_graded_rows(rows: Iterable[Mapping[str, Any]], target: Path) -> GradedRows:
-    """Write rows as JSONL. The file is replaced as a whole or not at all. Raises ReportError on failure."""
+    The file is replaced as a whole or not at all. Raises ReportError on failure.
+    """
     found = Counter[str]()
     with folder.replacement_for(target) as beside, beside.open("xb", buffering=1 << 20) as stream:
         for row in rows:
             stream.write(line(row))
-            found["rows"] += 1
             found["errors" if "error" in row else "undecided" if "unjudged" in row else "graded"] += 1
-    return GradedRows(found["rows"], found["errors"], found["undecided"])
+    return found
 
 
 # --- the answers of runs ---------------------------------------------------------------------
@@ -137,7 +128,7 @@ def regrade_runs(runs: Sequence[RecordedRun], by: GradingSuite, stack: ExitStack
     graders = [by.grader(run.version, judged) for run in runs]
     rows = _rows_of_runs([*zip(runs, recorded, graders, strict=True)], place, changed)
     notes = [*_notes([id_ for id_ in suite.scenarios if id_ not in place], sorted(changed))]
-    return Regrading(rows, (*notes, *(judged.notes() if judged is not None else ())))
+    return rows, [*notes, *(judged.notes() if judged is not None else ())]
 
 
 def _judge_runs(
@@ -245,7 +236,7 @@ def regrade_rows(files: Sequence[ResultsFile], by: GradingSuite, stack: ExitStac
         judged = _judge_rows(by, index, copy, files, calls)
         grader = by.grader(None, judged)
         notes += judged.notes()
-    return Regrading(_rows_of_files(grader, index, copy, files, calls), tuple(notes))
+    return _rows_of_files(grader, index, copy, files, calls), notes
 
 
 def _judge_rows(
@@ -263,8 +254,8 @@ def _judge_rows(
         for scenario, trial, place, row in rows():
             with _refuse_faults(scenario.id, trial, files[place.file].name):
                 found = answer_in(row, scenario, trial, calls_recorded=calls[place.file])
-            if found.ended is not None:
-                yield scenario, found.ended
+            if not isinstance(found, str):
+                yield scenario, found
 
     def earlier(known: EarlierJudgments) -> None:
         for _, _, _, row in rows():
@@ -314,10 +305,10 @@ def _regrade_row(
     row: Mapping[str, Any], scenario: Scenario, trial: int, grader: Grader, *, calls_recorded: bool
 ) -> dict[str, Any]:
     found = answer_in(row, scenario, trial, calls_recorded=calls_recorded)
-    graded = grader.row(found.ended, scenario, trial)
+    graded = grader.row(None if isinstance(found, str) else found, scenario, trial)
     graded.pop("attempts", None)
-    if found.unjudged is not None:
-        graded["unjudged"] = found.unjudged
+    if isinstance(found, str):
+        graded["unjudged"] = found
     kept = {name: value for name, value in row.items() if name not in _NOT_KEPT and name not in ("id", "trial")}
     tags = {**kept.pop("tags", {}), **graded.get("tags", {})}
     flat = {f"tags.{name}" for name in tags}

@@ -121,9 +121,9 @@ def line(drawn, bar=None, look="met"):
 
 
 def test_a_value_stands_on_the_side_of_the_threshold_where_it_is():
-    drawn = line(value("0.9", 0.8, 0.97), charts.ThresholdMark(">=", Fraction("0.85")))
+    drawn = line(value("0.9", 0.8, 0.97), (">=", Fraction("0.85")))
     assert x(drawn, "dot met") > x(drawn, "bar")
-    missed = line(value("0.8", 0.7, 0.9), charts.ThresholdMark(">=", Fraction("0.85")), "missed")
+    missed = line(value("0.8", 0.7, 0.9), (">=", Fraction("0.85")), "missed")
     assert x(missed, "dot missed") < x(missed, "bar")
 
 
@@ -144,7 +144,7 @@ def test_a_line_in_another_unit_than_the_head_of_the_table_has_its_own_labels():
 )
 def test_the_side_that_is_accepted_is_tinted(operator, better, left):
     bound = Fraction(1) if operator == "=" else Fraction(1, 2)
-    drawn = line(value("0.6", 0.4, 0.8, better=better), charts.ThresholdMark(operator, bound))
+    drawn = line(value("0.6", 0.4, 0.8, better=better), (operator, bound))
     found = re.search(r'<rect x="([\d.]+)"[^>]*class="accepted"', drawn)
     assert (float(found[1]) < x(drawn, "bar")) == left
 

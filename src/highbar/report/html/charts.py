@@ -23,16 +23,10 @@ WIDTH = 260
 _EDGE = 8.0
 
 
-class ThresholdMark(Struct, frozen=True):
-    """A threshold to draw: its operator and its number."""
-
-    operator: str
-    value: Fraction
-
-
-def demand_line(axis: Axis, value: Value, bar: ThresholdMark | None, look: str) -> Markup:
+def demand_line(axis: Axis, value: Value, threshold: tuple[str, Fraction] | None, look: str) -> Markup:
     """A value, its interval and its threshold on a common axis, with the accepted side tinted; empty if undefined.
 
+    `threshold` has an operator and a number.
     The table's header has the axis labels of percentages; a line in another unit has its own labels.
     """
     numbers = numbers_of(value)
@@ -44,9 +38,9 @@ def demand_line(axis: Axis, value: Value, bar: ThresholdMark | None, look: str) 
     return element(
         "svg",
         element("rect", x=axis.left, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
-        EMPTY if bar is None else _accepted(axis, bar, value, middle),
+        EMPTY if threshold is None else _accepted(axis, *threshold, value, middle),
         _interval(axis, value, middle, look),
-        EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), 1, 21, "bar"),
+        EMPTY if threshold is None else _mark(axis.at(as_number(threshold[1])), 1, 21, "bar"),
         _dot(axis.at(numbers[0]), middle, look),
         *labels,
         viewBox=f"0 0 {WIDTH} {34 if labels else 22}",
@@ -72,7 +66,7 @@ def change_line(difference: Difference, look: str, allowed: Fraction | None = No
     axis = around((0.0, as_number(limit), as_number(value), *ends), unit, _EDGE, WIDTH - _EDGE, signed=True)
     changed = replace(difference.head, value=value, low=difference.low, high=difference.high)
     middle = 14.0
-    bar = ThresholdMark(">" if changed.better == "higher" else "<", limit)
+    operator = ">" if changed.better == "higher" else "<"
     labels = [
         element("text", change(Fraction(f"{number:.9g}"), unit), x=x, y=36, class_="tick", text_anchor=anchor)
         for number, x, anchor in ((axis.start, axis.left, "start"), (axis.end, axis.right, "end"))
@@ -80,7 +74,7 @@ def change_line(difference: Difference, look: str, allowed: Fraction | None = No
     return element(
         "svg",
         element("rect", x=_EDGE, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
-        _accepted(axis, bar, changed, middle),
+        _accepted(axis, operator, limit, changed, middle),
         _interval(axis, changed, middle, look),
         _mark(axis.at(as_number(limit)), middle - 11, middle + 11, "bar"),
         _dot(axis.at(as_number(value)), middle, look),
@@ -214,12 +208,12 @@ def _anchor(place: int, count: int) -> str:
     return "start" if place == 0 else "end" if place == count - 1 else "middle"
 
 
-def _accepted(axis: Axis, bar: ThresholdMark, value: Value, middle: float) -> Markup:
+def _accepted(axis: Axis, operator: str, bound: Fraction, value: Value, middle: float) -> Markup:
     """The tinted side of the threshold that meets it; empty if the operator accepts no whole side."""
-    x = axis.at(as_number(bar.value))
-    if bar.operator == "!=" or (bar.operator == "=" and axis.start < as_number(bar.value) < axis.end):
+    x = axis.at(as_number(bound))
+    if operator == "!=" or (operator == "=" and axis.start < as_number(bound) < axis.end):
         return EMPTY
-    upward = bar.operator.startswith(">") or (bar.operator == "=" and value.better == "higher")
+    upward = operator.startswith(">") or (operator == "=" and value.better == "higher")
     left, right = (x, axis.right) if upward else (axis.left, x)
     return element("rect", x=left, y=middle - 6, width=round(right - left, 1), height=12, rx=3, class_="accepted")
 

@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from msgspec import Struct
-
 from highbar.language.digits import (
     amount,
     bounds_by_metric,
@@ -23,11 +21,11 @@ from highbar.language.digits import (
 from highbar.language.phrases import count
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
-from highbar.model.details import Details
+from highbar.model.details import ConditionPart, Details
 from highbar.report.early_words import at_stopping
 from highbar.report.failures import failure_filter
 from highbar.report.html.axis import Axis
-from highbar.report.html.charts import ThresholdMark, axis_scale, change_line, demand_line, shared_axis
+from highbar.report.html.charts import axis_scale, change_line, demand_line, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, join, to_markup
 from highbar.report.html.parts import badge, code, for_screen_readers, named_section
 from highbar.report.reruns import is_close, rerun_words
@@ -37,14 +35,6 @@ from highbar.report.visible import revealed
 
 Axes = Mapping[Unit, Axis]
 _EMPTY_DETAILS = Details()
-
-
-class _Drawn(Struct, frozen=True):
-    """A value to draw and the canonical text of its threshold; `metric` is its label if the row does not name it."""
-
-    value: Value
-    threshold: str | None
-    metric: str | None = None
 
 
 def rules(verdict: Verdict) -> Markup:
@@ -113,7 +103,7 @@ def _axes(verdict: Verdict) -> Axes:
         for each in _drawn(rule, details)
         if each.value.value is not None
     ]
-    bounds = [(each.value.unit, found[1]) for each in drawn if (found := parse_threshold(each.threshold or ""))]
+    bounds = [(each.value.unit, found[1]) for each in drawn if (found := parse_threshold(each.threshold))]
     return {
         unit: shared_axis(
             [each.value for each in drawn if each.value.unit == unit], [bound for of, bound in bounds if of == unit]
@@ -208,13 +198,11 @@ class _DemandTables:
             return [element("p", "difference to the baseline", class_="dim"), drawn] if drawn else []
         return [self._chart(part, look(rule)) for part in _drawn(rule, self.details)]
 
-    def _chart(self, drawn: _Drawn, how: str) -> Markup:
-        found = parse_threshold(drawn.threshold or "")
-        bar = None if found is None else ThresholdMark(*found)
-        text = show_threshold(drawn.threshold or "", drawn.value.unit)
+    def _chart(self, drawn: ConditionPart, how: str) -> Markup:
+        text = show_threshold(drawn.threshold, drawn.value.unit)
         label = element("p", drawn.metric, " ", text, class_="dim") if drawn.metric else EMPTY
-        axis = self.axes.get(drawn.value.unit)
-        return EMPTY if axis is None else join(label, demand_line(axis, drawn.value, bar, how))
+        axis, threshold = self.axes.get(drawn.value.unit), parse_threshold(drawn.threshold)
+        return EMPTY if axis is None else join(label, demand_line(axis, drawn.value, threshold, how))
 
 
 def _amounts(value: Value | None, bounds: tuple[Fraction, ...]) -> tuple[Markup, ...]:
@@ -252,9 +240,9 @@ def _allowed_difference(rule: RuleResult, difference: Difference) -> Fraction | 
     return None if of is None else (-size if way == "-" else size) * of
 
 
-def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
-    """The values to draw for a rule: its own value, or for a condition one for each comparison."""
-    parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
+def _drawn(rule: RuleResult, details: Details) -> list[ConditionPart]:
+    """The values to draw for a rule: its own, whose row names the metric, or one for each comparison of a condition."""
+    parts = [part for part in details.conditions if part.rule == rule.rule]
     if rule.value is None or parse_baseline_threshold(rule.threshold or ""):
         return parts  # for a rule about the baseline, the value alone does not show whether it is within the margin
-    return parts or [_Drawn(rule.value, rule.threshold)]
+    return parts or [ConditionPart(rule.rule, "", rule.threshold or "", rule.value)]

@@ -10,8 +10,6 @@ import json
 import secrets
 from typing import Any
 
-from msgspec import Struct
-
 from highbar.model.judgments import JudgeQuestion
 from highbar.running.judging.conversation_text import conversation_lines, escaped_json
 
@@ -79,15 +77,8 @@ TEXTS = (_LAYOUT, INSTRUCTIONS, json.dumps(SCHEMA), TOOL, TOOL_DESCRIPTION, _STA
 """Everything that is the same in every question to a judge, for the digest of the prompt."""
 
 
-class Prompt(Struct, frozen=True):
-    """The system message and the user message."""
-
-    system: str
-    user: str
-
-
-def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
-    """The messages to the judge. `again`: its first answer could not be used."""
+def prompt(question: JudgeQuestion, *, again: bool = False) -> str:
+    """The user message to the judge; INSTRUCTIONS are the system message. `again`: its first answer was unusable."""
     conversation = "\n".join(conversation_lines(question.conversation))
     statements = escaped_json(dict(question.statements))
     mark = _mark(conversation + statements)
@@ -102,7 +93,7 @@ def prompt(question: JudgeQuestion, *, again: bool = False) -> Prompt:
         f"<<<end of conversation {mark}>>>",
         f"{_END} {escaped_json(list(question.statements))}",
     ]
-    return Prompt(INSTRUCTIONS, "\n".join(user))
+    return "\n".join(user)
 
 
 def _mark(data: str) -> str:

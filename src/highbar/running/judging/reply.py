@@ -12,8 +12,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, get_args
 
-from msgspec import Struct
-
 from highbar.model.judgments import JudgeQuestion, JudgmentWord, StatementJudgment
 from highbar.running.agents.json_text import STRICT
 from highbar.running.agents.replies import shown
@@ -29,13 +27,6 @@ _THOUGHTS = re.compile(r"\s*<think>")
 
 class Unusable(Exception):
     """A reply cannot be used; the message says why."""
-
-
-class _Given(Struct, frozen=True):
-    """One JSON object of a reply: its value and its text."""
-
-    value: Any
-    text: str
 
 
 def read_text(text: str, question: JudgeQuestion) -> dict[str, StatementJudgment]:
@@ -55,35 +46,35 @@ def read_calls(calls: Sequence[Mapping[str, Any]], tool: str, question: JudgeQue
     if any(one != given[0] for one in given):
         raise Unusable("it called the tool several times, each time with another judgment")
     try:
-        return _read([_Given(value, json.dumps(value, ensure_ascii=False)) for value in given], question)
+        return _read([(value, json.dumps(value, ensure_ascii=False)) for value in given], question)
     except RecursionError:
         raise Unusable(_TOO_DEEP) from None
 
 
-def _objects(text: str) -> list[_Given]:
-    """Every outermost JSON object in a text."""
+def _objects(text: str) -> list[tuple[Any, str]]:
+    """Every outermost JSON object in a text: its value and its text."""
     if _THOUGHTS.match(text):  # drop the thoughts of a model: a draft in them is not its judgment
         text = text.rpartition("</think>")[2]
-    found: list[_Given] = []
+    found: list[tuple[Any, str]] = []
     at = 0
     while (start := _OBJECT.search(text, at)) is not None:
         try:
             value, at = STRICT.raw_decode(text, start.start())
         except ValueError as error:  # of json, and of our own checks of keys and constants
             raise Unusable(f"its JSON cannot be read: {str(error)[:100]}") from None
-        found.append(_Given(value, text[start.start() : at]))
+        found.append((value, text[start.start() : at]))
         if len(found) > _MOST_OBJECTS:
             raise Unusable("it has thousands of JSON objects")
     return found
 
 
-def _read(given: Sequence[_Given], question: JudgeQuestion) -> dict[str, StatementJudgment]:
+def _read(given: Sequence[tuple[Any, str]], question: JudgeQuestion) -> dict[str, StatementJudgment]:
     if not given:
         raise Unusable("it has no JSON object")
     quotable = Quotable(question.conversation)
-    last = given[-1]
-    items = _items(last.value, question.statements)
-    if quotable.has_object(last.text):
+    value, text = given[-1]
+    items = _items(value, question.statements)
+    if quotable.has_object(text):
         raise Unusable("it repeats an object of the conversation")
     return {name: _judgment(name, items[name], quotable) for name in question.statements}
 

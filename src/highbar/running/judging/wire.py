@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from highbar.running.agents import anthropic, openai
 from highbar.running.agents.replies import MOST_COST, MOST_TOKENS, MalformedReply, short
-from highbar.running.judging.prompt import SCHEMA, TOOL, TOOL_DESCRIPTION, Prompt
+from highbar.running.judging.prompt import INSTRUCTIONS, SCHEMA, TOOL, TOOL_DESCRIPTION
 from highbar.suite.parts import Judge
 
 FORMS: Mapping[str, tuple[str, ...]] = {
@@ -50,15 +50,15 @@ def address(base_url: str, wire_format: str) -> str:
     return f"{path}{mark}{query}"
 
 
-def request_body(judge: Judge, prompt: Prompt, form: str, cap_name: CapName, cap: int) -> dict[str, Any]:
+def request_body(judge: Judge, prompt: str, form: str, cap_name: CapName, cap: int) -> dict[str, Any]:
     """The body of the request. A temperature is sent only if the suite has one."""
     found: dict[str, Any] = {} if judge.model is None else {"model": judge.model}
     if judge.temperature is not None:
         found["temperature"] = float(judge.temperature)
-    user = {"role": "user", "content": prompt.user}
+    user = {"role": "user", "content": prompt}
     if judge.format == "anthropic":
-        return {**found, "max_tokens": cap, "system": prompt.system, "messages": [user], **_ANTHROPIC[form]}
-    system = {"role": "system", "content": prompt.system}
+        return {**found, "max_tokens": cap, "system": INSTRUCTIONS, "messages": [user], **_ANTHROPIC[form]}
+    system = {"role": "system", "content": INSTRUCTIONS}
     return {**found, cap_name: cap, "messages": [system, user], **_OPENAI[form]}
 
 

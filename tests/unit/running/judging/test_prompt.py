@@ -73,8 +73,7 @@ def test_it_does_not_leave_any_other_part_of_a_message_either(message):
     for reply in REPLIES:
         made = message(reply)
         told = prompt(JudgeQuestion({"refuses": "It declines."}, (*conversation(), made)))
-        assert told.system == INSTRUCTIONS
-        one = read({"messages": [{"content": told.system}, {"content": told.user}]})
+        one = read({"messages": [{"content": INSTRUCTIONS}, {"content": told}]})
         stands_alone(one.user, one.mark, one.data)
         assert [line["message"] for line in one.messages] == [1, 2, 3]
         found = one.messages[2]
@@ -86,13 +85,13 @@ def test_it_does_not_leave_any_other_part_of_a_message_either(message):
 def test_a_statement_is_data_too():
     told = prompt(JudgeQuestion({"refuses\n": "It declines.\n<<<conversation 00>>>"}, conversation()))
     assert (
-        told.user.split("\n")[1]
+        told.split("\n")[1]
         == '{"refuses\\n": "It declines.\\n\\u003c\\u003c\\u003cconversation 00\\u003e\\u003e\\u003e"}'
     )
 
 
 def test_the_mark_is_new_in_every_call():
-    marks = {read({"messages": [{"content": one.system}, {"content": one.user}]}).mark for one in told_often()}
+    marks = {read({"messages": [{"content": INSTRUCTIONS}, {"content": one}]}).mark for one in told_often()}
     assert len(marks) == 20
     assert all(len(mark) == 32 for mark in marks)
 
@@ -120,7 +119,7 @@ def test_messages_are_numbered_and_tool_calls_are_json():
 
 def test_an_empty_conversation_can_be_asked_about():
     told = prompt(JudgeQuestion({"a": "x"}, ()))
-    assert read({"messages": [{"content": told.system}, {"content": told.user}]}).messages == []
+    assert read({"messages": [{"content": INSTRUCTIONS}, {"content": told}]}).messages == []
 
 
 ANYTHING = st.recursive(
@@ -139,8 +138,8 @@ ANYTHING = st.recursive(
 @given(st.lists(st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "x"]), ANYTHING), max_size=4))
 def test_any_conversation_can_be_asked_about_and_stays_in_its_lines(said):
     told = prompt(JudgeQuestion({"refuses": "It declines."}, tuple(said)))
-    told.user.encode()
-    one = read({"messages": [{"content": told.system}, {"content": told.user}]})
+    told.encode()
+    one = read({"messages": [{"content": INSTRUCTIONS}, {"content": told}]})
     assert len(one.messages) == len(said)
     if said:
         stands_alone(one.user, one.mark, one.data)
