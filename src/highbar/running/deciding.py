@@ -172,7 +172,7 @@ class LiveCheck:
         if not standing.open or any(result.rule not in self._rules for result in standing.open):
             return frozenset(self._scenarios.scenarios)
         rules = [self._rules[result.rule] for result in standing.open]
-        return _scenarios_of_rules(rules, self._until.policy, self._scenarios)
+        return scenarios_of_rules(rules, self._until.policy, self._scenarios)
 
     # --- in the thread -------------------------------------------------------------------------
 
@@ -276,10 +276,10 @@ def _scenario_columns(scenario: Scenario) -> Mapping[str, str]:
 def required_scenarios(policy: Policy, suite: SuiteDemands) -> frozenset[str]:
     """The scenarios that must pass individually, by a blocking rule."""
     rules = [rule for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "blocking"]
-    return _scenarios_of_rules(rules, policy, suite)
+    return scenarios_of_rules(rules, policy, suite)
 
 
-def _scenarios_of_rules(rules: Iterable[Rule], policy: Policy, suite: SuiteDemands) -> frozenset[str]:
+def scenarios_of_rules(rules: Iterable[Rule], policy: Policy, suite: SuiteDemands) -> frozenset[str]:
     """The scenarios that any of these rules is about."""
     return frozenset(id_ for rule in rules for id_ in _scenarios_of(rule, policy, suite))
 
